@@ -1,0 +1,70 @@
+//! One connection's conversation, as the reactor sees it: bytes in, bytes out, and whose turn it is.
+//!
+//! The reactor owns sockets, TLS and time; a session owns a protocol and a workload. Neither knows the other's inside,
+//! so a session is tested with byte strings, and the reactor with an echo.
+
+use crate::clock::Nanos;
+use crate::record::Recorder;
+
+/// What a session wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Something was asked of the peer, or the handshake goes on: call `received` when bytes arrive.
+    Reply,
+    /// Nothing is in progress: call `begin` when the pacer says the next transaction is due.
+    Turn,
+    /// The peer agreed to TLS: make it, then call `secured`.
+    Secure,
+    /// The conversation is over: flush and close.
+    Close,
+}
+
+/// How far a session got with what it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes of the input that are done with; the rest is offered again, with more behind it.
+    pub consumed: usize,
+    pub want: Want,
+}
+
+/// Why something did not work, classed by the server's own code where it gave one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// SQLSTATE, or one of loadcell's own: `connection`, `timeout`, `protocol`, `tls`.
+    pub code: String,
+    pub message: String,
+}
+
+/// What a session may use while it works.
+pub struct Context<'a> {
+    pub recorder: &'a mut Recorder,
+}
+
+/// One connection's conversation. Everything to be sent is appended to `out`; the reactor writes it at once.
+pub trait Session {
+    /// The transport is connected.
+    fn opened(&mut self, out: &mut Vec<u8>) -> Want;
+
+    /// TLS is up; `server_end_point` is the hash for `tls-server-end-point` channel binding (RFC 5929), empty if none.
+    fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> Want;
+
+    /// Bytes arrived at `at`. Called once per read; handles as many whole messages as there are.
+    /// An error means that this connection is of no more use: the reactor calls `lost` and closes it.
+    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
+
+    /// The next transaction, which should have started at `intended` (<= now). Only called when it wants a `Turn`.
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, out: &mut Vec<u8>) -> Want;
+
+    /// The connection is gone (or given up): what was in progress has failed. The session starts afresh at `opened`.
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure);
+
+    /// A polite last word, when the load is over and nothing is in progress.
+    fn goodbye(&mut self, out: &mut Vec<u8>);
+}
+
+/// Makes the sessions of one load; shared by all threads.
+pub trait SessionFactory: Send + Sync {
+    type Session: Session;
+    /// A session for client number `client` (0..clients), with its own stream of random numbers.
+    fn session(&self, client: u32) -> Self::Session;
+}

@@ -1,0 +1,36 @@
+"""Gathers every target, workload and monitor there is: the built-in ones and those of entry points."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+from loadcell import monitors, targets, workloads
+from loadcell.plan.parts import Parts
+
+
+def _found_in(package: ModuleType, group: str) -> dict[str, type[Any]]:
+    """Every class a module of `package` offers as `PART`, and every one an entry point of `group` names."""
+    found: dict[str, type[Any]] = {}
+    for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        part = getattr(importlib.import_module(module_info.name), "PART", None)
+        if part is not None:
+            found[part.name] = part
+    for entry in entry_points(group=group):
+        part = entry.load()
+        found.setdefault(part.name, part)
+    return found
+
+
+@cache
+def installed() -> Parts:
+    """All parts of this installation. A module registers by defining `PART = TheClass`."""
+    return Parts(
+        targets=_found_in(targets, "loadcell.targets"),
+        workloads=_found_in(workloads, "loadcell.workloads"),
+        monitors=_found_in(monitors, "loadcell.monitors"),
+    )

@@ -1,0 +1,47 @@
+"""The shape of what a plan can name: targets, workloads and monitors.
+
+`plan/` knows these shapes, never the names behind them: a `Parts` value is handed in by the caller
+(`loadcell.parts.installed()` gathers the built-in ones and those of entry points).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Options(BaseModel):
+    """Base of every part's options: unknown keys are mistakes, values never change once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(Protocol):
+    """What a plan needs to know of a target, workload or monitor."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Options: ClassVar[type[Options]]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A remark about a plan that is valid but will not do what its author hopes.
+
+    `path` is the dotted path of the setting in the plan; `text` says what was found and what to do.
+    """
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a plan can name, by name."""
+
+    targets: Mapping[str, type[Any]] = field(default_factory=dict)
+    workloads: Mapping[str, type[Any]] = field(default_factory=dict)
+    monitors: Mapping[str, type[Any]] = field(default_factory=dict)

@@ -1,0 +1,114 @@
+"""What every target gives: a system that can be brought up, filled with data, asked about itself and put away."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from loadcell.plan.parts import Advice, Options
+
+O = TypeVar("O", bound=Options)
+
+#: Loads a data set through the engine: called with the endpoint to fill; returns the engine's own account of it.
+Loader = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class TargetError(Exception):
+    """The target could not do what was asked: what was found, and what to do about it.
+
+    `during` is the phase (`up`, `prepare`, `collect`, ...); `advice` is the remedy, in a sentence.
+    """
+
+    def __init__(self, finding: str, *, advice: str, during: str = "up") -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.advice = advice
+        self.during = during
+
+
+@dataclass(frozen=True)
+class TargetContext:
+    """Where a target may put its things, and how it says what it does.
+
+    `work` is a directory of the run's own, readable by other users, removed at the run's end.
+    `log` takes one line at a time for the trial's output.log; secrets are removed by the receiver.
+    `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
+    """
+
+    work: Path
+    log: Callable[[str], None]
+    secret: Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """How the data a trial ran on came to be.
+
+    `how` is `loaded`, `reused` (nothing had changed) or `restored` (a workload had changed it);
+    `duration_s` and `size_bytes` are its price.
+    """
+
+    fingerprint: str
+    how: str
+    duration_s: float
+    size_bytes: int | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class Target(ABC, Generic[O]):
+    """A system under test. One object serves many trials as long as its options stay the same."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Options: ClassVar[type[Options]]
+
+    def __init__(self, options: O, context: TargetContext) -> None:
+        self.options = options
+        self.context = context
+
+    @abstractmethod
+    def up(self) -> None:
+        """Bring the system to where it answers; does nothing when it already does. Raises TargetError."""
+
+    @abstractmethod
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+        """Make the described data set be there, untouched, creating only what loadcell owns. Raises TargetError.
+
+        `will_change` says that the coming workload changes it, so that the next trial needs it restored.
+        """
+
+    @abstractmethod
+    def endpoint(self) -> dict[str, Any]:
+        """The `target` section of the engine's specification, secrets included: never to be written anywhere."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Version, settings as read back, file system of the data: what belongs into the record."""
+
+    @abstractmethod
+    def processes(self) -> list[int]:
+        """Process ids at the root of the system's process trees on this machine; empty when it runs elsewhere."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether it still answers."""
+
+    @abstractmethod
+    def counters(self) -> dict[str, int]:
+        """The system's own running counters (transactions, rows ...), to hold the load's record against."""
+
+    @abstractmethod
+    def down(self) -> None:
+        """Stop what `up` started, keeping its data for the next `up`. Never raises on a system already gone."""
+
+    @abstractmethod
+    def destroy(self) -> None:
+        """Remove whatever loadcell made and was not told to keep. Called once, at the run's end."""
+
+    @classmethod
+    def advice(cls, options: O, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
+        """Remarks on these options under this load, without touching anything (`loadcell check`)."""
+        return []
