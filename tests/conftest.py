@@ -1,0 +1,16 @@
+"""Fixtures for every room: real servers, started once a session and only when a test asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from servers import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL with `pg_stat_statements`, everybody trusted. Tests make databases of their own in it."""
+    settings = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "10000"}
+    with PostgresServer(settings=settings) as server:
+        yield server
