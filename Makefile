@@ -1,18 +1,78 @@
 # The only commands to remember. Everything goes into .venv and engine/target.
 SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.setup-stamp
+TOOLS := $(VENV)/.tools-stamp
+ENGINE := $(VENV)/.engine-stamp
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: setup engine demo test lint bench docs clean
+.PHONY: help setup demo test lint format unit e2e bench docs clean system-packages
 
-setup: $(STAMP) engine
+help:
+	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
+	@echo 'make test    format, lint, types, unit and end-to-end tests'
+	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
+	@echo 'make lint    format, lint and types; make format mends what can be mended'
+	@echo 'make bench   loadcell against its peers, on this machine (about 15 minutes)'
+	@echo 'make docs    the documentation as HTML, in docs/_build'
 
-$(STAMP): pyproject.toml
+setup: $(ENGINE)
+
+$(TOOLS): pyproject.toml constraints.txt scripts/need
+	@scripts/need cc:gcc,libc6-dev cargo:=https://rustup.rs venv:python3-venv
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip maturin
-	touch $(STAMP)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
 
-engine: $(STAMP)
+$(ENGINE): $(TOOLS) engine/Cargo.toml engine/Cargo.lock $(shell find engine/src -name '*.rs')
 	$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+demo: setup
+	$(BIN)/loadcell run plans/quickstart.yaml
+
+# Real parts for the tests: a PostgreSQL with its extensions, a browser with fonts, a terminal.
+system-packages:
+	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 chromium:chromium \
+	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
+	  pdftoppm:poppler-utils
+
+test: lint unit e2e
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	cd engine && cargo fmt --check
+	cd engine && cargo clippy --quiet --all-targets --features python -- -D warnings
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	cd engine && cargo fmt
+
+unit: setup
+	cd engine && cargo test --release --quiet
+
+e2e: setup system-packages
+	cd engine && cargo build --release --quiet --examples
+	$(BIN)/python -m pytest
+
+bench: setup
+	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15
+	cd engine && cargo build --release --quiet --examples
+	$(BIN)/python -m bench.client_cost
+	$(BIN)/python -m bench.memory
+	$(BIN)/python -m bench.responsiveness
+
+docs: setup
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build
+
+clean:
+	rm -rf $(VENV) engine/target docs/_build

@@ -1,0 +1,179 @@
+//! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol to be loaded, and answers every
+//! request after a service time it was told, with a stall where it was told, and keeps its own account of both.
+//!
+//!     known_server [--service-us N] [--stall-at-ms N --stall-ms N] [--rows N]
+//!
+//! It prints `port N` once it listens (loopback only). The stall begins `stall-at-ms` after the first request and
+//! holds back every answer until it ends. When its standard input closes, it prints one JSON line
+//! `{"requests": ..., "service_sum_ns": ..., "stalled": ...}` and exits.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy)]
+struct Behaviour {
+    service: Duration,
+    stall_at: Option<Duration>,
+    stall: Duration,
+    rows: usize,
+}
+
+static FIRST: OnceLock<Instant> = OnceLock::new();
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+static SERVICE_NS: AtomicU64 = AtomicU64::new(0);
+static STALLED: AtomicU64 = AtomicU64::new(0);
+
+fn option(name: &str) -> Option<u64> {
+    let args: Vec<String> = std::env::args().collect();
+    let at = args.iter().position(|arg| arg == name)?;
+    Some(args.get(at + 1).and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("{name} needs a number")))
+}
+
+fn frame(kind: u8, body: &[u8], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+}
+
+fn ready(out: &mut Vec<u8>, in_transaction: bool) {
+    frame(b'Z', &[if in_transaction { b'T' } else { b'I' }], out);
+}
+
+/// One row of one text column, `rows` times, and the end of the command.
+fn result(out: &mut Vec<u8>, rows: usize) {
+    let mut row = 1u16.to_be_bytes().to_vec();
+    row.extend_from_slice(&4u32.to_be_bytes());
+    row.extend_from_slice(b"1234");
+    for _ in 0..rows {
+        frame(b'D', &row, out);
+    }
+    frame(b'C', format!("SELECT {rows}\0").as_bytes(), out);
+}
+
+/// Wait as the behaviour says; everything that is answered goes through here.
+fn serve(behaviour: Behaviour) {
+    let begun = Instant::now();
+    let first = *FIRST.get_or_init(|| begun);
+    if !behaviour.service.is_zero() {
+        thread::sleep(behaviour.service);
+    }
+    if let Some(at) = behaviour.stall_at {
+        let ends = first + at + behaviour.stall;
+        let now = Instant::now();
+        if now >= first + at && now < ends {
+            thread::sleep(ends - now);
+            STALLED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    REQUESTS.fetch_add(1, Ordering::Relaxed);
+    SERVICE_NS.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+}
+
+fn read_exact(stream: &mut TcpStream, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Startup: TLS and GSS are declined, every user is trusted.
+fn welcome(stream: &mut TcpStream) -> Option<()> {
+    loop {
+        let head = read_exact(stream, 8)?;
+        let length = u32::from_be_bytes(head[..4].try_into().ok()?) as usize;
+        let code = u32::from_be_bytes(head[4..].try_into().ok()?);
+        read_exact(stream, length.checked_sub(8)?)?;
+        if code == 80_877_103 || code == 80_877_104 {
+            stream.write_all(b"N").ok()?;
+            continue;
+        }
+        let mut out = Vec::new();
+        frame(b'R', &0u32.to_be_bytes(), &mut out);
+        frame(b'S', b"server_version\0known\0", &mut out);
+        frame(b'K', &[0; 8], &mut out);
+        ready(&mut out, false);
+        return stream.write_all(&out).ok();
+    }
+}
+
+fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
+    // SAFETY: asks the kernel for fine timers on this thread; has no other effect.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    stream.set_nodelay(true).ok()?;
+    welcome(&mut stream)?;
+    let (mut pending, mut out, mut chunk) = (Vec::new(), Vec::new(), vec![0; 65536]);
+    let mut in_transaction = false;
+    loop {
+        let count = stream.read(&mut chunk).ok()?;
+        if count == 0 {
+            return None;
+        }
+        pending.extend_from_slice(&chunk[..count]);
+        let mut at = 0;
+        while pending.len() >= at + 5 {
+            let length = u32::from_be_bytes(pending[at + 1..at + 5].try_into().ok()?) as usize + 1;
+            if pending.len() < at + length {
+                break;
+            }
+            let body = &pending[at + 5..at + length];
+            match pending[at] {
+                b'P' => frame(b'1', &[], &mut out),
+                b'B' => frame(b'2', &[], &mut out),
+                b'D' => frame(b'n', &[], &mut out),
+                b'C' => frame(b'3', &[], &mut out),
+                b'E' => {
+                    serve(behaviour);
+                    result(&mut out, behaviour.rows);
+                }
+                b'S' => {
+                    ready(&mut out, in_transaction);
+                    stream.write_all(&out).ok()?;
+                    out.clear();
+                }
+                b'Q' => {
+                    serve(behaviour);
+                    in_transaction = match body {
+                        b"BEGIN\0" => true,
+                        b"COMMIT\0" | b"ROLLBACK\0" => false,
+                        _ => in_transaction,
+                    };
+                    result(&mut out, 0);
+                    ready(&mut out, in_transaction);
+                    stream.write_all(&out).ok()?;
+                    out.clear();
+                }
+                b'X' => return None,
+                _ => {}
+            }
+            at += length;
+        }
+        pending.drain(..at);
+    }
+}
+
+fn main() {
+    let behaviour = Behaviour {
+        service: Duration::from_micros(option("--service-us").unwrap_or(0)),
+        stall_at: option("--stall-at-ms").map(Duration::from_millis),
+        stall: Duration::from_millis(option("--stall-ms").unwrap_or(0)),
+        rows: option("--rows").unwrap_or(1) as usize,
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free loopback port");
+    println!("port {}", listener.local_addr().expect("an address").port());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || converse(stream, behaviour));
+        }
+    });
+    let mut rest = Vec::new();
+    let _ = std::io::stdin().read_to_end(&mut rest);
+    println!(
+        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}}}",
+        REQUESTS.load(Ordering::Relaxed),
+        SERVICE_NS.load(Ordering::Relaxed),
+        STALLED.load(Ordering::Relaxed)
+    );
+}
