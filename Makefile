@@ -68,7 +68,8 @@ bench: setup
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.memory
-	$(BIN)/python -m bench.responsiveness
+	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.report_speed
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --group docs

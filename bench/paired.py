@@ -1,0 +1,108 @@
+"""Measuring in turn: A B C A B C ..., and what can be said of the ratios afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+EXAMPLES = ROOT / "engine" / "target" / "release" / "examples"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a client cost: CPU seconds of the whole process, and how many queries it made."""
+
+    cpu_s: float
+    queries: int
+    wall_s: float
+
+    @property
+    def per_query_us(self) -> float:
+        """CPU microseconds a query."""
+        return self.cpu_s / self.queries * 1e6
+
+    @property
+    def per_second(self) -> float:
+        """Queries a second."""
+        return self.queries / self.wall_s
+
+
+def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
+    """User + system CPU seconds of a command from start to end (as the kernel accounts it), and its output."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(send)
+    process.stdin.close()
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{command[0]} failed with exit status {process.returncode}:\n{output[-2000:]}")
+    return usage.ru_utime + usage.ru_stime, output
+
+
+def in_turn(rounds: int, contenders: Mapping[str, Callable[[], Cost]]) -> dict[str, list[Cost]]:
+    """Every contender once a round, in an order that rotates, so that drift of the machine hits all alike."""
+    names = list(contenders)
+    costs: dict[str, list[Cost]] = {name: [] for name in names}
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            cost = contenders[name]()
+            costs[name].append(cost)
+            note(
+                f"  round {number + 1}/{rounds} {name:12} {cost.per_query_us:6.2f} us CPU/query {cost.per_second:9.0f}/s"
+            )
+    return costs
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Minimum, median and maximum."""
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+def ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    """Ratio ours/theirs, pair by pair of one round."""
+    return spread([a / b for a, b in zip(ours, theirs, strict=True)])
+
+
+def note(text: str) -> None:
+    """One line of progress."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def first_line(*command: str) -> str:
+    """What a program says of its own version."""
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def keep(name: str, command: str, result: dict[str, Any]) -> None:
+    """Write a result as bench/results/<name>.json, with the machine it was measured on."""
+    RESULTS.mkdir(exist_ok=True)
+    model = next(
+        (x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), ":"
+    )
+    machine = {
+        "cpu": model.split(":", 1)[1].strip(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+    }
+    document = {
+        "command": command,
+        "measured_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine,
+        **result,
+    }
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
