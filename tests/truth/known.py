@@ -1,0 +1,60 @@
+"""The server whose behaviour is known (known_server.rs), as a context manager."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+BINARY = Path(__file__).resolve().parents[2] / "engine" / "target" / "release" / "examples" / "known_server"
+
+
+class KnownServer:
+    """Started on a free loopback port; `account` holds what it says it did, once it has been left."""
+
+    def __init__(
+        self, *, service_us: int = 0, stall_at_ms: int | None = None, stall_ms: int = 0, rows: int = 1
+    ) -> None:
+        self._command = [str(BINARY), "--service-us", str(service_us), "--rows", str(rows)]
+        if stall_at_ms is not None:
+            self._command += ["--stall-at-ms", str(stall_at_ms), "--stall-ms", str(stall_ms)]
+        self.account: dict[str, int] = {}
+
+    def __enter__(self) -> KnownServer:
+        assert BINARY.exists(), "build it first: cd engine && cargo build --release --examples"
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline().split()[1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        output, _ = self._process.communicate(timeout=30)
+        if output:
+            self.account = json.loads(output)
+
+    def specification(
+        self, script: str, *, clients: int, duration_s: float, warmup_s: float = 0.0
+    ) -> dict[str, Any]:
+        """An engine specification for a closed loop on this server."""
+        target = {
+            "protocol": "postgres",
+            "host": "127.0.0.1",
+            "port": self.port,
+            "user": "any",
+            "database": "any",
+        }
+        return {
+            "version": 1,
+            "seed": 7,
+            "target": {**target, "sslmode": "disable"},
+            "workload": {"sysbench": {"script": script, "tables": 2, "table_size": 1000}},
+            "load": {
+                "clients": clients,
+                "threads": 1,
+                "warmup_ns": int(warmup_s * 1e9),
+                "duration_ns": int(duration_s * 1e9),
+            },
+        }

@@ -1,0 +1,127 @@
+"""The closed loop against a server whose service time and stalls are known.
+
+The server keeps its own account, so what is compared is two records of one thing, not a record and a hope.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hdrh.log import HistogramLogReader
+from truth.known import KnownServer
+
+from loadcell import _engine
+
+MS = 1_000_000
+
+
+def load(specification: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run a load to its end: its result, and the events it sent on the way."""
+    events: list[dict[str, Any]] = []
+    keep: Callable[[str], None] = lambda text: events.append(json.loads(text))  # noqa: E731
+    result = json.loads(_engine.run(json.dumps(specification), keep))
+    assert result["outcome"] == "completed", result
+    return result, events
+
+
+def operation(result: dict[str, Any], name: str) -> dict[str, Any]:
+    """One operation's part of a result."""
+    return next(op for op in result["operations"] if op["name"] == name)
+
+
+def test_a_fixed_service_time_is_measured_as_it_is() -> None:
+    with KnownServer(service_us=5000) as server:
+        result, _ = load(server.specification("oltp_point_select", clients=8, duration_s=3))
+    transaction = operation(result, "transaction")
+    served_mean_ns = server.account["service_sum_ns"] / server.account["requests"]
+    # What the server says it took is a lower bound; above it lie the network and the client's own work.
+    assert served_mean_ns <= transaction["service"]["mean_ns"] < served_mean_ns * 1.1 + MS
+    assert transaction["service"]["min_ns"] >= 5 * MS
+    assert transaction["service"]["p50_ns"] == pytest.approx(served_mean_ns, rel=0.15)
+    assert transaction["service"]["mean_ns"] <= transaction["response"]["mean_ns"]
+
+
+def test_every_request_the_server_answered_is_in_the_record_and_no_other() -> None:
+    with KnownServer(service_us=300) as server:
+        result, _ = load(server.specification("oltp_point_select", clients=16, duration_s=2, warmup_s=0.5))
+    assert result["lifetime"]["transactions"] == server.account["requests"]
+    assert result["lifetime"]["failed"] == 0
+    for op in result["operations"]:
+        assert op["attempted"] == op["succeeded"] + op["failed"] + op["in_flight"], op
+        if op["succeeded"]:
+            assert op["response"]["count"] == op["service"]["count"] == op["succeeded"]
+
+
+def test_intervals_add_up_to_the_window() -> None:
+    with KnownServer(service_us=1000) as server:
+        result, events = load(server.specification("oltp_read_only", clients=4, duration_s=3, warmup_s=1))
+    intervals = [e for e in events if e["type"] == "interval" and e["phase"] == "measure"]
+    assert len(intervals) == 3
+    assert sum(e["duration_ns"] for e in intervals) == result["window"]["duration_ns"]
+    for op in result["operations"]:
+        counted = [next(o for o in e["operations"] if o["name"] == op["name"]) for e in intervals]
+        assert sum(o["succeeded"] for o in counted) == op["succeeded"], op["name"]
+
+
+@pytest.mark.parametrize("clients", [1, 4, 32])
+def test_littles_law_holds(clients: int) -> None:
+    with KnownServer(service_us=2000) as server:
+        result, _ = load(
+            server.specification("oltp_point_select", clients=clients, duration_s=2, warmup_s=0.2)
+        )
+    transaction = operation(result, "transaction")
+    throughput_per_s = transaction["succeeded"] / (result["window"]["duration_ns"] / 1e9)
+    assert throughput_per_s * transaction["response"]["mean_ns"] / 1e9 == pytest.approx(clients, rel=0.02)
+
+
+def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
+    with KnownServer(service_us=1000, stall_at_ms=1000, stall_ms=200) as server:
+        result, events = load(server.specification("oltp_point_select", clients=10, duration_s=3))
+    lines = [*result["hlog_header"], *[line for e in events for line in e.get("hlog", [])], *result["hlog"]]
+    slow = sum(counts_above(lines, "transaction/service", 150 * MS))
+    assert server.account["stalled"] == 10
+    assert slow == 10
+    longest = operation(result, "transaction")["service"]["max_ns"]
+    assert 195 * MS < longest < 260 * MS
+
+
+def counts_above(lines: list[str], tag: str, limit_ns: int) -> list[int]:
+    """How many values above a limit each interval of a tag holds, read by HdrHistogram's own reader."""
+    import tempfile
+    from pathlib import Path
+
+    from hdrh.histogram import HdrHistogram
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "latency.hlog"
+        path.write_text("\n".join(lines) + "\n")
+        reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000_000, 3))
+        counts = []
+        while (histogram := reader.get_next_interval_histogram()) is not None:
+            if histogram.get_tag() == tag:
+                counts.append(
+                    sum(
+                        i.count_added_in_this_iter_step
+                        for i in histogram.get_recorded_iterator()
+                        if i.value_iterated_to > limit_ns
+                    )
+                )
+        reader.close()
+        return counts
+
+
+@pytest.mark.parametrize(
+    ("script", "queries"), [("oltp_read_write", 20), ("oltp_read_only", 16), ("oltp_write_only", 6)]
+)
+def test_a_transaction_is_exactly_its_statements(script: str, queries: int) -> None:
+    with KnownServer() as server:
+        result, _ = load(server.specification(script, clients=4, duration_s=1, warmup_s=0.2))
+    assert operation(result, "transaction")["succeeded"] * queries == result["queries"]["total"]
+    assert (
+        result["lifetime"]["queries"]
+        == server.account["requests"]
+        == result["lifetime"]["transactions"] * queries
+    )
