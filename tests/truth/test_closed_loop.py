@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from hdrh.log import HistogramLogReader
-from truth.known import KnownServer
 
 from loadcell import _engine
+from truth.known import KnownServer
 
 MS = 1_000_000
 
