@@ -4,7 +4,7 @@
 //! so a session is tested with byte strings, and the reactor with an echo.
 
 use crate::clock::Nanos;
-use crate::record::Recorder;
+use crate::record::{Operation, Recorder};
 
 /// What a session wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,15 @@ pub struct Step {
     /// Bytes of the input that are done with; the rest is offered again, with more behind it.
     pub consumed: usize,
     pub want: Want,
+}
+
+/// When to connect again after a connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// After the usual back-off.
+    Later,
+    /// At once: the peer wants to be spoken to in another way (with or without TLS), and the session will.
+    Now,
 }
 
 /// Why something did not work, classed by the server's own code where it gave one.
@@ -52,11 +61,13 @@ pub trait Session {
     /// An error means that this connection is of no more use: the reactor calls `lost` and closes it.
     fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
 
-    /// The next transaction, which should have started at `intended` (<= now). Only called when it wants a `Turn`.
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, out: &mut Vec<u8>) -> Want;
+    /// The next transaction, which should have started at `intended` and is started at `at` (>= `intended`).
+    /// Only called when it wants a `Turn`.
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want;
 
-    /// The connection is gone (or given up): what was in progress has failed. The session starts afresh at `opened`.
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure);
+    /// The connection is gone (or given up, or could not be made): what was in progress has failed. The session starts
+    /// afresh at `opened`; the answer says when.
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again;
 
     /// A polite last word, when the load is over and nothing is in progress.
     fn goodbye(&mut self, out: &mut Vec<u8>);
@@ -65,6 +76,10 @@ pub trait Session {
 /// Makes the sessions of one load; shared by all threads.
 pub trait SessionFactory: Send + Sync {
     type Session: Session;
+
+    /// What the sessions count and time. An `OpId` is an index into this list; number 0 is the transaction.
+    fn operations(&self) -> &[Operation];
+
     /// A session for client number `client` (0..clients), with its own stream of random numbers.
     fn session(&self, client: u32) -> Self::Session;
 }

@@ -1,0 +1,13 @@
+//! Makes load and records it. It has no idea of plans, factors or reports: it is given one specification, and gives back
+//! a snapshot each interval and one result at the end.
+
+pub mod clock;
+pub mod pace;
+pub mod prepare;
+pub mod protocol;
+pub mod random;
+pub mod record;
+pub mod session;
+pub mod spec;
+pub mod sql;
+pub mod workload;

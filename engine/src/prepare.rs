@@ -1,0 +1,1 @@
+//! Loads data into a target, fast and in parallel.

@@ -1,0 +1,1 @@
+//! How to talk: each protocol turns requests into bytes and bytes into completions, and never sees a socket.

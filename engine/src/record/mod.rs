@@ -1,0 +1,40 @@
+//! What happened: counts, errors and times of every operation, gated by the measure window.
+
+mod histogram;
+mod recorder;
+
+pub use histogram::{Count, Histogram};
+pub use recorder::{Counts, ErrorTally, Lifetime, Queries, Recorder, Slot, Tally};
+
+use serde::Serialize;
+
+/// An operation of a load: its index in the list that `SessionFactory::operations` gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OpId(pub u16);
+
+/// The transaction comes first in every list of operations.
+pub const TRANSACTION: OpId = OpId(0);
+
+impl OpId {
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What an operation does to the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Transaction,
+    Read,
+    Write,
+    Other,
+}
+
+/// Something that is counted and timed for itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Operation {
+    pub name: &'static str,
+    pub kind: Kind,
+}

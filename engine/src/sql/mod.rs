@@ -1,0 +1,1 @@
+//! Sessions that carry SQL workloads.

@@ -1,0 +1,1 @@
+//! What to say: each workload decides the operations, their mix and their data.
