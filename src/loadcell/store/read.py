@@ -1,0 +1,300 @@
+"""Reads a run directory back, whatever state it was left in: damage is said, never raised, where something is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loadcell.store import layout
+from loadcell.store.errors import StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file of a run that is not whole: which one (relative to the run), what was found, what is left of it."""
+
+    file: str
+    finding: str
+    left: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.finding}; {self.left}"
+
+
+@dataclass
+class StoredRun:
+    """A run as its directory tells it. Documents are plain JSON; frames are read when asked for.
+
+    `trials` are the finished ones (each its trial.json), in run order; `unfinished` are names of trials that
+    were begun and never finished; `damage` grows as files are read that turn out not to be whole.
+    """
+
+    path: Path
+    run: dict[str, Any]
+    environment: dict[str, Any]
+    trials: list[dict[str, Any]]
+    unfinished: list[str]
+    damage: list[Damage] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """The directory's own name, which says when it began."""
+        return self.path.name
+
+    @property
+    def short_id(self) -> str:
+        """The part of the name after the time."""
+        return self.path.name.rpartition("-")[2]
+
+    @property
+    def state(self) -> str:
+        """`running`, `finished`, `interrupted`, `failed`, or `killed`: marked running, by a process that is gone."""
+        state = str(self.run.get("state", "unknown"))
+        return "killed" if state == "running" and not _is_being_written(self.path) else state
+
+    @property
+    def planned(self) -> list[dict[str, Any]]:
+        """Every trial of the plan in run order: number, name, treatment, repeat, block."""
+        return list(self.run.get("trials", []))
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of planned trials that have no finished record."""
+        done = {trial["name"] for trial in self.trials}
+        return [trial["name"] for trial in self.planned if trial["name"] not in done]
+
+    def directory(self, trial: str) -> Path:
+        """Where a trial's files are."""
+        return self.path / layout.TRIALS / trial
+
+    def plan_text(self) -> str:
+        """The plan as written; empty when the file is gone."""
+        try:
+            return (self.path / layout.PLAN).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def intervals(self) -> pl.DataFrame:
+        """intervals.csv of every finished trial, with `trial`, `number`, `treatment`, `repeat`, `block` in front."""
+        return self._intervals
+
+    def samples(self, monitor: str) -> pl.DataFrame:
+        """A monitor's samples of every finished trial, with the same columns in front; empty when it did not run."""
+        return self._frames(lambda trial: (trial.get("monitors") or {}).get(monitor, {}).get("file"))
+
+    def events(self) -> pl.DataFrame:
+        """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail (JSON)."""
+        return self._events
+
+    @cached_property
+    def _intervals(self) -> pl.DataFrame:
+        return self._frames(lambda trial: None if trial.get("measure") is None else layout.INTERVALS)
+
+    @cached_property
+    def _events(self) -> pl.DataFrame:
+        import polars as pl
+
+        rows = []
+        for trial in self.trials:
+            start = (trial.get("measure") or {}).get("started_mono_ns")
+            for event in self._event_lines(trial["name"]):
+                mono = event.pop("mono_ns", None)
+                rows.append(
+                    {
+                        **_front(trial),
+                        "t_s": None if start is None or mono is None else (mono - start) / 1e9,
+                        "mono_ns": mono,
+                        "utc": event.pop("utc", None),
+                        "event": event.pop("event", None),
+                        "detail": json.dumps(event, ensure_ascii=False),
+                    }
+                )
+        schema = {
+            **_FRONT_TYPES(), "t_s": pl.Float64, "mono_ns": pl.Int64, "utc": pl.String, "event": pl.String,
+            "detail": pl.String,
+        }  # fmt: skip
+        return pl.DataFrame(rows, schema=schema)
+
+    def _event_lines(self, trial: str) -> Iterator[dict[str, Any]]:
+        path = self.directory(trial) / layout.EVENTS
+        try:
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(lines, 1):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                self._note(path, f"line {number} is not JSON", "the other lines are used")
+                continue
+            if isinstance(event, dict):
+                yield event
+
+    def _frames(self, file_of: Any) -> pl.DataFrame:
+        """One frame of a CSV file of every trial."""
+        import polars as pl
+
+        frames = []
+        for trial in self.trials:
+            file = file_of(trial)
+            frame = None if file is None else self._csv(self.directory(trial["name"]) / file, trial)
+            if frame is not None:
+                front = [
+                    pl.lit(value, dtype=_FRONT_TYPES()[key]).alias(key)
+                    for key, value in _front(trial).items()
+                ]
+                frames.append(frame.select(*front, pl.all()))
+        if not frames:
+            return pl.DataFrame(schema=_FRONT_TYPES())
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def _csv(self, path: Path, trial: dict[str, Any]) -> pl.DataFrame | None:
+        """A CSV file up to its last whole line; None when nothing of it can be used."""
+        import polars as pl
+
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            self._note(path, f"cannot be read ({error.strerror})", "this trial is shown without it")
+            return None
+        expected = (trial.get("files") or {}).get(path.name)
+        if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
+            whole = content.rfind(b"\n") + 1
+            of = f" of {expected}" if expected is not None else ""
+            content, size = content[:whole], len(content)
+            lines = content.count(b"\n")
+            self._note(path, f"is cut: {size}{of} bytes", f"its first {lines} lines are used")
+        if not content:
+            return None
+        header = content[: content.find(b"\n")].decode("utf-8", "replace").split(",")
+        try:
+            return pl.read_csv(content, schema_overrides=column_types(header), infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            self._note(
+                path,
+                f"is not readable as CSV ({str(error).splitlines()[0]})",
+                "this trial is shown without it",
+            )
+            return None
+
+    def _note(self, path: Path, finding: str, left: str) -> None:
+        damage = Damage(str(path.relative_to(self.path)), finding, left)
+        if damage not in self.damage:
+            self.damage.append(damage)
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run. Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted."""
+    path = path.resolve()
+    if not path.is_dir():
+        raise StoreError(f"{path} is not a directory", advice="`loadcell list` shows the runs there are.")
+    if not layout.is_run(path):
+        raise StoreError(
+            f"{path} is not a run: it has no {layout.RUN}", advice="`loadcell list` shows the runs there are."
+        )
+    run = _json(path / layout.RUN)
+    if isinstance(run, str):
+        raise StoreError(
+            f"{path / layout.RUN} {run}",
+            advice=f"The finished trials under {path / layout.TRIALS} are untouched: put back a copy of {layout.RUN}.",
+        )
+    if run.get("schema", 0) > layout.SCHEMA:
+        raise StoreError(
+            f"{path} was written by a newer loadcell (schema {run['schema']}, this one knows {layout.SCHEMA})",
+            advice="Use that version or a later one.",
+        )
+    stored = StoredRun(path, run, {}, [], [])
+    environment = _json(path / layout.ENVIRONMENT)
+    if isinstance(environment, str):
+        stored._note(path / layout.ENVIRONMENT, environment, "the run is shown without its environment")
+    else:
+        stored.environment = environment
+    _read_trials(stored)
+    return stored
+
+
+def _read_trials(stored: StoredRun) -> None:
+    """Fill in the finished and the unfinished trials."""
+    home = stored.path / layout.TRIALS
+    entries = sorted(home.iterdir()) if home.is_dir() else []
+    for entry in entries:
+        part_of = layout.trial_of_part(entry.name)
+        if part_of is not None and not (entry / layout.TRIAL).is_file():
+            stored.unfinished.append(part_of)
+        elif part_of is not None or (entry.is_dir() and not entry.name.startswith(".")):
+            document = _json(entry / layout.TRIAL)
+            if isinstance(document, str) or "name" not in document:
+                why = document if isinstance(document, str) else "has no name in it"
+                stored._note(entry / layout.TRIAL, why, "this trial counts as not finished")
+                stored.unfinished.append(part_of or entry.name)
+            elif part_of is None:
+                stored.trials.append(document)
+            else:  # killed between the last write and the rename; `loadcell run --resume` gives it its name
+                stored.unfinished.append(part_of)
+    stored.trials.sort(key=lambda trial: trial.get("number", 0))
+
+
+def column_types(header: list[str]) -> dict[str, Any]:
+    """polars types of a trial's CSV columns, by name alone, so that every trial's file reads alike."""
+    import polars as pl
+
+    whole = {"mono_ns", "pid", "started", "succeeded", "failed", "retried", "in_flight"}
+    return {
+        column: pl.String if column in layout.TEXT_COLUMNS else pl.Int64 if column in whole else pl.Float64
+        for column in header
+    }
+
+
+def _front(trial: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "trial": trial["name"],
+        **{key: trial.get(key) for key in ("number", "treatment", "repeat", "block")},
+    }
+
+
+def _FRONT_TYPES() -> dict[str, Any]:  # noqa: N802 - a constant, but for the import it needs
+    import polars as pl
+
+    return {
+        "trial": pl.String, "number": pl.Int64, "treatment": pl.String, "repeat": pl.Int64, "block": pl.Int64,
+    }  # fmt: skip
+
+
+def _json(path: Path) -> dict[str, Any] | str:
+    """A JSON object; or, as text, what is wrong with the file."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    except ValueError:
+        return "is not whole JSON"
+    return document if isinstance(document, dict) else "is not a JSON object"
+
+
+def _is_being_written(path: Path) -> bool:
+    """Whether some process holds the lock of a run directory."""
+    import fcntl
+    import os
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

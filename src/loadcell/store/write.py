@@ -1,0 +1,218 @@
+"""Writes a run directory: trials into a hidden `.part` directory, made visible by one rename when finished."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from loadcell.store import layout
+from loadcell.store.durable import json_text, sync_directory, write_text
+from loadcell.store.errors import StoreError, cannot_write
+
+Redact = Callable[[str], str]
+
+
+def redacted(value: Any, redact: Redact) -> Any:
+    """The same plain JSON value with every string in it, keys too, passed through `redact`."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(key)): redacted(item, redact) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redacted(item, redact) for item in value]
+    return value
+
+
+class RunWriter:
+    """The one writer of a run directory; a second one, in whatever process, is refused while it is open."""
+
+    def __init__(self, path: Path, redact: Redact = str) -> None:
+        """Open `path`, made if it is not there. Raises StoreError when it cannot be written or is in use."""
+        self.path = path
+        self.redact = redact
+        self._lock = -1
+        try:
+            (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            _lock(self._lock)
+            probe = path / ".writable"
+            probe.touch()
+            probe.unlink()
+        except BlockingIOError:
+            self.close()
+            raise StoreError(
+                f"another loadcell is writing {path}",
+                advice="Wait for it to end, or name another place with --out.",
+            ) from None
+        except OSError as error:
+            self.close()
+            raise cannot_write(path, error, path) from None
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def write_plan(self, text: str) -> None:
+        """Keep the plan as its author wrote it."""
+        self._replace(layout.PLAN, self.redact(text))
+
+    def write_run(self, document: Mapping[str, Any]) -> None:
+        """Replace run.json."""
+        self._replace(layout.RUN, json_text(redacted(document, self.redact)))
+
+    def write_environment(self, document: Mapping[str, Any]) -> None:
+        """Replace environment.json."""
+        self._replace(layout.ENVIRONMENT, json_text(redacted(document, self.redact)))
+
+    def trial(self, name: str) -> TrialWriter:
+        """Begin a trial; what an earlier, killed attempt left unfinished under this name is thrown away."""
+        return TrialWriter(self, name)
+
+    def recover(self) -> list[str]:
+        """Give trials that were finished, but killed before their last rename, their names; returns them."""
+        recovered = []
+        for part in sorted((self.path / layout.TRIALS).glob(".*.part")):
+            name = layout.trial_of_part(part.name)
+            if name is not None and (part / layout.TRIAL).is_file():
+                self._publish(part, name)
+                recovered.append(name)
+        return recovered
+
+    def _replace(self, name: str, text: str) -> None:
+        try:
+            write_text(self.path / name, text)
+        except OSError as error:
+            raise cannot_write(self.path / name, error, self.path) from None
+
+    def _publish(self, part: Path, name: str) -> None:
+        """Move a finished trial to its name. An earlier attempt's record stays, hidden, beside it."""
+        final = part.with_name(name)
+        if final.exists():
+            attempt = 1
+            while (aside := part.with_name(layout.replaced_name(name, attempt))).exists():
+                attempt += 1
+            final.rename(aside)
+        part.rename(final)
+        sync_directory(part.parent)
+
+
+def _lock(descriptor: int) -> None:
+    """Take the directory's lock; a reader that looks whether it is taken holds it for an instant."""
+    for patience in (0.01, 0.05, 0.2, None):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if patience is None:
+                raise
+            time.sleep(patience)
+    return None
+
+
+class TrialWriter:
+    """Writes one trial's files. Every write can raise StoreError; rows and lines reach the file at once."""
+
+    def __init__(self, run: RunWriter, name: str) -> None:
+        self.name = name
+        self._run = run
+        self.path = run.path / layout.TRIALS / layout.part_name(name)
+        self._files: dict[str, TextIO] = {}
+        try:
+            if self.path.exists():
+                shutil.rmtree(self.path)
+            self.path.mkdir()
+        except OSError as error:
+            raise cannot_write(self.path, error, run.path) from None
+
+    def intervals(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append rows to intervals.csv."""
+        self.rows(layout.INTERVALS, layout.INTERVAL_COLUMNS, rows)
+
+    def rows(self, file: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append rows to a CSV file with these columns; a missing value or None is an empty field."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        if file not in self._files:
+            table.writerow(columns)
+        for row in rows:
+            table.writerow([_field(row.get(column)) for column in columns])
+        self._append(file, text.getvalue())
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """Append one event."""
+        line = json.dumps(redacted(event, self._run.redact), ensure_ascii=False, allow_nan=False)
+        self._append(layout.EVENTS, line + "\n")
+
+    def output(self, line: str) -> None:
+        """Append one line of what the target or a tool printed."""
+        self._append(layout.OUTPUT, line.rstrip("\n") + "\n")
+
+    def latency(self, lines: Iterable[str]) -> None:
+        """Append lines of the histogram log's body; its head comes with `latency_head`."""
+        self._append(f".{layout.LATENCY}", "".join(f"{line}\n" for line in lines))
+
+    def latency_head(self, head: Iterable[str]) -> None:
+        """Put the head in front of the histogram log: the file is there, whole, from then on."""
+        body = self.path / f".{layout.LATENCY}"
+        self._append(body.name, "")
+        self._append(layout.LATENCY, "".join(f"{line}\n" for line in head))
+        try:
+            self._files.pop(body.name).close()
+            with body.open(encoding="utf-8") as lines:
+                shutil.copyfileobj(lines, self._files[layout.LATENCY])
+            self._files[layout.LATENCY].flush()
+            body.unlink()
+        except OSError as error:
+            raise cannot_write(body, error, self._run.path) from None
+
+    def finish(self, document: Mapping[str, Any]) -> Path:
+        """Write trial.json, with the size of every other file in it, and give the trial its name."""
+        try:
+            sizes: dict[str, int] = {}
+            for name, file in self._files.items():
+                file.flush()
+                os.fsync(file.fileno())
+                file.close()
+                sizes[name] = (self.path / name).stat().st_size
+            self._files.clear()
+            whole = {**redacted(document, self._run.redact), "files": sizes}
+            write_text(self.path / layout.TRIAL, json_text(whole))
+            self._run._publish(self.path, self.name)
+        except OSError as error:
+            raise cannot_write(self.path, error, self._run.path) from None
+        return self.path.with_name(self.name)
+
+    def abandon(self) -> None:
+        """Close the files and leave the part directory as it is, for whoever wants to look."""
+        for file in self._files.values():
+            try:
+                file.close()
+            except OSError:  # a full disk: what could be written is written
+                continue
+        self._files.clear()
+
+    def _append(self, name: str, text: str) -> None:
+        try:
+            file = self._files.get(name)
+            if file is None:
+                file = self._files[name] = (self.path / name).open("w", encoding="utf-8")
+            file.write(self._run.redact(text))
+            file.flush()
+        except OSError as error:
+            raise cannot_write(self.path / name, error, self._run.path) from None
+
+
+def _field(value: Any) -> Any:
+    """Numbers with six significant digits after the point at most, so that files stay readable."""
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    return "" if value is None else value
