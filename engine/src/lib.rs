@@ -2,6 +2,7 @@
 //! a snapshot each interval and one result at the end.
 
 pub mod clock;
+pub mod observe;
 pub mod pace;
 pub mod prepare;
 pub mod protocol;
