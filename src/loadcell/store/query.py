@@ -149,7 +149,7 @@ def _csv_view(
             connection, f"{view}_files", pl.DataFrame(places, schema={"file": pl.String, **front_types})
         )
         read = connection.read_csv(
-            [place["file"] for place in places],
+            [place["file"] for place in places],  # type: ignore[arg-type]  # a list is fine, the stubs lag
             header=True, delimiter=",", union_by_name=True, filename=True, dtype=_duckdb_types(types),
         )  # fmt: skip
         read.create_view(f"{view}_read")

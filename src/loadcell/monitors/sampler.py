@@ -1,0 +1,116 @@
+"""Asks a monitor at regular instants, in a thread of its own, and keeps account of its lateness and its price."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from loadcell.monitors.base import Monitor, Row
+
+INTERVAL_NS = 1_000_000_000
+
+#: Takes a monitor's name and the rows of one sample; called in the sampler's thread.
+Sink = Callable[[str, list[Row]], None]
+
+
+@dataclass
+class Schedule:
+    """Instants `start + k * interval`: being late once never shifts those to come, and what is missed is counted."""
+
+    start_ns: int
+    interval_ns: int = INTERVAL_NS
+    taken: int = 0
+    missed: int = 0
+
+    @property
+    def due_ns(self) -> int:
+        """The next instant."""
+        return self.start_ns + (self.taken + self.missed) * self.interval_ns
+
+    def take(self, now_ns: int) -> int:
+        """Note that the sample due is taken at `now_ns`; returns how late. Instants wholly gone by are missed."""
+        late = now_ns - self.due_ns
+        self.taken += 1
+        if now_ns >= self.due_ns:
+            self.missed += (now_ns - self.due_ns) // self.interval_ns + 1
+        return late
+
+
+@dataclass
+class Account:
+    """What sampling gave and cost: for trial.json."""
+
+    file: str
+    samples: int = 0
+    cpu_ns: int = 0
+    late_max_ns: int = 0
+    missed: int = 0
+    trouble: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON."""
+        found = {
+            "file": self.file,
+            "samples": self.samples,
+            "cpu_s": self.cpu_ns / 1e9,
+            "late_max_ms": self.late_max_ns / 1e6,
+            "missed": self.missed,
+        }
+        return found if self.trouble is None else {**found, "trouble": self.trouble}
+
+
+class Sampler:
+    """Runs one monitor from `start` to `stop`."""
+
+    def __init__(self, name: str, monitor: Monitor[Any], sink: Sink, interval_ns: int = INTERVAL_NS) -> None:
+        self.name = name
+        self.account = Account(monitor.file)
+        self._monitor = monitor
+        self._sink = sink
+        self._interval_ns = interval_ns
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"monitor-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin: the first call sets the counters' base, samples follow one interval apart."""
+        self._thread.start()
+
+    def stop(self) -> Account:
+        """End, and give back what the monitor holds."""
+        self._stop.set()
+        self._thread.join(timeout=5)
+        return self.account
+
+    def _run(self) -> None:
+        schedule = Schedule(time.monotonic_ns(), self._interval_ns)
+        last_ns = schedule.start_ns
+        while not self._stop.wait(max(0.0, (schedule.due_ns - time.monotonic_ns()) / 1e9)):
+            now_ns = time.monotonic_ns()
+            late_ns = schedule.take(now_ns)
+            self._sample(now_ns, (now_ns - last_ns) / 1e9 if schedule.taken > 1 else 0.0, late_ns)
+            last_ns = now_ns
+            self.account.missed = schedule.missed
+        with contextlib.suppress(OSError):
+            self._monitor.close()
+
+    def _sample(self, now_ns: int, elapsed_s: float, late_ns: int) -> None:
+        """Take one sample. A monitor that fails costs its own sample, never the trial."""
+        utc = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        cpu_before = time.thread_time_ns()
+        try:
+            rows = self._monitor.sample(elapsed_s)
+        except Exception as error:  # a monitor of whatever make must not take the trial with it
+            self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
+            return
+        cost_ns = time.thread_time_ns() - cpu_before
+        self.account.cpu_ns += cost_ns
+        self.account.late_max_ns = max(self.account.late_max_ns, late_ns)
+        if rows:
+            self.account.samples += 1
+            head = {"mono_ns": now_ns, "utc": utc, "late_ms": late_ns / 1e6, "cost_ms": cost_ns / 1e6}
+            self._sink(self.name, [{**head, **row} for row in rows])
