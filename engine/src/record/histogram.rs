@@ -1,6 +1,8 @@
 //! A high dynamic range histogram (Gil Tene's HdrHistogram): 3 significant digits from 1 ns to more than an hour, in
 //! memory that is fixed and touched when it is made.
 
+use std::ops::RangeInclusive;
+
 use crate::clock::Nanos;
 
 /// Enough for 3 significant digits: the smallest power of two that is at least 2 * 10^3.
@@ -19,6 +21,7 @@ pub const SIGNIFICANT_DIGITS: u32 = 3;
 /// A cell's counter. Small ones keep what a request touches in the cache; large ones never overflow.
 pub trait Count: Copy + Default + Into<u64> {
     fn increment(&mut self);
+    fn add(&mut self, count: u64);
 }
 
 impl Count for u32 {
@@ -26,12 +29,20 @@ impl Count for u32 {
     fn increment(&mut self) {
         *self += 1;
     }
+
+    fn add(&mut self, count: u64) {
+        *self += count as u32;
+    }
 }
 
 impl Count for u64 {
     #[inline]
     fn increment(&mut self) {
         *self += 1;
+    }
+
+    fn add(&mut self, count: u64) {
+        *self += count;
     }
 }
 
@@ -90,7 +101,188 @@ impl<C: Count> Histogram<C> {
         self.max = self.max.max(value);
     }
 
+    /// Adds what `other` holds; nothing is lost.
+    pub fn merge<D: Count>(&mut self, other: &Histogram<D>) {
+        if other.count == 0 {
+            return;
+        }
+        for (mine, &theirs) in self.cells[other.used()].iter_mut().zip(&other.cells[other.used()]) {
+            mine.add(theirs.into());
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Empties it, at a cost that depends on how wide the times were spread, not on what it could hold.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            let used = self.used();
+            self.cells[used].fill(C::default());
+        }
+        (self.count, self.sum, self.min, self.max) = (0, 0, Nanos::MAX, 0);
+    }
+
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    pub fn min(&self) -> Nanos {
+        if self.count == 0 { 0 } else { self.min }
+    }
+
+    pub fn max(&self) -> Nanos {
+        self.max
+    }
+
+    /// NaN when nothing was recorded, as are the other figures.
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.count as f64
+    }
+
+    /// Standard deviation of the population, from the middle of each cell.
+    pub fn stdev(&self) -> f64 {
+        let mean = self.mean();
+        let squares: f64 = self
+            .filled()
+            .map(|(cell, count)| {
+                let (low, width) = span_of(cell);
+                count as f64 * ((low + width / 2) as f64 - mean).powi(2)
+            })
+            .sum();
+        (squares / self.count as f64).sqrt()
+    }
+
+    /// The value that `quantile` (0..=1) of all values do not exceed: of the smallest cell for which that is true the
+    /// highest value, but never more than the greatest that was recorded.
+    pub fn quantile(&self, quantile: f64) -> Nanos {
+        let wanted = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        for (cell, count) in self.filled() {
+            seen += count;
+            if seen >= wanted {
+                let (low, width) = span_of(cell);
+                return (low + width - 1).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// Every cell's count up to the last one in use.
+    pub(super) fn counts(&self) -> impl Iterator<Item = u64> + '_ {
+        let end = if self.count == 0 { 0 } else { cell_of(self.max) + 1 };
+        self.cells[..end].iter().map(|&count| count.into())
+    }
+
+    fn used(&self) -> RangeInclusive<usize> {
+        cell_of(self.min)..=cell_of(self.max)
+    }
+
+    fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let range = if self.count == 0 { 1..=0 } else { self.used() };
+        range.map(|cell| (cell, self.cells[cell].into())).filter(|&(_, count)| count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Times as they come: most of them small, a few very large.
+    fn times(seed: u64, count: usize) -> Vec<Nanos> {
+        let mut random = Random::stream(seed, 0);
+        (0..count)
+            .map(|_| {
+                let magnitude = random.below(42);
+                random.below(1 << (magnitude + 1)).min(HIGHEST)
+            })
+            .collect()
+    }
+
+    fn of(values: &[Nanos]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|&value| histogram.record(value));
+        histogram
+    }
+
+    #[test]
+    fn every_value_lies_in_its_cell_and_cells_follow_on_each_other() {
+        let mut next = 0;
+        for cell in 0..CELLS {
+            let (low, width) = span_of(cell);
+            assert_eq!(low, next, "cell {cell}");
+            assert_eq!(cell_of(low), cell);
+            assert_eq!(cell_of(low + width - 1), cell);
+            next = low + width;
+        }
+        assert!(next > HIGHEST);
+    }
+
+    #[test]
+    fn quantiles_agree_with_sorting_to_three_digits() {
+        for seed in 0..40 {
+            let mut values = times(seed, 1 + 97 * seed as usize);
+            let histogram = of(&values);
+            values.sort_unstable();
+            for quantile in [0.0, 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0] {
+                let rank = ((quantile * values.len() as f64).ceil() as usize).clamp(1, values.len());
+                let exact = values[rank - 1];
+                let found = histogram.quantile(quantile);
+                assert!(
+                    found >= exact && found - exact <= exact / 1000,
+                    "seed {seed}: quantile {quantile} is {exact}, not {found}"
+                );
+                assert!(found <= histogram.max());
+            }
+        }
+    }
+
+    #[test]
+    fn count_sum_and_extremes_are_exact_and_deviation_nearly() {
+        let values = times(99, 10_000);
+        let histogram = of(&values);
+        assert_eq!(histogram.count(), 10_000);
+        assert_eq!(histogram.min(), *values.iter().min().unwrap());
+        assert_eq!(histogram.max(), *values.iter().max().unwrap());
+        let mean = values.iter().map(|&value| value as f64).sum::<f64>() / 1e4;
+        assert!((histogram.mean() / mean - 1.0).abs() < 1e-9);
+        let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / 1e4;
+        assert!((histogram.stdev() / variance.sqrt() - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn merging_parts_is_the_same_as_recording_all() {
+        let values = times(5, 3_000);
+        let mut merged = Histogram::<u64>::new();
+        for part in values.chunks(1_000) {
+            let mut small = Histogram::<u32>::new();
+            part.iter().for_each(|&value| small.record(value));
+            merged.merge(&small);
+        }
+        merged.merge(&Histogram::<u32>::new());
+        let whole = of(&values);
+        assert_eq!(merged.cells, whole.cells);
+        assert_eq!((merged.count, merged.sum), (whole.count, whole.sum));
+        assert_eq!((merged.min, merged.max), (whole.min, whole.max));
+    }
+
+    #[test]
+    fn a_cleared_histogram_is_as_new() {
+        let mut histogram = of(&times(6, 1_000));
+        histogram.clear();
+        assert_eq!(histogram.cells, Histogram::<u64>::new().cells);
+        assert_eq!((histogram.count(), histogram.min(), histogram.max(), histogram.quantile(0.5)), (0, 0, 0, 0));
+        histogram.clear();
+        histogram.record(7);
+        assert_eq!((histogram.min(), histogram.max(), histogram.quantile(0.5)), (7, 7, 7));
+    }
+
+    #[test]
+    fn what_is_longer_than_an_hour_counts_as_an_hour() {
+        let histogram = of(&[HIGHEST + 1, Nanos::MAX]);
+        assert_eq!((histogram.count(), histogram.max()), (2, HIGHEST));
+        assert_eq!(histogram.quantile(0.5), HIGHEST);
     }
 }

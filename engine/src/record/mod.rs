@@ -1,10 +1,17 @@
 //! What happened: counts, errors and times of every operation, gated by the measure window.
 
-mod histogram;
+pub mod histogram;
+pub mod hlog;
 mod recorder;
+mod slot;
+mod summary;
+mod window;
 
-pub use histogram::{Count, Histogram};
-pub use recorder::{Counts, ErrorTally, Lifetime, Queries, Recorder, Slot, Tally};
+pub use histogram::Histogram;
+pub use recorder::{Outlet, Published, Recorder, Trouble};
+pub use slot::{Counts, ErrorTally, Lifetime, Queries, Slot, Tally};
+pub use summary::{Figures, Quantiles};
+pub use window::{Phase, Span, Window};
 
 use serde::Serialize;
 

@@ -2,81 +2,181 @@
 //!
 //! The record is a series of slots, one an interval. The reactor calls `advance` with every instant it reads from the
 //! clock, *before* it hands what happened then to a session; so all that a session records belongs to the open slot,
-//! and counting needs no comparison of times.
+//! and counting needs no comparison of times. A slot that has ended is handed over, and an emptied one taken up.
 
-use super::{Histogram, OpId, Operation};
-use crate::clock::Nanos;
+use std::sync::mpsc::Receiver;
+
+use super::slot::count_error;
+use super::{Lifetime, OpId, Operation, Phase, Slot, Span, TRANSACTION, Window};
+use crate::clock::{self, Nanos};
 use crate::session::Failure;
 
-/// How often something happened. `started = succeeded + failed + what is in flight`; retries are inside an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub started: u64,
-    pub succeeded: u64,
-    pub failed: u64,
-    pub retried: u64,
-}
-
-impl Counts {
-    pub fn in_flight(&self) -> u64 {
-        self.started - self.succeeded - self.failed
-    }
-}
-
-/// One operation in one slot.
-#[derive(Clone, Default)]
-pub struct Tally {
-    pub counts: Counts,
-    pub response: Histogram<u32>,
-    pub service: Histogram<u32>,
-    pub failed_response: Histogram<u32>,
-}
-
-/// Statements of transactions that succeeded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queries {
-    pub read: u64,
-    pub write: u64,
-    pub other: u64,
-}
-
-/// Errors of one code on one operation, with the first message that came with it.
+/// Something that a person who watches the load should hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ErrorTally {
+pub struct Trouble {
+    pub at: Nanos,
+    pub client: u32,
     pub code: String,
-    pub operation: OpId,
-    pub count: u64,
     pub message: String,
 }
 
-/// What one thread recorded in one interval.
-#[derive(Clone, Default)]
-pub struct Slot {
-    pub tallies: Vec<Tally>,
-    pub queries: Queries,
-    pub errors: Vec<ErrorTally>,
+/// What a recorder hands over.
+pub enum Published {
+    Slot(Box<Slot>),
+    Trouble(Trouble),
 }
 
-/// Counts from the first transaction to the last, warm-up and drain included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lifetime {
-    pub operations: Vec<Counts>,
-    pub queries: Queries,
-    pub rows_changed: u64,
+/// Where a recorder hands over to, and where it gets emptied slots back from.
+pub struct Outlet {
+    pub send: Box<dyn FnMut(Published) + Send>,
+    pub spares: Receiver<Box<Slot>>,
 }
 
 /// What sessions tell of what they do.
 pub struct Recorder {
     slot: Box<Slot>,
+    window: Window,
     lifetime: Lifetime,
+    outlet: Option<Outlet>,
+    /// The client on whose behalf a session is being called.
+    client: u32,
+    told: Vec<Told>,
+    connections: Connections,
+    /// The thread's CPU time and the clock when the slot was opened.
+    opened: (Nanos, Nanos),
+}
+
+/// When trouble of a code was last told of: once an interval is enough.
+struct Told {
+    code: String,
+    span: Span,
+}
+
+/// How many connections there are, and the integral of how many there are not.
+#[derive(Default)]
+struct Connections {
+    up: u32,
+    down: u32,
+    since: Nanos,
+    down_ns: Nanos,
+}
+
+impl Connections {
+    fn pass(&mut self, at: Nanos) {
+        self.down_ns += Nanos::from(self.down) * at.saturating_sub(self.since);
+        self.since = at.max(self.since);
+    }
 }
 
 impl Recorder {
     /// A recorder with one slot that never ends; enough for a session's tests.
     pub fn new(operations: &[Operation]) -> Self {
-        let slot = Slot { tallies: vec![Tally::default(); operations.len()], ..Slot::default() };
-        let lifetime = Lifetime { operations: vec![Counts::default(); operations.len()], ..Lifetime::default() };
-        Self { slot: Box::new(slot), lifetime }
+        let mut slot = Box::new(Slot::new(operations.len()));
+        slot.span.end = Nanos::MAX;
+        Self {
+            slot,
+            window: Window::UNKNOWN,
+            lifetime: Lifetime::new(operations.len()),
+            outlet: None,
+            client: 0,
+            told: Vec::new(),
+            connections: Connections::default(),
+            opened: (clock::thread_cpu(), clock::now()),
+        }
+    }
+
+    /// A recorder that hands its slots over. Call it on the thread whose CPU time is to be recorded.
+    pub fn publishing(operations: &[Operation], outlet: Outlet) -> Self {
+        Self { outlet: Some(outlet), ..Self::new(operations) }
+    }
+
+    /// Work starts at `window.begin`, which is not yet past; what was recorded before then is forgotten.
+    pub fn arm(&mut self, window: Window) {
+        self.window = window;
+        self.slot.span.end = window.begin;
+    }
+
+    /// The window ends at `end`, earlier than planned; or now, if that is past.
+    pub fn end_at(&mut self, end: Nanos) {
+        self.window.end = end;
+        self.slot.span.end = self.slot.span.end.min(end.max(self.slot.span.start + 1));
+    }
+
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// When the open slot ends: until then at the latest somebody must call `advance`.
+    #[inline]
+    pub fn boundary(&self) -> Nanos {
+        self.slot.span.end
+    }
+
+    /// It is `at`: what is recorded from here on happened then, or later.
+    #[inline]
+    pub fn advance(&mut self, at: Nanos) {
+        if at >= self.slot.span.end {
+            self.roll(at);
+        }
+    }
+
+    #[cold]
+    fn roll(&mut self, at: Nanos) {
+        while at >= self.slot.span.end {
+            let next = self.window.after(self.slot.span);
+            if self.slot.span.phase == Phase::Connect {
+                self.close();
+                self.slot.clear();
+            } else {
+                self.hand_over();
+            }
+            self.open(next);
+        }
+    }
+
+    /// Hands over the last slot, and tells what was counted in all.
+    pub fn finish(mut self) -> Lifetime {
+        let now = clock::now();
+        self.slot.span.end = self.slot.span.end.min(now);
+        self.hand_over();
+        self.lifetime
+    }
+
+    fn open(&mut self, span: Span) {
+        self.slot.span = span;
+        for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
+            tally.carried_in = counts.in_flight();
+        }
+    }
+
+    fn close(&mut self) {
+        for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
+            tally.in_flight = counts.in_flight();
+        }
+        self.connections.pass(self.slot.span.end);
+        self.slot.connected = self.connections.up;
+        self.slot.disconnected_ns = std::mem::take(&mut self.connections.down_ns);
+        let now = (clock::thread_cpu(), clock::now());
+        self.slot.cpu_ns = now.0 - self.opened.0;
+        self.slot.wall_ns = now.1 - self.opened.1;
+        self.opened = now;
+    }
+
+    fn hand_over(&mut self) {
+        self.close();
+        let Some(outlet) = &mut self.outlet else {
+            return self.slot.clear();
+        };
+        // There is always a spare, unless whoever merges them was kept from it for a whole interval.
+        let spare = outlet.spares.try_recv().unwrap_or_else(|_| Box::new(Slot::new(self.slot.tallies.len())));
+        let full = std::mem::replace(&mut self.slot, spare);
+        (outlet.send)(Published::Slot(full));
+    }
+
+    /// Sessions are called on behalf of `client` from here on.
+    #[inline]
+    pub fn serve(&mut self, client: u32) {
+        self.client = client;
     }
 
     /// An operation was started that should have started at `intended`.
@@ -101,9 +201,12 @@ impl Recorder {
     pub fn fail(&mut self, op: OpId, intended: Nanos, _sent: Nanos, done: Nanos, why: &Failure) {
         let tally = &mut self.slot.tallies[op.index()];
         tally.counts.failed += 1;
-        tally.failed_response.record(done.saturating_sub(intended));
+        tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
         self.lifetime.operations[op.index()].failed += 1;
-        let _ = why;
+        count_error(&mut self.slot.errors, op, &why.code, &why.message, 1);
+        if op == TRANSACTION {
+            self.tell(done, &why.code, &why.message);
+        }
     }
 
     /// It failed in a way that may be tried again, and is.
@@ -129,6 +232,51 @@ impl Recorder {
         self.lifetime.rows_changed += rows;
     }
 
+    /// A transaction was started so much later than its client was free, or than it was due.
+    #[inline]
+    pub fn late(&mut self, by: Nanos) {
+        self.slot.lateness.record(by);
+    }
+
+    /// A client has got its connection; `again` when it had one before.
+    pub fn connected(&mut self, at: Nanos, again: bool) {
+        self.lifetime.connects += 1;
+        self.connections.pass(at);
+        self.connections.up += 1;
+        if again {
+            self.connections.down -= 1;
+            self.slot.reconnects += 1;
+            self.tell(at, "reconnected", "the connection is up again");
+        }
+    }
+
+    /// A client has lost its connection.
+    pub fn disconnected(&mut self, at: Nanos) {
+        self.connections.pass(at);
+        self.connections.up -= 1;
+        self.connections.down += 1;
+    }
+
+    /// How many clients have a connection.
+    pub fn connections(&self) -> u32 {
+        self.connections.up
+    }
+
+    /// Tells whoever watches of trouble: of each code the first in an interval.
+    #[cold]
+    pub fn tell(&mut self, at: Nanos, code: &str, message: &str) {
+        let Some(outlet) = &mut self.outlet else { return };
+        let room = self.told.len() < MOST_CODES;
+        match self.told.iter_mut().find(|told| told.code == code) {
+            Some(told) if told.span == self.slot.span => return,
+            Some(told) => told.span = self.slot.span,
+            None if room => self.told.push(Told { code: code.into(), span: self.slot.span }),
+            None => return,
+        }
+        let trouble = Trouble { at, client: self.client, code: code.into(), message: message.into() };
+        (outlet.send)(Published::Trouble(trouble));
+    }
+
     /// The slot that is being filled.
     pub fn slot(&self) -> &Slot {
         &self.slot
@@ -136,5 +284,158 @@ impl Recorder {
 
     pub fn lifetime(&self) -> &Lifetime {
         &self.lifetime
+    }
+}
+
+/// Of so many different codes trouble is told; more are only counted.
+const MOST_CODES: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+    use crate::record::{Counts, Kind};
+
+    const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
+    const OP: OpId = TRANSACTION;
+
+    fn recorder() -> (Recorder, Receiver<Published>) {
+        let (to, published) = channel();
+        let (_, spares) = channel();
+        let send = Box::new(move |what| to.send(what).unwrap());
+        (Recorder::publishing(OPS, Outlet { send, spares }), published)
+    }
+
+    fn slots(published: &Receiver<Published>) -> Vec<Box<Slot>> {
+        let slot = |what| match what {
+            Published::Slot(slot) => Some(slot),
+            Published::Trouble(_) => None,
+        };
+        published.try_iter().filter_map(slot).collect()
+    }
+
+    fn failure(code: &str) -> Failure {
+        Failure { code: code.into(), message: format!("it says {code}") }
+    }
+
+    #[test]
+    fn every_count_belongs_to_the_window_in_which_it_happened() {
+        let (mut recorder, published) = recorder();
+        recorder.arm(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+        recorder.advance(110);
+        recorder.start(OP, 110);
+        recorder.advance(150);
+        recorder.succeed(OP, 110, 110, 150); // inside the warm-up
+        recorder.start(OP, 150);
+        recorder.advance(199);
+        recorder.start(OP, 199); // these two are carried in
+        recorder.advance(200);
+        recorder.succeed(OP, 150, 151, 200);
+        recorder.start(OP, 200);
+        recorder.advance(250);
+        recorder.fail(OP, 199, 199, 250, &failure("40001"));
+        recorder.start(OP, 250); // in flight at the end
+        recorder.advance(299);
+        recorder.succeed(OP, 200, 200, 299);
+        recorder.advance(300);
+        recorder.succeed(OP, 250, 250, 300); // drained: too late to count
+        let lifetime = recorder.finish();
+
+        let slots = slots(&published);
+        assert_eq!(
+            slots.iter().map(|slot| slot.span.phase).collect::<Vec<_>>(),
+            [Phase::Warmup, Phase::Measure, Phase::Drain]
+        );
+        let tally = &slots[1].tallies[0];
+        let attempted = tally.carried_in + tally.counts.started;
+        assert_eq!((tally.carried_in, tally.counts.started), (2, 2));
+        assert_eq!((tally.counts.succeeded, tally.counts.failed, tally.in_flight), (2, 1, 1));
+        assert_eq!(attempted, tally.counts.succeeded + tally.counts.failed + tally.in_flight);
+        assert_eq!(tally.response.count(), tally.counts.succeeded);
+        assert_eq!((tally.response.max(), tally.service.min()), (99, 49));
+        assert_eq!(tally.failed_response.as_ref().unwrap().max(), 51);
+        assert_eq!(slots[1].errors[0].code, "40001");
+        assert!(slots[2].errors.is_empty());
+        assert_eq!(lifetime.operations[0], Counts { started: 5, succeeded: 4, failed: 1, retried: 0 });
+    }
+
+    #[test]
+    fn intervals_without_events_are_handed_over_too() {
+        let (mut recorder, published) = recorder();
+        recorder.arm(Window { begin: 100, start: 100, end: 140, interval: 10 });
+        recorder.advance(105);
+        recorder.start(OP, 105);
+        recorder.advance(137);
+        let slots = slots(&published);
+        assert_eq!(slots.len(), 3);
+        assert_eq!(slots.iter().map(|slot| slot.tallies[0].in_flight).collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(slots.iter().map(|slot| slot.tallies[0].counts.started).collect::<Vec<_>>(), [1, 0, 0]);
+    }
+
+    #[test]
+    fn time_without_a_connection_is_cut_at_the_interval_too() {
+        let (mut recorder, published) = recorder();
+        recorder.connected(50, false);
+        recorder.connected(60, false);
+        recorder.arm(Window { begin: 100, start: 100, end: 120, interval: 10 });
+        recorder.advance(104);
+        recorder.disconnected(104);
+        recorder.advance(113);
+        recorder.connected(113, true);
+        recorder.advance(120);
+        let slots = slots(&published);
+        assert_eq!(slots.iter().map(|slot| slot.disconnected_ns).collect::<Vec<_>>(), [6, 3]);
+        assert_eq!(slots.iter().map(|slot| slot.connected).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(slots.iter().map(|slot| slot.reconnects).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn the_window_can_end_early_even_before_it_started() {
+        let (mut recorder, published) = recorder();
+        recorder.arm(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+        recorder.advance(120);
+        recorder.end_at(130);
+        assert_eq!(recorder.boundary(), 130);
+        recorder.advance(131);
+        let slots = slots(&published);
+        assert_eq!((slots.len(), slots[0].span.phase, slots[0].span.end), (1, Phase::Warmup, 130));
+        assert_eq!(recorder.slot().span.phase, Phase::Drain);
+    }
+
+    #[test]
+    fn trouble_is_told_once_an_interval_and_code() {
+        let (mut recorder, published) = recorder();
+        recorder.arm(Window { begin: 100, start: 100, end: 200, interval: 10 });
+        recorder.serve(7);
+        for at in [101, 102, 109, 111] {
+            recorder.advance(at);
+            recorder.start(OP, at);
+            recorder.fail(OP, at, at, at, &failure("57P01"));
+        }
+        let told: Vec<_> = published
+            .try_iter()
+            .filter_map(|what| match what {
+                Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
+                Published::Slot(_) => None,
+            })
+            .collect();
+        assert_eq!(told, [(101, 7), (111, 7)]);
+    }
+
+    #[test]
+    fn memory_of_a_slot_is_used_again() {
+        let (to, published) = channel();
+        let (give, spares) = channel();
+        let send = Box::new(move |what| to.send(what).unwrap());
+        let mut recorder = Recorder::publishing(OPS, Outlet { send, spares });
+        recorder.arm(Window { begin: 100, start: 100, end: 200, interval: 10 });
+        recorder.advance(100);
+        let spare = Box::new(Slot::new(1));
+        let place = std::ptr::from_ref(&*spare);
+        give.send(spare).unwrap();
+        recorder.advance(110);
+        assert!(std::ptr::eq(recorder.slot(), place));
+        assert_eq!(slots(&published).len(), 1);
     }
 }

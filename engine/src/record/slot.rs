@@ -1,0 +1,221 @@
+//! What one thread recorded in one interval, and over its life.
+
+use super::{Histogram, OpId, Span};
+use crate::clock::Nanos;
+
+/// How often something happened. `started = succeeded + failed + what is in flight`; retries are inside an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub started: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub retried: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.started += other.started;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.retried += other.retried;
+    }
+
+    /// Of counts from the beginning: what has started and not ended.
+    pub fn in_flight(&self) -> u64 {
+        self.started - self.succeeded - self.failed
+    }
+}
+
+/// One operation in one interval.
+#[derive(Clone, Default)]
+pub struct Tally {
+    pub counts: Counts,
+    /// In progress when the interval started, and when it ended.
+    pub carried_in: u64,
+    pub in_flight: u64,
+    pub response: Histogram<u32>,
+    pub service: Histogram<u32>,
+    /// Made when something fails for the first time: most operations never need it.
+    pub failed_response: Option<Box<Histogram<u32>>>,
+}
+
+impl Tally {
+    fn merge(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.carried_in += other.carried_in;
+        self.in_flight += other.in_flight;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        if let Some(theirs) = other.failed_response.as_ref().filter(|theirs| theirs.count() > 0) {
+            self.failed_response.get_or_insert_default().merge(theirs);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.counts = Counts::default();
+        (self.carried_in, self.in_flight) = (0, 0);
+        self.response.clear();
+        self.service.clear();
+        if let Some(histogram) = &mut self.failed_response {
+            histogram.clear();
+        }
+    }
+}
+
+/// Statements of transactions that succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queries {
+    pub read: u64,
+    pub write: u64,
+    pub other: u64,
+}
+
+impl Queries {
+    pub fn total(&self) -> u64 {
+        self.read + self.write + self.other
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.write += other.write;
+        self.other += other.other;
+    }
+}
+
+/// Errors of one code on one operation, with the first message that came with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorTally {
+    pub code: String,
+    pub operation: OpId,
+    pub count: u64,
+    pub message: String,
+}
+
+/// A server that puts a different code into every error must not make memory grow.
+const MOST_ERRORS: usize = 64;
+const OTHER: &str = "other";
+
+/// Adds `count` errors to a list that holds each code and operation once.
+pub fn count_error(errors: &mut Vec<ErrorTally>, operation: OpId, code: &str, message: &str, count: u64) {
+    let full = errors.len() >= MOST_ERRORS;
+    match errors.iter_mut().find(|error| error.operation == operation && error.code == code) {
+        Some(error) => error.count += count,
+        None if full && code != OTHER => count_error(errors, operation, OTHER, "errors of many more codes", count),
+        None => errors.push(ErrorTally { code: code.into(), operation, count, message: message.into() }),
+    }
+}
+
+/// What one thread recorded in one interval.
+#[derive(Clone, Default)]
+pub struct Slot {
+    pub span: Span,
+    pub tallies: Vec<Tally>,
+    pub queries: Queries,
+    pub errors: Vec<ErrorTally>,
+    /// How much later than it could have been work was started, while there was a connection.
+    pub lateness: Histogram<u32>,
+    /// Connections at the end of the interval, and those made again within it.
+    pub connected: u32,
+    pub reconnects: u64,
+    /// Client-nanoseconds without a connection.
+    pub disconnected_ns: Nanos,
+    /// The thread's own CPU time, and the time that passed meanwhile.
+    pub cpu_ns: Nanos,
+    pub wall_ns: Nanos,
+}
+
+impl Slot {
+    pub fn new(operations: usize) -> Self {
+        Self { tallies: vec![Tally::default(); operations], ..Self::default() }
+    }
+
+    /// Adds what another thread recorded in the same interval.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+            mine.merge(theirs);
+        }
+        self.queries.add(&other.queries);
+        for error in &other.errors {
+            count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
+        }
+        self.lateness.merge(&other.lateness);
+        self.connected += other.connected;
+        self.reconnects += other.reconnects;
+        self.disconnected_ns += other.disconnected_ns;
+        self.cpu_ns += other.cpu_ns;
+        self.wall_ns += other.wall_ns;
+    }
+
+    /// Makes it as new, without giving its memory away.
+    pub fn clear(&mut self) {
+        self.span = Span::default();
+        self.tallies.iter_mut().for_each(Tally::clear);
+        self.queries = Queries::default();
+        self.errors.clear();
+        self.lateness.clear();
+        (self.connected, self.reconnects) = (0, 0);
+        (self.disconnected_ns, self.cpu_ns, self.wall_ns) = (0, 0, 0);
+    }
+}
+
+/// Counts from the first transaction to the last, warm-up and drain included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lifetime {
+    pub operations: Vec<Counts>,
+    pub queries: Queries,
+    pub rows_changed: u64,
+    pub connects: u64,
+}
+
+impl Lifetime {
+    pub fn new(operations: usize) -> Self {
+        Self { operations: vec![Counts::default(); operations], ..Self::default() }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
+            mine.add(theirs);
+        }
+        self.queries.add(&other.queries);
+        self.rows_changed += other.rows_changed;
+        self.connects += other.connects;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_by_code_and_operation_in_bounded_memory() {
+        let mut errors = Vec::new();
+        count_error(&mut errors, OpId(0), "40001", "first", 1);
+        count_error(&mut errors, OpId(0), "40001", "second", 2);
+        count_error(&mut errors, OpId(1), "40001", "third", 1);
+        assert_eq!(errors.len(), 2);
+        assert_eq!((errors[0].count, errors[0].message.as_str()), (3, "first"));
+        for code in 0..1_000 {
+            count_error(&mut errors, OpId(0), &format!("X{code:04}"), "noise", 1);
+        }
+        assert_eq!(errors.len(), MOST_ERRORS + 1);
+        assert_eq!(errors.iter().map(|error| error.count).sum::<u64>(), 1_004);
+    }
+
+    #[test]
+    fn merging_adds_and_clearing_forgets() {
+        let mut one = Slot::new(1);
+        one.tallies[0].counts.started = 3;
+        one.tallies[0].response.record(5);
+        let mut two = one.clone();
+        two.tallies[0].failed_response.get_or_insert_default().record(9);
+        count_error(&mut two.errors, OpId(0), "X", "x", 4);
+        one.merge(&two);
+        assert_eq!(one.tallies[0].counts.started, 6);
+        assert_eq!(one.tallies[0].response.count(), 2);
+        assert_eq!(one.tallies[0].failed_response.as_ref().unwrap().count(), 1);
+        assert_eq!(one.errors[0].count, 4);
+        one.clear();
+        assert_eq!(one.tallies[0].counts, Counts::default());
+        assert_eq!((one.tallies[0].response.count(), one.errors.len()), (0, 0));
+    }
+}
