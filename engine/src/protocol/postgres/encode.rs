@@ -1,0 +1,206 @@
+//! Messages to the server, appended to a buffer. What a workload sends again and again is built by `Statement` instead.
+
+/// `Sync`: ends a series of extended-protocol messages.
+pub const SYNC: &[u8] = b"S\0\0\0\x04";
+/// `Execute` of the unnamed portal, all rows.
+pub const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+pub const COPY_DONE: &[u8] = b"c\0\0\0\x04";
+pub const TERMINATE: &[u8] = b"X\0\0\0\x04";
+/// `SSLRequest`: answered by one byte, `S` or `N`.
+pub const SSL_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
+
+const PROTOCOL_3_0: i32 = 3 << 16;
+const CANCEL_CODE: i32 = 80_877_102;
+
+/// Appends a message with `tag` (0: none, as at the start) whose body `fill` appends; its length is filled in after.
+pub fn message(out: &mut Vec<u8>, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
+    if tag != 0 {
+        out.push(tag);
+    }
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    fill(out);
+    put_length(out, start);
+}
+
+/// Fills in the length of the message whose length field is at `start` and which ends where `out` does.
+#[inline]
+pub fn put_length(out: &mut [u8], start: usize) {
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Text and the zero that ends it.
+pub fn text(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(text);
+    out.push(0);
+}
+
+/// The first message of a connection; empty values are left out.
+pub fn startup(out: &mut Vec<u8>, parameters: &[(&str, &str)]) {
+    message(out, 0, |out| {
+        out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
+        for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
+            text(out, name.as_bytes());
+            text(out, value.as_bytes());
+        }
+        out.push(0);
+    });
+}
+
+/// Asks, on a connection of its own, to end what process `process` does.
+pub fn cancel(out: &mut Vec<u8>, process: i32, key: &[u8]) {
+    message(out, 0, |out| {
+        out.extend_from_slice(&CANCEL_CODE.to_be_bytes());
+        out.extend_from_slice(&process.to_be_bytes());
+        out.extend_from_slice(key);
+    });
+}
+
+/// `PasswordMessage`: cleartext or md5.
+pub fn password(out: &mut Vec<u8>, password: &[u8]) {
+    message(out, b'p', |out| text(out, password));
+}
+
+/// `SASLInitialResponse`.
+pub fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, response: &[u8]) {
+    message(out, b'p', |out| {
+        text(out, mechanism.as_bytes());
+        out.extend_from_slice(&(response.len() as i32).to_be_bytes());
+        out.extend_from_slice(response);
+    });
+}
+
+/// `SASLResponse`.
+pub fn sasl(out: &mut Vec<u8>, response: &[u8]) {
+    message(out, b'p', |out| out.extend_from_slice(response));
+}
+
+/// A simple query.
+pub fn query(out: &mut Vec<u8>, sql: &str) {
+    message(out, b'Q', |out| text(out, sql.as_bytes()));
+}
+
+/// `Parse`, the types of parameters left to the server. `name` may be empty.
+pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str) {
+    message(out, b'P', |out| {
+        text(out, name.as_bytes());
+        text(out, sql.as_bytes());
+        out.extend_from_slice(&0i16.to_be_bytes());
+    });
+}
+
+/// `CopyData` whose bytes `fill` appends; any cut will do, rows need not be whole.
+pub fn copy_data(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+    message(out, b'd', fill);
+}
+
+/// Two digits of every number below 100.
+const PAIRS: &[u8; 200] = &{
+    let mut pairs = [0u8; 200];
+    let mut n = 0;
+    while n < 100 {
+        pairs[2 * n] = b'0' + (n / 10) as u8;
+        pairs[2 * n + 1] = b'0' + (n % 10) as u8;
+        n += 1;
+    }
+    pairs
+};
+
+/// Writes `value` in decimal digits, with leading zeros, over all of `out`; higher digits are dropped.
+#[inline]
+pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
+    let mut end = out.len();
+    while end >= 2 {
+        let pair = (value % 100) as usize * 2;
+        value /= 100;
+        out[end - 2..end].copy_from_slice(&PAIRS[pair..pair + 2]);
+        end -= 2;
+    }
+    if end == 1 {
+        out[0] = b'0' + (value % 10) as u8;
+    }
+}
+
+/// Appends `value` in decimal digits.
+#[inline]
+pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    while value >= 100 {
+        let pair = (value % 100) as usize * 2;
+        value /= 100;
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    if value >= 10 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[value as usize * 2..value as usize * 2 + 2]);
+    } else {
+        start -= 1;
+        digits[start] = b'0' + value as u8;
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::BytesMut;
+    use postgres_protocol::message::frontend;
+
+    fn ours(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(&mut out);
+        out
+    }
+
+    fn theirs(encode: impl FnOnce(&mut BytesMut)) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        encode(&mut out);
+        out.to_vec()
+    }
+
+    #[test]
+    fn every_message_is_byte_for_byte_what_another_implementation_sends() {
+        let cases = [
+            (SYNC.to_vec(), theirs(frontend::sync)),
+            (EXECUTE.to_vec(), theirs(|b| frontend::execute("", 0, b).unwrap())),
+            (COPY_DONE.to_vec(), theirs(frontend::copy_done)),
+            (TERMINATE.to_vec(), theirs(frontend::terminate)),
+            (SSL_REQUEST.to_vec(), theirs(frontend::ssl_request)),
+            (
+                ours(|o| startup(o, &[("user", "u"), ("database", "d"), ("options", "")])),
+                theirs(|b| frontend::startup_message([("user", "u"), ("database", "d")], b).unwrap()),
+            ),
+            (ours(|o| cancel(o, 7, &8i32.to_be_bytes())), theirs(|b| frontend::cancel_request(7, 8, b))),
+            (ours(|o| password(o, b"pw")), theirs(|b| frontend::password_message(b"pw", b).unwrap())),
+            (
+                ours(|o| sasl_initial(o, "SCRAM-SHA-256", b"n,,")),
+                theirs(|b| frontend::sasl_initial_response("SCRAM-SHA-256", b"n,,", b).unwrap()),
+            ),
+            (ours(|o| sasl(o, b"c=biws")), theirs(|b| frontend::sasl_response(b"c=biws", b).unwrap())),
+            (ours(|o| query(o, "SELECT 1")), theirs(|b| frontend::query("SELECT 1", b).unwrap())),
+            (ours(|o| parse(o, "s1", "SELECT $1")), theirs(|b| frontend::parse("s1", "SELECT $1", [], b).unwrap())),
+            (
+                ours(|o| copy_data(o, |o| o.extend_from_slice(b"1\t2\n"))),
+                theirs(|b| frontend::CopyData::new(&b"1\t2\n"[..]).unwrap().write(b)),
+            ),
+        ];
+        for (ours, theirs) in cases {
+            assert_eq!(ours, theirs);
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_everybody_writes_them() {
+        for value in (0..2000).chain([9_999, 10_000, 65_535, 2_147_483_647, u64::MAX - 1, u64::MAX]) {
+            assert_eq!(ours(|o| decimal(o, value)), value.to_string().into_bytes());
+        }
+        for value in [0u64, 7, 42, 99_999_999_999] {
+            let mut digits = [0u8; 11];
+            fixed_decimal(&mut digits, value);
+            assert_eq!(digits.to_vec(), format!("{value:011}").into_bytes());
+        }
+    }
+}

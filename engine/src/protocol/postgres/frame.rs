@@ -1,0 +1,147 @@
+//! Cuts received bytes into messages: a tag of one byte, a length that counts itself, a body.
+
+use super::error::Malformed;
+
+/// A longer message is taken for garbage. PostgreSQL's own limit is 1 GiB; no workload here asks for more than rows of
+/// some hundred bytes, and waiting for a message that never ends would hide what is wrong.
+pub const LONGEST: usize = 64 << 20;
+
+const HEAD: usize = 5;
+
+/// One whole message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    pub tag: u8,
+    pub body: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// Bytes that it takes of the input.
+    #[inline]
+    pub fn size(&self) -> usize {
+        HEAD + self.body.len()
+    }
+}
+
+/// The message at the start of `input`; none when it is not whole yet.
+#[inline]
+pub fn next(input: &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
+    let Some((head, rest)) = input.split_first_chunk::<HEAD>() else {
+        return Ok(None);
+    };
+    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+    if !(4..=LONGEST).contains(&length) {
+        return Err(wrong_length(head[0], length));
+    }
+    Ok(rest.get(..length - 4).map(|body| Frame { tag: head[0], body }))
+}
+
+#[cold]
+fn wrong_length(tag: u8, length: usize) -> Malformed {
+    let shown = char::from(tag).escape_default();
+    Malformed(format!("a message of type '{shown}' that claims {length} bytes: this is not PostgreSQL's protocol"))
+}
+
+/// Reads a body from front to back; every step answers none where the body ends too early.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub fn i16(&mut self) -> Option<i16> {
+        Some(i16::from_be_bytes(self.bytes(2)?.try_into().ok()?))
+    }
+
+    pub fn i32(&mut self) -> Option<i32> {
+        Some(i32::from_be_bytes(self.bytes(4)?.try_into().ok()?))
+    }
+
+    /// Bytes up to a zero, which is skipped.
+    pub fn text(&mut self) -> Option<&'a [u8]> {
+        let end = self.0.iter().position(|&b| b == 0)?;
+        let text = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Some(text)
+    }
+}
+
+/// The number at the end of a CommandComplete's tag: rows inserted, updated, deleted or selected (`INSERT 0 1`: 1).
+#[inline]
+pub fn rows_of(tag: &[u8]) -> u64 {
+    let mut rows = 0u64;
+    let mut place = 1u64;
+    for &byte in tag.strip_suffix(b"\0").unwrap_or(tag).iter().rev() {
+        match byte {
+            b'0'..=b'9' => {
+                rows = rows.wrapping_add(u64::from(byte - b'0').wrapping_mul(place));
+                place = place.wrapping_mul(10);
+            }
+            _ => break,
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_whole_wherever_the_bytes_break() {
+        let stream = b"Z\0\0\0\x05ID\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0";
+        for cut in 0..stream.len() {
+            let mut at = 0;
+            let mut tags = Vec::new();
+            for end in [cut, stream.len()] {
+                while let Some(frame) = next(&stream[at..end]).unwrap() {
+                    tags.push(frame.tag);
+                    at += frame.size();
+                }
+            }
+            assert_eq!(tags, b"ZDC", "cut at {cut}");
+            assert_eq!(at, stream.len());
+        }
+    }
+
+    #[test]
+    fn an_empty_body_is_a_message() {
+        assert_eq!(next(b"1\0\0\0\x04rest").unwrap(), Some(Frame { tag: b'1', body: b"" }));
+    }
+
+    #[test]
+    fn impossible_lengths_are_refused() {
+        for head in [&b"Z\0\0\0\x03"[..], b"Z\0\0\0\0", b"HTTP/1.1 400", b"D\x7f\xff\xff\xff", b"\xff\xff\xff\xff\xff"]
+        {
+            let error = next(head).unwrap_err();
+            assert!(error.0.contains("not PostgreSQL's protocol"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn rows_changed_are_read_from_the_tag() {
+        let cases: [(&[u8], u64); 7] = [
+            (b"INSERT 0 1\0", 1),
+            (b"UPDATE 17\0", 17),
+            (b"DELETE 0\0", 0),
+            (b"COPY 1234567\0", 1_234_567),
+            (b"BEGIN\0", 0),
+            (b"\0", 0),
+            (b"", 0),
+        ];
+        for (tag, rows) in cases {
+            assert_eq!(rows_of(tag), rows, "{tag:?}");
+        }
+        rows_of(&[b'9'; 100]); // Nonsense is no panic.
+    }
+}

@@ -1,0 +1,267 @@
+//! A statement's request, built once: sending it is copying bytes and writing its parameters between them.
+
+use serde::{Deserialize, Serialize};
+
+use super::encode;
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// As text with its values inside; parsed and planned each time.
+    Simple,
+    /// Parsed and planned each time, values apart.
+    Extended,
+    /// Parsed once a connection, values apart.
+    #[default]
+    Prepared,
+}
+
+/// SQL with holes for its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Sql(String),
+    Int,
+    Text,
+}
+
+/// Request bytes with holes.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    mode: Mode,
+    /// What makes it known to the server, once a connection. Empty unless prepared.
+    parse: Box<[u8]>,
+    /// Everything before the first parameter.
+    head: Box<[u8]>,
+    /// Where in `head` the length lies that counts the parameters too.
+    length_at: usize,
+    /// What follows each parameter: SQL in simple mode, else nothing.
+    after: Box<[Box<[u8]>]>,
+}
+
+impl Statement {
+    /// `name` is used in prepared mode, and unique on a connection.
+    pub fn new(mode: Mode, name: &str, parts: &[Part]) -> Self {
+        match mode {
+            Mode::Simple => Self::simple(parts),
+            Mode::Extended => Self::bound(mode, "", parts),
+            Mode::Prepared => Self::bound(mode, name, parts),
+        }
+    }
+
+    fn simple(parts: &[Part]) -> Self {
+        let mut pieces = vec![b"Q\0\0\0\0".to_vec()];
+        for part in parts {
+            let last = pieces.last_mut().expect("starts with one");
+            match part {
+                Part::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
+                Part::Int => pieces.push(Vec::new()),
+                Part::Text => {
+                    last.push(b'\'');
+                    pieces.push(b"'".to_vec());
+                }
+            }
+        }
+        pieces.last_mut().expect("starts with one").push(0);
+        let mut pieces = pieces.into_iter().map(Vec::into_boxed_slice);
+        let head = pieces.next().expect("starts with one");
+        Self { mode: Mode::Simple, parse: Box::default(), head, length_at: 1, after: pieces.collect() }
+    }
+
+    fn bound(mode: Mode, name: &str, parts: &[Part]) -> Self {
+        let mut sql = String::new();
+        let mut count: u16 = 0;
+        for part in parts {
+            match part {
+                Part::Sql(text) => sql.push_str(text),
+                Part::Int | Part::Text => {
+                    count += 1;
+                    sql.push_str(&format!("${count}"));
+                }
+            }
+        }
+        let mut parse = Vec::new();
+        encode::parse(&mut parse, name, &sql);
+        let mut head = if mode == Mode::Extended { std::mem::take(&mut parse) } else { Vec::new() };
+        let length_at = head.len() + 1;
+        head.extend_from_slice(b"B\0\0\0\0"); // Bind, its length to be filled in
+        encode::text(&mut head, b""); // the unnamed portal
+        encode::text(&mut head, name.as_bytes());
+        head.extend_from_slice(&0u16.to_be_bytes()); // all parameters as text
+        head.extend_from_slice(&count.to_be_bytes());
+        let after = vec![Box::default(); usize::from(count)].into_boxed_slice();
+        Self { mode, parse: parse.into(), head: head.into(), length_at, after }
+    }
+
+    /// The message that makes a prepared statement known; empty in other modes.
+    pub fn parse(&self) -> &[u8] {
+        &self.parse
+    }
+
+    /// Begins a request: every parameter must be given, in order, then `end` called.
+    #[inline]
+    pub fn request<'a>(&'a self, out: &'a mut Vec<u8>) -> Request<'a> {
+        let start = out.len() + self.length_at;
+        out.extend_from_slice(&self.head);
+        Request { statement: self, out, start, given: 0 }
+    }
+}
+
+/// A request that is being written.
+#[must_use = "a request without its end is garbage to the server"]
+pub struct Request<'a> {
+    statement: &'a Statement,
+    out: &'a mut Vec<u8>,
+    start: usize,
+    given: usize,
+}
+
+impl Request<'_> {
+    /// The next parameter, a number that is not negative.
+    #[inline]
+    pub fn int(self, value: u64) -> Self {
+        if self.statement.mode == Mode::Simple {
+            encode::decimal(self.out, value);
+        } else {
+            let at = self.out.len();
+            self.out.extend_from_slice(&[0; 4]);
+            encode::decimal(self.out, value);
+            let length = (self.out.len() - at - 4) as u32;
+            self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        self.given()
+    }
+
+    /// The next parameter, text.
+    #[inline]
+    pub fn text(self, value: &[u8]) -> Self {
+        if self.statement.mode == Mode::Simple {
+            self.quoted(value)
+        } else {
+            self.out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            self.out.extend_from_slice(value);
+            self.given()
+        }
+    }
+
+    fn quoted(self, value: &[u8]) -> Self {
+        for (index, piece) in value.split(|&byte| byte == b'\'').enumerate() {
+            if index > 0 {
+                self.out.extend_from_slice(b"''");
+            }
+            self.out.extend_from_slice(piece);
+        }
+        self.given()
+    }
+
+    #[inline]
+    fn given(mut self) -> Self {
+        if self.statement.mode == Mode::Simple {
+            self.out.extend_from_slice(&self.statement.after[self.given]);
+        }
+        self.given += 1;
+        self
+    }
+
+    /// All parameters are given.
+    #[inline]
+    pub fn end(self) {
+        debug_assert_eq!(self.given, self.statement.after.len(), "parameters given");
+        if self.statement.mode == Mode::Simple {
+            encode::put_length(self.out, self.start);
+        } else {
+            self.out.extend_from_slice(&[0; 2]); // all results as text
+            encode::put_length(self.out, self.start);
+            self.out.extend_from_slice(encode::EXECUTE);
+            self.out.extend_from_slice(encode::SYNC);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::BytesMut;
+    use postgres_protocol::IsNull;
+    use postgres_protocol::message::frontend;
+
+    fn update() -> [Part; 4] {
+        [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int]
+    }
+
+    fn written(statement: &Statement) -> Vec<u8> {
+        let mut out = b"before".to_vec();
+        statement.request(&mut out).text(b"1-2").int(4711).end();
+        out.split_off(6)
+    }
+
+    /// Bind, Execute and Sync as another implementation sends them.
+    fn bind(name: &str, values: &[&[u8]]) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        frontend::bind(
+            "",
+            name,
+            [],
+            values,
+            |value, out| {
+                out.extend_from_slice(value);
+                Ok(IsNull::No)
+            },
+            [],
+            &mut out,
+        )
+        .unwrap_or_else(|_| panic!("cannot bind"));
+        frontend::execute("", 0, &mut out).unwrap();
+        frontend::sync(&mut out);
+        out.to_vec()
+    }
+
+    #[test]
+    fn simple_puts_values_into_the_text() {
+        let statement = Statement::new(Mode::Simple, "s", &update());
+        assert!(statement.parse().is_empty());
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "UPDATE t SET c='1-2' WHERE id=4711");
+        assert_eq!(written(&statement), expected);
+    }
+
+    #[test]
+    fn simple_doubles_quotes() {
+        let statement = Statement::new(Mode::Simple, "s", &[Part::Sql("SELECT ".into()), Part::Text]);
+        let mut out = Vec::new();
+        statement.request(&mut out).text(b"it's 'x'").end();
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "SELECT 'it''s ''x'''");
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn prepared_is_parsed_once_and_bound_each_time() {
+        let statement = Statement::new(Mode::Prepared, "s1", &update());
+        let mut parse = Vec::new();
+        encode::parse(&mut parse, "s1", "UPDATE t SET c=$1 WHERE id=$2");
+        assert_eq!(statement.parse(), parse);
+        assert_eq!(written(&statement), bind("s1", &[b"1-2", b"4711"]));
+    }
+
+    #[test]
+    fn extended_is_parsed_and_bound_each_time() {
+        let statement = Statement::new(Mode::Extended, "s1", &update());
+        assert!(statement.parse().is_empty());
+        let mut expected = Vec::new();
+        encode::parse(&mut expected, "", "UPDATE t SET c=$1 WHERE id=$2");
+        expected.extend(bind("", &[b"1-2", b"4711"]));
+        assert_eq!(written(&statement), expected);
+    }
+
+    #[test]
+    fn a_statement_without_parameters_is_whole() {
+        for mode in [Mode::Simple, Mode::Extended, Mode::Prepared] {
+            let statement = Statement::new(mode, "b", &[Part::Sql("SELECT 1".into())]);
+            let mut out = Vec::new();
+            statement.request(&mut out).end();
+            let length = u32::from_be_bytes(out[statement.length_at..][..4].try_into().unwrap()) as usize;
+            assert!(statement.length_at + length <= out.len());
+        }
+    }
+}
