@@ -1,0 +1,70 @@
+"""The order in which trials are run: randomised blocks, so that whatever drifts on a machine hits all treatments alike.
+
+A block is one repeat of every treatment. Within each block the treatments are shuffled (a randomised complete block design;
+Box, Hunter and Hunter, Statistics for Experimenters, 2005, ch. 4).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from loadcell.plan.load import LoadedPlan
+from loadcell.plan.model import OrderName
+from loadcell.plan.treatment import Treatment
+
+T = TypeVar("T")
+
+_DIGITS_AT_LEAST = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One treatment in one repeat. `number` counts from 1 in the order of the run; `block` is the pass it belongs to."""
+
+    number: int
+    treatment: Treatment
+    repeat: int
+    block: int
+    name: str
+
+
+def draw_seed() -> int:
+    """A seed from the operating system's randomness: 32 bits, short enough to be typed again."""
+    return int.from_bytes(os.urandom(4), "big")
+
+
+def trials(plan: LoadedPlan, seed: int) -> tuple[Trial, ...]:
+    """Every trial of the plan in the order it is run. The same plan and seed give the same order, everywhere, always."""
+    ordered = list(blocks(plan.treatments, plan.repeats, plan.order, seed))
+    digits = max(_DIGITS_AT_LEAST, len(str(plan.size())))
+    found: list[Trial] = []
+    for block, treatments in enumerate(ordered, start=1):
+        for treatment in treatments:
+            number = len(found) + 1
+            name = f"{number:0{digits}d}-{treatment.id}-r{block}"
+            found.append(Trial(number, treatment, repeat=block, block=block, name=name))
+    return tuple(found)
+
+
+def blocks(items: Sequence[T], repeats: int, order: OrderName, seed: int) -> Iterator[list[T]]:
+    """One list for each repeat, shuffled unless the order is `as-written`; one generator runs through all of them."""
+    generator = random.Random(seed)  # noqa: S311 - an order that can be repeated is the point
+    for _ in range(repeats):
+        yield list(items) if order == "as-written" else shuffled(items, generator)
+
+
+def shuffled(items: Sequence[T], generator: random.Random) -> list[T]:
+    """A random permutation (Fisher and Yates, in Durstenfeld's form, CACM 7(7), 1964).
+
+    Written out because `random.shuffle` may change between Python versions; `Random(seed).random()` is documented
+    not to.
+    """
+    result = list(items)
+    for last in range(len(result) - 1, 0, -1):
+        other = int(generator.random() * (last + 1))
+        result[last], result[other] = result[other], result[last]
+    return result

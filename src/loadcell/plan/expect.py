@@ -1,0 +1,142 @@
+"""Expectations: `errors == 0`, `latency.p99 < 20ms`. Each trial is held against them; one missed makes the run exit 1."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from loadcell.plan import units
+from loadcell.plan.problems import listed, nearest, shown
+
+Outcome = Literal["met", "missed", "unknown"]
+Kind = Literal["count", "rate", "share", "time"]
+
+COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")
+_LATENCIES = ("mean", "min", "max", *_PERCENTILES)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a trial that an expectation can name.
+
+    `kind` fixes its unit, in expectations and in the values they are judged on: `count` a bare number, `rate` per second,
+    `share` a fraction (written in percent), `time` **milliseconds** (written with any unit of time).
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("throughput", "rate", "transactions that succeeded, per second"),
+        Metric("queries", "rate", "statements of transactions that succeeded, per second"),
+        Metric("errors", "count", "transactions that failed"),
+        Metric("error_rate", "share", "failed transactions as a share of those that ended"),
+        Metric("retries", "count", "transactions tried again after a serialisation failure or deadlock"),
+        *(Metric(f"latency.{q}", "time", f"response time of transactions, {q}") for q in _LATENCIES),
+        *(Metric(f"service.{q}", "time", f"service time of transactions, {q}") for q in _LATENCIES),
+        Metric("client.cpu", "share", "CPU use of the client's busiest thread"),
+        Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
+    )
+}
+
+_ALLOWED: Mapping[Kind, str] = {
+    "count": "a bare number, such as 0",
+    "rate": units.Rate.allowed,
+    "share": units.Fraction.allowed,
+    "time": units.Duration.allowed,
+}
+_EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
+_FORM = "metric, comparison, value: errors == 0, latency.p99 < 20ms, throughput >= 1000/s"
+
+
+class ExpectationError(ValueError):
+    """Not an expectation: what was found, what is allowed, and what was probably meant."""
+
+    def __init__(self, finding: str, *, allowed: str, nearest: str | None = None) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.allowed = allowed
+        self.nearest = nearest
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure."""
+
+    verdict: Outcome
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation; `threshold` is in the metric's own unit (see `Metric`), `text` as written."""
+
+    text: str
+    metric: str
+    comparator: str
+    threshold: float
+
+    @staticmethod
+    def parse(text: str) -> Expectation:
+        """From `metric comparator value`. Raises ExpectationError."""
+        match = _EXPRESSION.fullmatch(text)
+        if match is None:
+            raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
+        name, comparator, value = match.groups()
+        if name not in METRICS:
+            raise ExpectationError(
+                f"there is no metric {shown(name)}", allowed=listed(METRICS), nearest=nearest(name, METRICS)
+            )
+        if comparator not in COMPARATORS:
+            meant = {"=": "==", "=<": "<=", "=>": ">="}[comparator]
+            raise ExpectationError(
+                f"found the comparison {comparator}",
+                allowed=listed(COMPARATORS),
+                nearest=f"{name} {meant} {value}",
+            )
+        threshold = _threshold(METRICS[name].kind, name, value)
+        return Expectation(" ".join(text.split()), name, comparator, threshold)
+
+    def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
+        """Hold a trial's figures (in the units of `METRICS`) against the expectation."""
+        value = metrics.get(self.metric)
+        if value is None or math.isnan(value):
+            return Verdict("unknown", None)
+        met = COMPARATORS[self.comparator](value, self.threshold)
+        return Verdict("met" if met else "missed", value)
+
+
+def _threshold(kind: Kind, name: str, value: str) -> float:
+    allowed = f"for {name}: {_ALLOWED[kind]}"
+    try:
+        match kind:
+            case "count":
+                parts = units.split(value)
+                if parts is None or parts[1]:
+                    raise ExpectationError(f"found the value {shown(value)}", allowed=allowed)
+                return float(parts[0])
+            case "rate":
+                return float(units.parse(value, units.PER_SECOND, allowed))
+            case "share":
+                return float(units.parse(value, units.PERCENT, allowed))
+            case "time":
+                return float(units.parse(value, units.SECONDS, allowed) * Decimal(1000))
+    except units.UnitError as error:
+        raise ExpectationError(error.finding, allowed=allowed, nearest=error.nearest) from None

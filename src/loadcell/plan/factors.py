@@ -1,0 +1,254 @@
+"""Factors: the settings that are varied on purpose, and the levels they take.
+
+Three ways to write one: a list of values or a range under the dotted path of a setting, or named levels that each set several paths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadcell.plan import ranges
+from loadcell.plan.nodes import Items, Keys, Node, Scalar, plain, put
+from loadcell.plan.parts import Parts
+from loadcell.plan.paths import PathError, locate
+from loadcell.plan.problems import Mark, Problem, listed, shown
+
+_FORMS = f"a list of levels, a range ({ranges.FORM}), or named levels (`small: {{path: value}}`)"
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of a factor: `label` names it, `sets` says what it puts where (a tuple of keys for each path)."""
+
+    label: str
+    sets: Mapping[tuple[str, ...], Node]
+    mark: Mark
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Dotted path -> plain value."""
+        return {".".join(keys): plain(node) for keys, node in self.sets.items()}
+
+    def applied(self, root: Keys) -> Keys:
+        """The plan with this level's settings in it."""
+        tree: Node = root
+        for keys, node in self.sets.items():
+            tree = put(tree, keys, node)
+        assert isinstance(tree, Keys)
+        return tree
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something varied: its `key` as written (a dotted path, or a name when its levels are named).
+
+    `crossed`: in a one-at-a-time design it is combined with everything (it stands under `cross:`).
+    `baseline`: in such a design, the index of the level that is the plan's own value; else None.
+    """
+
+    key: str
+    levels: tuple[Level, ...]
+    mark: Mark
+    named: bool = False
+    crossed: bool = False
+    baseline: int | None = None
+
+    @property
+    def paths(self) -> tuple[tuple[str, ...], ...]:
+        """Every path any level sets, once."""
+        return tuple(dict.fromkeys(keys for level in self.levels for keys in level.sets))
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values: the key, and each level's label with its `value`, or with what it `sets` when named."""
+        levels: list[dict[str, Any]] = []
+        for level in self.levels:
+            if self.named:
+                levels.append({"label": level.label, "sets": level.values})
+            else:
+                levels.append({"label": level.label, "value": level.values.get(self.key)})
+        return {"key": self.key, "levels": levels}
+
+
+def read_factors(root: Keys, parts: Parts, problems: list[Problem]) -> tuple[Factor, ...]:
+    """Every factor of the plan that could be read, those under `cross:` last."""
+    found = list(_section(root, "factors", parts, problems))
+    cross = root.get("cross")
+    if isinstance(cross, Items):
+        found = _crossed_by_name(cross, found, problems)
+    else:
+        found += [replace(factor, crossed=True) for factor in _section(root, "cross", parts, problems)]
+    problems.extend(_conflicts(found))
+    return tuple(sorted(found, key=lambda factor: factor.crossed))
+
+
+def _section(root: Keys, section: str, parts: Parts, problems: list[Problem]) -> Iterator[Factor]:
+    node = root.get(section)
+    if node is None or plain(node) is None:
+        return
+    if not isinstance(node, Keys):
+        problems.append(
+            Problem.at(
+                node.mark, section, f"found {shown(plain(node))}", allowed="a mapping from setting to levels"
+            )
+        )
+        return
+    for key, entry in node.entries.items():
+        factor = _factor(key, entry.mark, entry.node, f"{section}.{key}", parts, problems)
+        if factor is not None:
+            yield factor
+
+
+def _factor(
+    key: str, mark: Mark, node: Node, where: str, parts: Parts, problems: list[Problem]
+) -> Factor | None:
+    if isinstance(node, Keys) and not ranges.looks_like_range(node):
+        levels = tuple(_named_levels(node, where, parts, problems))
+        return Factor(key, levels, mark, named=True) if levels else None
+    try:
+        keys: tuple[str, ...] | None = locate(key, parts)
+    except PathError as error:
+        problems.append(Problem.at(mark, where, error.finding, allowed=error.allowed, nearest=error.nearest))
+        keys = None
+    if isinstance(node, Keys):
+        nodes: list[Node] = list(ranges.expand(node, where, problems))
+    elif isinstance(node, Items) and node.nodes:
+        nodes = list(node.nodes)
+    else:
+        value = shown(plain(node))
+        near = f"{key}: [{node.text}]" if isinstance(node, Scalar) and node.value is not None else None
+        problems.append(
+            Problem.at(node.mark, where, f"found {value}, no levels", allowed=_FORMS, nearest=near)
+        )
+        return None
+    if keys is None or not nodes:
+        return None
+    levels = tuple(Level(_label(keys, level), {keys: level}, level.mark) for level in nodes)
+    return Factor(key, tuple(_once(levels, where, problems)), mark)
+
+
+def _named_levels(node: Keys, where: str, parts: Parts, problems: list[Problem]) -> Iterator[Level]:
+    if not node.entries:
+        problems.append(Problem.at(node.mark, where, "has no levels", allowed=_FORMS))
+    for label, entry in node.entries.items():
+        here = f"{where}.{label}"
+        if not isinstance(entry.node, Keys):
+            problems.append(
+                Problem.at(
+                    entry.node.mark,
+                    here,
+                    f"found {shown(plain(entry.node))}",
+                    allowed="what the level sets (`{dotted.path: value, ...}`)",
+                )
+            )
+            continue
+        sets: dict[tuple[str, ...], Node] = {}
+        for path, setting in entry.node.entries.items():
+            try:
+                keys = locate(path, parts)
+            except PathError as error:
+                problems.append(
+                    Problem.at(
+                        setting.mark,
+                        f"{here}.{path}",
+                        error.finding,
+                        allowed=error.allowed,
+                        nearest=error.nearest,
+                    )
+                )
+                continue
+            clash = next((other for other in sets if _overlap(keys, other)), None)
+            if clash is not None:
+                problems.append(
+                    Problem.at(
+                        setting.mark,
+                        f"{here}.{path}",
+                        f"sets what {'.'.join(clash)} sets in the same level",
+                        allowed="each setting once in a level",
+                    )
+                )
+            sets[keys] = setting.node
+        yield Level(label, sets, entry.mark)
+
+
+def _once(levels: tuple[Level, ...], where: str, problems: list[Problem]) -> Iterator[Level]:
+    seen: set[str] = set()
+    for level in levels:
+        if level.label in seen:
+            problems.append(
+                Problem.at(
+                    level.mark,
+                    where,
+                    f"the level {shown(level.label)} is given twice",
+                    allowed="each level once",
+                )
+            )
+            continue
+        seen.add(level.label)
+        yield level
+
+
+def _label(keys: tuple[str, ...], node: Node) -> str:
+    """How a level is called: as written; a whole target or workload by its name."""
+    if isinstance(node, Scalar):
+        return node.text or "null"
+    if isinstance(node, Keys) and keys in (("target",), ("workload",)) and len(node.entries) == 1:
+        name, entry = next(iter(node.entries.items()))
+        if not plain(entry.node):
+            return name
+    return json.dumps(plain(node), ensure_ascii=False, separators=(",", ":"))
+
+
+def _crossed_by_name(cross: Items, factors: list[Factor], problems: list[Problem]) -> list[Factor]:
+    """`cross: [storage]`: which of the factors already given are crossed."""
+    names: set[str] = set()
+    for item in cross.nodes:
+        value = plain(item)
+        if value in [factor.key for factor in factors]:
+            names.add(value)
+        else:
+            problems.append(
+                Problem.at(
+                    item.mark,
+                    "cross",
+                    f"there is no factor {shown(value)}",
+                    allowed=listed((factor.key for factor in factors), empty="a factor of `factors:`"),
+                )
+            )
+    return [replace(factor, crossed=True) if factor.key in names else factor for factor in factors]
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether setting one path would change what the other sets."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _conflicts(factors: list[Factor]) -> Iterator[Problem]:
+    """Factors that would overwrite each other."""
+    owners: list[tuple[tuple[str, ...], Factor]] = []
+    keys_seen: dict[str, Factor] = {}
+    for factor in factors:
+        first = keys_seen.setdefault(factor.key, factor)
+        if first is not factor:
+            finding = f"the factor {shown(factor.key)} is given twice, first in line {first.mark.line}"
+            yield Problem.at(factor.mark, factor.key, finding, allowed="each factor once")
+            continue
+        for keys in factor.paths:
+            for other_keys, other in owners:
+                if other is factor or not _overlap(keys, other_keys):
+                    continue
+                if keys == other_keys:
+                    finding = f"sets {'.'.join(keys)}, as the factor {shown(other.key)} does"
+                elif len(keys) > len(other_keys):
+                    finding = f"sets {'.'.join(keys)}, a part of {'.'.join(other_keys)}, which the factor {shown(other.key)} sets"
+                else:
+                    finding = f"sets {'.'.join(keys)}, which {'.'.join(other_keys)} of the factor {shown(other.key)} is part of"
+                mark = next(level.mark for level in factor.levels if keys in level.sets)
+                place = factor.mark if not factor.named else mark
+                yield Problem.at(
+                    place, f"factors.{factor.key}", finding, allowed="each setting varied by one factor"
+                )
+        owners.extend((keys, factor) for keys in factor.paths)

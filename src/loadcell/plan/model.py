@@ -1,0 +1,101 @@
+"""The parts of a plan that do not depend on what is installed, and a plan's settings with every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from loadcell.plan.expect import Expectation
+from loadcell.plan.parts import Options
+from loadcell.plan.units import Duration
+
+DesignName = Literal["full", "one-at-a-time"]
+OrderName = Literal["blocks", "as-written"]
+
+_Positive = Annotated[Duration, Field(gt=0)]
+
+
+class Head(Options):
+    """What is measured and how often."""
+
+    title: str = ""
+    """One line that names the experiment; the report's title. Default: the file's name."""
+    question: str = ""
+    """What the experiment is to answer; printed under the title."""
+    design: DesignName = "full"
+    """How factors become treatments: every combination, or each factor alone round the plan's own values."""
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 3
+    """How many times every treatment is measured. Intervals need 6 or more; below, results are descriptive only."""
+    order: OrderName = "blocks"
+    """In which order trials run: in randomised blocks of one repeat each, or as written, block after block."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    """Fixes the random order. Default: drawn anew for each run, and recorded with it."""
+
+
+class Load(Options):
+    """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
+
+    clients: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Connections that each send the next request as soon as the last one is answered (closed loop)."""
+    threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
+    """Threads of the load generator that the connections are spread over; `auto` fits the machine."""
+    warmup: Annotated[Duration, Field(ge=0)] = Duration(5)
+    """Load that is not counted, before the measurement."""
+    duration: _Positive = Duration(30)
+    """The measured time."""
+    interval: Annotated[Duration, Field(ge=0.1, le=60)] = Duration(1)
+    """How often the time series gets a row."""
+    max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
+    """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
+
+
+class Limits(Options):
+    """How long each phase of a trial may take before the trial is `timed-out`."""
+
+    up: _Positive = Duration(60)
+    """Bringing the target up."""
+    prepare: _Positive = Duration(1800)
+    """Making the data set be there."""
+    load_slack: _Positive = Duration(60)
+    """What warm-up and measurement may take beyond their own durations."""
+    collect: _Positive = Duration(60)
+    """Reading counters and settings after the load."""
+    verify: _Positive = Duration(60)
+    """Checking the record."""
+    cleanup: _Positive = Duration(60)
+    """Putting the target away."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Every setting of one treatment, defaults included, checked against the models of the installed parts.
+
+    `target`, `workload` and the values of `monitors` are the `Options` object of the part so named; secrets
+    in them are still references (`${env:NAME}`).
+    """
+
+    target_name: str
+    target: Options
+    workload_name: str
+    workload: Options
+    load: Load
+    monitors: Mapping[str, Options] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    expect: tuple[Expectation, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values in the plan's own words: quantities as text with units, secrets as references."""
+        return {
+            "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
+            "workload": {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)},
+            "load": self.load.model_dump(mode="json"),
+            "monitors": {
+                name: options.model_dump(mode="json", by_alias=True)
+                for name, options in self.monitors.items()
+            },
+            "limits": self.limits.model_dump(mode="json"),
+            "expect": [expectation.text for expectation in self.expect],
+        }

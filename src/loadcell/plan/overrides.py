@@ -1,0 +1,145 @@
+"""What a command line changes in a plan: `--set path=value` and `--only factor=level,level`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadcell.plan.factors import Factor, Level
+from loadcell.plan.model import Head
+from loadcell.plan.nodes import Keys, Node, Scalar, at, put
+from loadcell.plan.parts import Parts
+from loadcell.plan.paths import PathError, locate
+from loadcell.plan.problems import Mark, PlanError, Problem, listed, nearest, shown
+from loadcell.plan.resolve import with_monitors_by_name
+from loadcell.plan.source import compose
+
+_FACTOR_SECTIONS = ("factors", "cross")
+_WHOLE = (*Head.model_fields, "expect", *_FACTOR_SECTIONS)
+
+
+def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
+    """The plan with every `path=value` put in, in the order given; values are written as in the plan."""
+    for text in sets:
+        option = f"--set {text.partition('=')[0]}"
+        path, equals, value = text.partition("=")
+        path = path.strip()
+        mark = Mark(option)
+        if not equals or not path:
+            problems.append(
+                Problem.at(mark, "", f"found {shown(path)}", allowed="path=value, such as load.duration=5s")
+            )
+            continue
+        try:
+            node = compose(value, option, problems, placed=False)
+            keys = _keys(path, root, parts)
+        except PlanError as error:
+            problems.extend(Problem.at(mark, path, p.finding, allowed=p.allowed) for p in error.problems)
+            continue
+        except PathError as error:
+            problems.append(
+                Problem.at(mark, path, error.finding, allowed=error.allowed, nearest=error.nearest)
+            )
+            continue
+        root = _put(root, keys, node or Scalar(mark, None, ""), parts, problems)
+        problems.extend(_useless(root, path, keys, mark))
+    return root
+
+
+def _put(root: Keys, keys: tuple[str, ...], node: Node, parts: Parts, problems: list[Problem]) -> Keys:
+    if keys[0] == "monitors" and len(keys) > 1:
+        root = with_monitors_by_name(root, parts, problems)
+    tree = put(root, keys, node)
+    assert isinstance(tree, Keys)
+    return tree
+
+
+def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
+    """Where in the plan a `--set` path leads; below `factors` the factors' own keys hold dots."""
+    section, _, rest = path.partition(".")
+    if section in _FACTOR_SECTIONS and rest:
+        factors = root.get(section)
+        known = sorted(factors.entries, key=len, reverse=True) if isinstance(factors, Keys) else []
+        for key in known:
+            if rest == key:
+                return (section, key)
+            if rest.startswith(key + "."):
+                below = at(root, (section, key))
+                inner = rest[len(key) + 1 :]
+                if isinstance(below, Keys):
+                    first, _, last = inner.partition(".")
+                    return (section, key, first, last) if last else (section, key, inner)
+        return (section, rest)
+    if path in _WHOLE:
+        return (path,)
+    try:
+        return locate(path, parts)
+    except PathError as error:
+        near = nearest(path, _WHOLE) or error.nearest
+        allowed = f"{error.allowed}; or {listed(_WHOLE)}" if "." not in path else error.allowed
+        raise PathError(error.finding, allowed=allowed, nearest=near) from None
+
+
+def _useless(root: Keys, path: str, keys: tuple[str, ...], mark: Mark) -> list[Problem]:
+    """In a full design a factor's own levels replace what `--set` puts there: surely not what was meant."""
+    factors = root.get("factors")
+    design = at(root, ("design",))
+    if not isinstance(factors, Keys) or path not in factors.entries or keys[0] in _FACTOR_SECTIONS:
+        return []
+    if design is not None and getattr(design, "value", None) == "one-at-a-time":
+        return []
+    return [
+        Problem.at(
+            mark,
+            path,
+            "is a factor, whose levels replace this value",
+            allowed=f"--only {path}=level,level to run some levels, or --set 'factors.{path}=[...]' for others",
+        )
+    ]
+
+
+def chosen_levels(
+    only: Sequence[str], factors: Sequence[Factor], problems: list[Problem]
+) -> dict[str, tuple[Level, ...]]:
+    """The levels that `--only` leaves to each factor it names, by the factor's key; several for one factor add up."""
+    names: dict[str, str] = {}
+    for factor in factors:
+        last = factor.key.rpartition(".")[2]
+        names[last] = "" if last in names else factor.key
+    names = {name: key for name, key in names.items() if key} | {factor.key: factor.key for factor in factors}
+    by_key = {factor.key: factor for factor in factors}
+    chosen: dict[str, list[Level]] = {}
+    for text in only:
+        name, equals, labels = text.partition("=")
+        mark = Mark(f"--only {name}")
+        if not equals or name.strip() not in names:
+            problems.append(
+                Problem.at(
+                    mark,
+                    "",
+                    f"there is no factor {shown(name)}" if equals else f"found {shown(text)}",
+                    allowed=f"factor=level,level with a factor of the plan: {listed(by_key, empty='it has none')}",
+                    nearest=nearest(name.strip(), names),
+                )
+            )
+            continue
+        factor = by_key[names[name.strip()]]
+        levels = {level.label: level for level in factor.levels}
+        wanted = (
+            [labels.strip()] if labels.strip() in levels else [label.strip() for label in labels.split(",")]
+        )
+        for label in wanted:
+            if label in levels:
+                chosen.setdefault(factor.key, []).append(levels[label])
+            else:
+                problems.append(
+                    Problem.at(
+                        mark,
+                        factor.key,
+                        f"there is no level {shown(label)}",
+                        allowed=listed([*list(levels)[:40], *(["..."] if len(levels) > 40 else [])]),
+                        nearest=nearest(label, levels),
+                    )
+                )
+    return {
+        key: tuple(level for level in by_key[key].levels if level in levels) for key, levels in chosen.items()
+    }

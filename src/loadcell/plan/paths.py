@@ -1,0 +1,173 @@
+"""Dotted paths to settings: `load.clients`, `target.postgres.settings.shared_buffers`.
+
+A path is checked against the models, so that a factor or `--set` on a setting that does not exist is a mistake with a place,
+not a silent no-op. Under a free-form mapping (`settings` above) any name is a setting.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from typing_extensions import TypeAliasType
+
+from loadcell.plan.model import Limits, Load
+from loadcell.plan.parts import Parts
+from loadcell.plan.problems import listed, nearest, shown
+
+#: the sections of a plan whose settings a treatment has; all else says how the experiment is done
+SECTIONS = ("target", "workload", "load", "monitors", "limits")
+
+
+class PathError(ValueError):
+    """There is no such setting: what was found, what is allowed, and what was probably meant."""
+
+    def __init__(self, finding: str, *, allowed: str | None = None, nearest: str | None = None) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.allowed = allowed
+        self.nearest = nearest
+
+
+def locate(path: str, parts: Parts) -> tuple[str, ...]:
+    """The keys a dotted path leads along. Raises PathError when no such setting exists.
+
+    The last key may hold dots itself, where a free-form mapping takes names with dots (`pg_stat_statements.track`).
+    """
+    section, *rest = path.split(".")
+    if section not in SECTIONS:
+        likely = f"{section}.{'.'.join(rest)}".rstrip(".")
+        raise PathError(
+            f"there is no setting {shown(path)} that a treatment could have",
+            allowed=f"a path that begins with {listed(SECTIONS)}",
+            nearest=_anywhere(likely, parts),
+        )
+    return _step(_section(section, parts), rest, (section,))
+
+
+def settings(parts: Parts, target: str | None = None, workload: str | None = None) -> list[str]:
+    """Dotted paths of all settings, free-form mappings by their own path; of one target and workload when named."""
+    found: list[str] = []
+    for section in SECTIONS:
+        tree = _section(section, parts)
+        if isinstance(tree, Mapping):
+            only = {"target": target, "workload": workload}.get(section)
+            for name, model in tree.items():
+                if only in (None, name):
+                    found.extend(_leaves(model, (section, name)))
+        else:
+            found.extend(_leaves(tree, (section,)))
+    return found
+
+
+def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
+    """The names a model allows below `keys`, [] where any name or none is allowed."""
+    for key in keys:
+        for kind in _alternatives(annotation):
+            if _is_model(kind) and key in _fields(kind):
+                annotation = _fields(kind)[str(key)]
+                break
+            if _value_type(kind) is not None:
+                annotation = _value_type(kind)
+                break
+    return [name for kind in _alternatives(annotation) if _is_model(kind) for name in _fields(kind)]
+
+
+def _section(section: str, parts: Parts) -> Any:
+    """What stands below a section: a model, or models by name."""
+    fixed: dict[str, Any] = {"load": Load, "limits": Limits}
+    if section in fixed:
+        return fixed[section]
+    installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]
+    return {name: part.Options for name, part in installed.items()}
+
+
+def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, ...]:
+    """Follow `segments` below `tree`; `done` is the way so far."""
+    if not segments:
+        return done
+    head, rest = segments[0], segments[1:]
+    so_far = ".".join(done)
+    if isinstance(tree, Mapping):
+        if head in tree:
+            return _step(tree[head], rest, (*done, head))
+        kind = so_far.removesuffix("s")
+        raise PathError(
+            f"there is no {kind} {shown(head)}",
+            allowed=listed(tree),
+            nearest=_joined(so_far, nearest(head, tree), rest),
+        )
+    names: list[str] = []
+    for kind in _alternatives(tree):
+        if kind is Any:
+            return (*done, ".".join(segments))
+        if _is_model(kind):
+            fields = _fields(kind)
+            if head in fields:
+                return _step(fields[head], rest, (*done, head))
+            names.extend(fields)
+        elif (value := _value_type(kind)) is not None:
+            if any(_is_model(k) or _value_type(k) is not None for k in _alternatives(value)):
+                return _step(value, rest, (*done, head))
+            return (*done, ".".join(segments))
+    if not names:
+        raise PathError(f"{so_far} is a single value with nothing below it", allowed=so_far, nearest=so_far)
+    raise PathError(
+        f"there is no setting {shown(head)} in {so_far}",
+        allowed=listed(names),
+        nearest=_joined(so_far, nearest(head, names), rest),
+    )
+
+
+def _joined(so_far: str, name: str | None, rest: list[str]) -> str | None:
+    return ".".join((so_far, name, *rest)) if name else None
+
+
+def _anywhere(path: str, parts: Parts) -> str | None:
+    """The setting whose whole path, or whose last name, is most like what was written."""
+    every = settings(parts)
+    last = path.rpartition(".")[2]
+    same = [known for known in every if known.rpartition(".")[2] == last]
+    return same[0] if same else nearest(path, every)
+
+
+def _leaves(annotation: Any, done: tuple[str, ...]) -> Iterator[str]:
+    models = [kind for kind in _alternatives(annotation) if _is_model(kind)]
+    if not models:
+        yield ".".join(done)
+    for model in models:
+        for name, below in _fields(model).items():
+            yield from _leaves(below, (*done, name))
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    return {info.alias or name: info.annotation for name, info in model.model_fields.items()}
+
+
+def _value_type(kind: Any) -> Any | None:
+    """The type of a mapping's values, None when `kind` is no mapping."""
+    origin = get_origin(kind) or kind
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        arguments = get_args(kind)
+        return arguments[1] if len(arguments) == 2 else Any
+    return None
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The members of a union, the type within Annotated, the meaning of an alias; None left out."""
+    origin = get_origin(annotation)
+    if isinstance(annotation, TypeAliasType):
+        yield from _alternatives(annotation.__value__)
+    elif origin is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif origin in (Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _alternatives(member)
+    elif annotation is not type(None):
+        yield annotation

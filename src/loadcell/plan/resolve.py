@@ -1,0 +1,225 @@
+"""From a tree of settings to a checked `Resolved`: the same way for the plan itself and for each of its treatments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from loadcell.plan import explain
+from loadcell.plan.expect import Expectation
+from loadcell.plan.model import Limits, Load, Resolved
+from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
+from loadcell.plan.parts import Options, Parts
+from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_model(
+    model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]
+) -> M | None:
+    """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`."""
+    value = plain(node)
+    try:
+        return model.model_validate_json(json.dumps({} if value is None else value), strict=True)
+    except ValidationError as error:
+        problems.extend(explain.problems_of(error, model, node, path, mark))
+        return None
+
+
+def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> Keys:
+    """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at all).
+
+    A plan without `monitors` gets every installed one that does not say `by_default = False`.
+    """
+    node = root.get("monitors")
+    entries: dict[str, Entry] = {}
+    if node is None:
+        for name, part in parts.monitors.items():
+            if getattr(part, "by_default", True):
+                entries[name] = Entry(root.mark, Keys(root.mark, {}))
+        return _with_monitors(root, root.mark, Keys(root.mark, entries))
+    if isinstance(node, Keys):
+        return root
+    mark = root.place("monitors")
+    items = node.nodes if isinstance(node, Items) else ()
+    if not isinstance(node, Items) and plain(node) is not None:
+        problems.append(
+            Problem.at(
+                node.mark,
+                "monitors",
+                f"found {shown(plain(node))}",
+                allowed="a list of names (`[host, target]`)",
+            )
+        )
+    for item in items:
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            name, entry = item.value, Entry(item.mark, Keys(item.mark, {}))
+        elif isinstance(item, Keys) and len(item.entries) == 1:
+            name, entry = next(iter(item.entries.items()))
+        else:
+            problems.append(
+                Problem.at(
+                    item.mark,
+                    "monitors",
+                    f"found {shown(plain(item))}",
+                    allowed="a name, or one name with its options (`host: {option: value}`)",
+                )
+            )
+            continue
+        if name in entries:
+            problems.append(
+                Problem.at(item.mark, "monitors", f"{shown(name)} is listed twice", allowed="each once")
+            )
+        entries[name] = entry
+    return _with_monitors(root, mark, Keys(node.mark, entries))
+
+
+def _with_monitors(root: Keys, mark: Mark, monitors: Keys) -> Keys:
+    return Keys(root.mark, {**root.entries, "monitors": Entry(mark, monitors)})
+
+
+class Resolver:
+    """Checks trees of settings against the installed parts. Sections that did not change are checked once."""
+
+    def __init__(self, parts: Parts, expect: tuple[Expectation, ...]) -> None:
+        self._parts = parts
+        self._expect = expect
+        self._known: dict[tuple[type[BaseModel], str], BaseModel] = {}
+
+    def resolve(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
+        """The tree as `Resolved`, or None with every mistake in it."""
+        problems: list[Problem] = []
+        target = self._one_part(root, "target", self._parts.targets, problems)
+        workload = self._one_part(root, "workload", self._parts.workloads, problems)
+        load = self._section(root, "load", Load, problems)
+        limits = self._section(root, "limits", Limits, problems)
+        monitors = self._monitors(root, problems)
+        if load is not None:
+            problems.extend(_load_problems(root, load))
+        if target is not None and workload is not None:
+            problems.extend(self._fit(root, target[0], workload[0]))
+        if problems or target is None or workload is None or load is None or limits is None:
+            return None, problems
+        return Resolved(*target, *workload, load, monitors, limits, self._expect), []
+
+    def _read(
+        self, model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]
+    ) -> M | None:
+        key = (model, json.dumps(plain(node)))
+        known = self._known.get(key)
+        if known is None:
+            known = read_model(model, node, path, mark, problems)
+            if known is not None:
+                self._known[key] = known
+        return known  # type: ignore[return-value]
+
+    def _section(self, root: Keys, name: str, model: type[M], problems: list[Problem]) -> M | None:
+        mark = root.place(name)
+        return self._read(model, root.get(name) or Keys(mark, {}), (name,), mark, problems)
+
+    def _one_part(
+        self, root: Keys, section: str, installed: Mapping[str, type[Any]], problems: list[Problem]
+    ) -> tuple[str, Options] | None:
+        """The only part named in `section`, with its options."""
+        mark = root.place(section)
+        node = root.get(section)
+        example = next(iter(installed), "name")
+        form = f"one of {listed(installed)}, with its options (`{section}: {{{example}: {{...}}}}`)"
+        if node is None or plain(node) is None:
+            problems.append(Problem.at(mark, section, "is missing", allowed=form))
+            return None
+        if not isinstance(node, Keys) or len(node.entries) != 1:
+            names = (
+                f"{len(node.entries)} names: {listed(node.entries)}"
+                if isinstance(node, Keys)
+                else shown(plain(node))
+            )
+            near = nearest(node.text, installed) if isinstance(node, Scalar) else None
+            problems.append(
+                Problem.at(
+                    node.mark,
+                    section,
+                    f"found {names}",
+                    allowed=form,
+                    nearest=f"{section}: {{{near}: {{}}}}" if near else None,
+                )
+            )
+            return None
+        name, entry = next(iter(node.entries.items()))
+        options = self._options(section, name, entry, installed, problems)
+        return (name, options) if options is not None else None
+
+    def _options(
+        self,
+        section: str,
+        name: str,
+        entry: Entry,
+        installed: Mapping[str, type[Any]],
+        problems: list[Problem],
+    ) -> Options | None:
+        kind = section.removesuffix("s")
+        if name not in installed:
+            near = nearest(name, installed)
+            problems.append(
+                Problem.at(
+                    entry.mark,
+                    f"{section}.{name}",
+                    f"there is no {kind} {shown(name)}",
+                    allowed=listed(installed),
+                    nearest=f"{section}.{near}" if near else None,
+                )
+            )
+            return None
+        model: type[Options] = installed[name].Options
+        return self._read(model, entry.node, (section, name), entry.mark, problems)
+
+    def _monitors(self, root: Keys, problems: list[Problem]) -> dict[str, Options]:
+        node = root.get("monitors")
+        entries = node.entries if isinstance(node, Keys) else {}
+        found: dict[str, Options] = {}
+        for name, entry in entries.items():
+            options = self._options("monitors", name, entry, self._parts.monitors, problems)
+            if options is not None:
+                found[name] = options
+        return found
+
+    def _fit(self, root: Keys, target: str, workload: str) -> list[Problem]:
+        able: tuple[str, ...] | None = getattr(self._parts.workloads[workload], "targets", None)
+        if able is None or target in able:
+            return []
+        finding = f"the workload {workload} cannot be run on the target {target}"
+        return [
+            Problem.at(
+                root.place("workload"), f"workload.{workload}", finding, allowed=f"the target {listed(able)}"
+            )
+        ]
+
+
+def _load_problems(root: Keys, load: Load) -> list[Problem]:
+    """What no single setting of the load can know."""
+    problems: list[Problem] = []
+    if load.clients is None:
+        problems.append(
+            Problem.at(
+                root.place("load"),
+                "load.clients",
+                "is missing",
+                allowed="a whole number, in `load` or as a factor",
+            )
+        )
+    if load.duration < load.interval:
+        section = root.get("load")
+        mark = section.place("duration") if isinstance(section, Keys) else root.place("load")
+        problems.append(
+            Problem.at(
+                mark,
+                "load.duration",
+                f"is {load.duration.text}, shorter than one interval",
+                allowed=f"at least {load.interval.text} (load.interval)",
+            )
+        )
+    return problems

@@ -1,0 +1,114 @@
+"""Secrets: named in a plan as `${env:NAME}`, known only in memory, written nowhere.
+
+A plan is copied into every run's directory as it is written, so a password in it is a mistake, not a risk to manage.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from loadcell.plan.nodes import Keys, Node, scalars
+from loadcell.plan.problems import Problem, nearest, shown
+
+REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
+_SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
+_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@:\s]*:(?P<secret>[^@\s]+)@")
+_IN_WORDS = re.compile(
+    r"(?:^|[\s?&;,'\"])-{0,2}(?:pg|ssl)?(?:password|passwd|pwd)\s*=\s*(?P<secret>'[^']*'|[^\s&;]+)",
+    re.IGNORECASE,
+)
+
+REMEDY = "${env:NAME}, with the secret in the environment variable NAME"
+
+
+class MissingSecretError(ValueError):
+    """A secret was asked for whose environment variable is not set."""
+
+
+class Secrets:
+    """Gives secrets to those who must have them, and takes them out of whatever is to be written.
+
+    `env` is where they come from (default: the process's environment).
+    """
+
+    def __init__(self, env: Mapping[str, str] | None = None) -> None:
+        self._env = os.environ if env is None else env
+        self._known: dict[str, str] = {}
+
+    def reveal(self, text: str) -> str:
+        """`text` with every `${env:NAME}` replaced by its value, which is remembered. Raises MissingSecretError."""
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
+            if name not in self._env:
+                raise MissingSecretError(
+                    f"the environment variable {name} is not set: export it before the run"
+                )
+            self._known[self._env[name]] = match[0]
+            return self._env[name]
+
+        return REFERENCE.sub(value, text)
+
+    def redact(self, text: str) -> str:
+        """`text` with every secret revealed so far replaced by the reference it came from."""
+        for secret in sorted(self._known, key=len, reverse=True):
+            for form in (secret, quote(secret, safe="")):
+                if form:
+                    text = text.replace(form, self._known[secret])
+        return text
+
+
+def references(text: str) -> list[str]:
+    """Names of the environment variables a text refers to."""
+    return [match[1] for match in REFERENCE.finditer(text)]
+
+
+def is_secret_key(key: str) -> bool:
+    """Whether a setting of this name holds a secret."""
+    return _SECRET_KEY.search(key) is not None
+
+
+def holds_literal(text: str) -> bool:
+    """Whether a text (a DSN, a command line) holds a password written out."""
+    for pattern in (_IN_URL, _IN_WORDS):
+        for match in pattern.finditer(text):
+            left = REFERENCE.sub("", match["secret"].strip("'\""))
+            if left:
+                return True
+    return False
+
+
+def problems_of(root: Keys, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Passwords written out, references that are not understood, and variables that are not set."""
+    for key, entry in root.entries.items():
+        if key not in ("title", "question"):
+            yield from _problems_below(entry.node, (key,), env)
+
+
+def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -> Iterator[Problem]:
+    for keys, scalar in scalars(node, path):
+        where = ".".join(keys)
+        text = scalar.text
+        if is_secret_key(keys[-1]):
+            if scalar.value is not None and REFERENCE.sub("", text):
+                yield Problem.at(scalar.mark, where, "a secret is written in the plan", allowed=REMEDY)
+                continue
+        elif holds_literal(text):
+            yield Problem.at(scalar.mark, where, "a password is written in the plan", allowed=REMEDY)
+            continue
+        for match in _ANY_REFERENCE.finditer(text):
+            reference = REFERENCE.fullmatch(match[0])
+            if reference is None:
+                yield Problem.at(scalar.mark, where, f"found {shown(match[0])}", allowed="${env:NAME}")
+            elif reference[1] not in env:
+                yield Problem.at(
+                    scalar.mark,
+                    where,
+                    f"the environment variable {reference[1]} is not set",
+                    allowed=f"a variable that is set (export {reference[1]}=...)",
+                    nearest=nearest(reference[1], env),
+                )

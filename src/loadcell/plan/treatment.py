@@ -1,0 +1,76 @@
+"""Treatments, and the short names they go by in file names, tables and pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.plan.combine import Combination
+from loadcell.plan.factors import Factor
+from loadcell.plan.model import Resolved
+
+#: longer names make directory listings and tables unreadable
+LONGEST_ID = 60
+#: the only treatment of a plan without factors, and the reference of a one-at-a-time design
+BASELINE = "baseline"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+%-]")
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """One combination of levels.
+
+    `id` is short and safe in a file name (`clients=5`); `levels` gives each factor's label by the factor's key;
+    `values` what they set, by dotted path; `resolved` every setting that results.
+    """
+
+    id: str
+    levels: Mapping[str, str]
+    values: Mapping[str, Any]
+    resolved: Resolved
+
+
+class Names:
+    """Names for the treatments of a plan: by their levels (`clients=5,storage=local`) where these are short and distinct once
+    made safe for file names; else all by number (`t07`), the levels being in the data."""
+
+    def __init__(self, factors: Sequence[Factor], one_at_a_time: bool, count: int) -> None:
+        self._factors = factors
+        self._one_at_a_time = one_at_a_time
+        self._width = max(2, len(str(count)))
+        self._short = _short_keys([factor.key for factor in factors])
+        labels = [[_safe(level.label) for level in factor.levels] for factor in factors]
+        distinct = all(len(set(some)) == len(some) for some in labels)
+        widest = [
+            len(key) + 1 + max(map(len, some), default=0)
+            for key, some in zip(self._short, labels, strict=True)
+        ]
+        if one_at_a_time:
+            alone = [w for w, factor in zip(widest, factors, strict=True) if not factor.crossed]
+            widest = [w for w, factor in zip(widest, factors, strict=True) if factor.crossed]
+            widest.append(max(alone, default=0))
+        self._spelled = distinct and sum(widest) + len(widest) - 1 <= LONGEST_ID
+
+    def of(self, index: int, combination: Combination) -> str:
+        """The name of the treatment with this number (from 0) and these levels."""
+        if not self._spelled:
+            return f"t{index + 1:0{self._width}d}"
+        pieces = []
+        for key, factor, level in zip(self._short, self._factors, combination, strict=True):
+            if not (self._one_at_a_time and not factor.crossed and level == factor.baseline):
+                pieces.append(f"{key}={_safe(factor.levels[level].label)}")
+        return ",".join(pieces) or BASELINE
+
+
+def _short_keys(keys: list[str]) -> list[str]:
+    """The last segment of each dotted path; the whole path where that is not enough to tell them apart."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return [_safe(short if last.count(short) == 1 else key) for short, key in zip(last, keys, strict=True)]
+
+
+def _safe(text: str) -> str:
+    """As part of a file name: letters, digits and `._+%-`; never hidden, never empty."""
+    safe = _UNSAFE.sub("_", text)
+    return "_" + safe[1:] if safe.startswith(".") else safe or "_"
