@@ -1,0 +1,153 @@
+"""The command line: a table of commands, each in a module of its own that is imported only when it is called.
+
+Exit status: 0 all well; 1 an expectation was missed; 2 the plan or the call is wrong; 3 some trials did not complete;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from loadcell import __version__
+
+EXIT_MISSED = 1
+EXIT_WRONG = 2
+EXIT_INCOMPLETE = 3
+EXIT_INTERRUPTED = 130
+
+#: every command and what `loadcell --help` says of it. `loadcell.cli.<name>` holds the command of that name.
+COMMANDS = {
+    "run": "Run a plan: every treatment, every repeat; writes a run directory and its report.",
+    "check": "Say what a plan would run, and every mistake in it, without running anything.",
+    "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
+    "list": "List the runs in the results directory.",
+    "show": "Show one run: its results in the terminal.",
+    "query": "Ask runs anything in SQL.",
+    "plans": "List the ready-made plans, show one, or print the plan language's JSON Schema.",
+    "completion": "Print the script that makes a shell complete loadcell's commands, plans and settings.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"loadcell.cli.{cmd_name}")
+        for value in vars(module).values():
+            if isinstance(value, click.Command) and value.name == cmd_name:
+                return value
+        raise LookupError(f"loadcell.cli.{cmd_name} defines no command named {cmd_name}")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        import difflib
+
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise click.UsageError(f"There is no command {name!r}.{hint} Commands: {', '.join(COMMANDS)}.", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(  # type: ignore[override]  # click's overloads say only that standalone mode never returns
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; whatever happens ends in an exit status and at most a few lines, never in a traceback."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        try:
+            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except BaseException as error:
+            status = _status_of(error)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status_of(error: BaseException) -> int:
+    """The exit status an exception means, after saying on standard error what a person needs to know."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else EXIT_WRONG if error.code else 0
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error.show()
+        return EXIT_WRONG
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        click.echo("Interrupted.", err=True)
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if type(error).__module__ == "loadcell.plan.problems":
+        click.echo(str(error), err=True)
+        return EXIT_WRONG
+    return _crashed(error)
+
+
+def _crashed(error: BaseException) -> int:
+    """A fault of loadcell's own: one line, and where the whole story was saved."""
+    import tempfile
+    import traceback
+
+    story = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="loadcell-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(f"loadcell {__version__}, Python {sys.version}\n\n{story}")
+        where = f"The full trace is in {file.name}."
+    except OSError:
+        where = "The full trace could not be saved."
+    said = " ".join(str(error).split())[:200]
+    click.echo(f"A fault in loadcell: {type(error).__name__}: {said}. {where}", err=True)
+    return EXIT_INCOMPLETE
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="loadcell")
+def main() -> None:
+    """Controlled performance experiments, and what their numbers mean.
+
+    A plan says what is tested, with what work, and what is varied. Start with:
+
+    \b
+        loadcell plans                 the plans that are there
+        loadcell run quickstart        run one: a report in under two minutes
+    """
+
+
+__all__ = ["COMMANDS", "EXIT_INCOMPLETE", "EXIT_INTERRUPTED", "EXIT_MISSED", "EXIT_WRONG", "main"]

@@ -1,0 +1,99 @@
+"""What several commands take: a plan, `--set` and `--only`, with what a shell completes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from loadcell.plan.load import LoadedPlan
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def plan_argument(command: F) -> F:
+    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan."""
+    return click.argument("plan", metavar="PLAN", shell_complete=_plans)(command)
+
+
+def change_options(command: F) -> F:
+    """The options `--set` and `--only` (as `sets` and `only`, tuples of text)."""
+    command = click.option(
+        "--only",
+        multiple=True,
+        metavar="FACTOR=LEVEL,...",
+        shell_complete=_only,
+        help="Run only these levels of a factor. May be given again for another factor.",
+    )(command)
+    return click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        metavar="PATH=VALUE",
+        shell_complete=_set,
+        help="Change a setting of the plan, such as load.duration=5s. May be given again.",
+    )(command)
+
+
+def load(plan: str, sets: tuple[str, ...], only: tuple[str, ...]) -> LoadedPlan:
+    """The plan a command line names. Raises PlanError, which the root command turns into messages and exit 2."""
+    from loadcell.parts import installed
+    from loadcell.plan.load import load_plan
+    from loadcell.plan.ready import find
+
+    return load_plan(find(plan), installed(), sets=sets, only=only)
+
+
+def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Ready-made plans by name, and files."""
+    from loadcell.plan.ready import ready_plans
+
+    names = [CompletionItem(name) for name in ready_plans() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Paths of settings, those of the plan's own target and workload when it can be read."""
+    from loadcell.parts import installed
+    from loadcell.plan.model import Head
+    from loadcell.plan.paths import settings
+
+    loaded = _loaded(ctx)
+    base = loaded.base if loaded else None
+    known = settings(installed(), base.target_name, base.workload_name) if base else settings(installed())
+    paths = [
+        *known,
+        *Head.model_fields,
+        *(f"factors.{factor.key}" for factor in (loaded.factors if loaded else ())),
+    ]
+    return [CompletionItem(f"{path}=") for path in paths if path.startswith(incomplete)]
+
+
+def _only(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The plan's factors, then their levels."""
+    loaded = _loaded(ctx)
+    factors = {factor.key: factor for factor in (loaded.factors if loaded else ())}
+    key, equals, labels = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{name}=") for name in factors if name.startswith(key)]
+    if key not in factors:
+        return []
+    before, comma, last = labels.rpartition(",")
+    return [
+        CompletionItem(f"{key}={before}{comma}{level.label}")
+        for level in factors[key].levels
+        if level.label.startswith(last)
+    ]
+
+
+def _loaded(ctx: click.Context) -> LoadedPlan | None:
+    """The plan typed so far, if it is one."""
+    from loadcell.plan.problems import PlanError
+
+    try:
+        return load(ctx.params["plan"], (), ())
+    except (PlanError, KeyError, TypeError):
+        return None

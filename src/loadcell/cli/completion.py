@@ -1,0 +1,36 @@
+"""`loadcell completion SHELL`: the script a shell needs to complete loadcell."""
+
+from __future__ import annotations
+
+import click
+
+_INSTALL = {
+    "bash": "loadcell completion bash > ~/.local/share/bash-completion/completions/loadcell",
+    "zsh": "loadcell completion zsh > a directory of $fpath, as _loadcell",
+    "fish": "loadcell completion fish > ~/.config/fish/completions/loadcell.fish",
+}
+# A path is completed as `load.duration=`; the value follows without a space.
+_NO_SPACE_AFTER_EQUALS = "    if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi\n"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(list(_INSTALL)))
+def completion(shell: str) -> None:
+    """Print the script that makes SHELL complete commands, plans, settings and levels.
+
+    \b
+    bash   loadcell completion bash > ~/.local/share/bash-completion/completions/loadcell
+    zsh    loadcell completion zsh > a directory of $fpath, as _loadcell
+    fish   loadcell completion fish > ~/.config/fish/completions/loadcell.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from loadcell.cli import main
+
+    shape = get_completion_class(shell)
+    assert shape is not None
+    click.echo(f"# {_INSTALL[shell]}")
+    script = shape(main, {}, "loadcell", "_LOADCELL_COMPLETE").source()
+    if shell == "bash":
+        script = script.replace("    return 0\n", _NO_SPACE_AFTER_EQUALS + "    return 0\n", 1)
+    click.echo(script)
