@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.plan.parts import Advice, Options
 
-O = TypeVar("O", bound=Options)
+Opts = TypeVar("Opts", bound=Options)
 
 #: Loads a data set through the engine: called with the endpoint to fill; returns the engine's own account of it.
 Loader = Callable[[dict[str, Any]], dict[str, Any]]
@@ -58,20 +58,24 @@ class DataSet:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-class Target(ABC, Generic[O]):
+class Target(ABC, Generic[Opts]):
     """A system under test. One object serves many trials as long as its options stay the same."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
 
-    def __init__(self, options: O, context: TargetContext) -> None:
+    def __init__(self, options: Opts, context: TargetContext) -> None:
         self.options = options
         self.context = context
 
     @abstractmethod
     def up(self) -> None:
-        """Bring the system to where it answers; does nothing when it already does. Raises TargetError."""
+        """Bring the system to where it answers; does nothing when it already does. Raises TargetError.
+
+        Called at the beginning of each trial, also after the system died in the trial before. Two targets of one
+        run may share what lies in `work` (a data directory, under other settings), so only one is up at a time.
+        """
 
     @abstractmethod
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
@@ -106,9 +110,12 @@ class Target(ABC, Generic[O]):
 
     @abstractmethod
     def destroy(self) -> None:
-        """Remove whatever loadcell made and was not told to keep. Called once, at the run's end."""
+        """Remove whatever loadcell made and was not told to keep. Called once, at the run's end; never raises."""
 
     @classmethod
-    def advice(cls, options: O, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
-        """Remarks on these options under this load, without touching anything (`loadcell check`)."""
+    def advice(cls, options: Opts, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
+        """Remarks on these options under this load, without touching anything (`loadcell check`).
+
+        Paths are whole (`target.postgres.settings.fsync`).
+        """
         return []

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.plan.parts import Advice, Options
 
-O = TypeVar("O", bound=Options)
+Opts = TypeVar("Opts", bound=Options)
 
 
-class Workload(ABC, Generic[O]):
+class Workload(ABC, Generic[Opts]):
     """A workload of the engine, as one treatment sets it."""
 
     name: ClassVar[str]
@@ -19,7 +19,7 @@ class Workload(ABC, Generic[O]):
     #: names of the targets this workload can be run on
     targets: ClassVar[tuple[str, ...]]
 
-    def __init__(self, options: O) -> None:
+    def __init__(self, options: Opts) -> None:
         self.options = options
 
     @abstractmethod

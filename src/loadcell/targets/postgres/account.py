@@ -1,0 +1,117 @@
+"""Whom the server runs as: PostgreSQL refuses root, so root's server runs as another user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+
+from loadcell.targets.base import TargetError
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+
+#: The launcher's own exit status: it could not become the user, or could not enter the directory.
+CANNOT_LAUNCH = 126
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user of this machine. `other` says that it is not the one loadcell runs as."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    other: bool
+
+    def own(self, path: Path) -> None:
+        """Give a file or directory of ours to this user."""
+        if self.other:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+    def command(self, program: Sequence[str | Path], *, directory: Path, death: Signals) -> list[str]:
+        """The command that runs `program` as this user, in `directory`, getting the signal `death` when its parent dies.
+
+        To be started by the process (and, on Linux, the thread) whose end shall be the program's.
+        """
+        who = (
+            [str(self.uid), str(self.gid), ",".join(map(str, self.groups))] if self.other else ["-", "-", ""]
+        )
+        launch = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(_LAUNCHER),
+            *who,
+            str(int(death)),
+            str(os.getpid()),
+            str(directory),
+        ]
+        return launch + [str(word) for word in program]
+
+    def run(
+        self, program: Sequence[str | Path], *, directory: Path = Path("/"), limit_s: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end as this user; its output and errors together in `stdout`."""
+        return subprocess.run(
+            self.command(program, directory=directory, death=Signals.SIGKILL),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            cwd="/",
+            text=True,
+            errors="replace",
+            timeout=limit_s,
+            check=False,
+            start_new_session=True,
+        )
+
+
+def environment() -> dict[str, str]:
+    """What a server sees of loadcell's environment: no PG* variables, no secrets, messages in English."""
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", **kept, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def current() -> str:
+    """Name of the user loadcell runs as."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise TargetError(
+            f"the user id {os.geteuid()} has no name on this machine, and PostgreSQL needs one",
+            advice="add it to /etc/passwd (in a container: run as a user that exists)",
+        ) from None
+
+
+def choose(run_as: str | None) -> Account:
+    """The user for the server: oneself, or for root `run_as`, else `postgres`, else `nobody`."""
+    me = current()
+    if os.geteuid() != 0:
+        if run_as not in (None, me):
+            raise TargetError(
+                f"only root can run the server as another user (`run_as: {run_as}`; loadcell runs as {me})",
+                advice="leave `target.postgres.run_as` out, or run loadcell as root",
+            )
+        return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False)
+    for name in [run_as] if run_as else ["postgres", "nobody"]:
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        if found.pw_uid == 0:
+            raise TargetError(
+                "PostgreSQL refuses to run as root", advice="name another user in `target.postgres.run_as`"
+            )
+        groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
+        return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True)
+    raise TargetError(
+        f"there is no user `{run_as or 'postgres'}` on this machine, and PostgreSQL refuses to run as root",
+        advice="name a user that exists in `target.postgres.run_as`",
+    )

@@ -1,0 +1,241 @@
+"""Where a PostgreSQL server is, how to connect to it, and what it means when that fails."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from loadcell.targets.base import TargetError
+from loadcell.targets.postgres.complaints import no_room
+
+if TYPE_CHECKING:
+    import psycopg
+
+APPLICATION = "loadcell"
+CONNECT_LIMIT_S = 10
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server, a user and a database. `socket` is the full path of a Unix socket, and takes precedence over `host`."""
+
+    host: str
+    port: int
+    user: str
+    database: str
+    socket: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sslmode: str = "prefer"
+    sslrootcert: str | None = None
+
+    @property
+    def where(self) -> str:
+        return self.socket or f"{self.host}:{self.port}"
+
+    def endpoint(self, database: str | None = None, options: str | None = None) -> dict[str, Any]:
+        """The `target` section of the engine's specification."""
+        return {
+            "protocol": "postgres",
+            "host": self.host,
+            "port": self.port,
+            "socket": self.socket,
+            "user": self.user,
+            "password": self.password,
+            "database": database or self.database,
+            "sslmode": "disable" if self.socket else self.sslmode,
+            "sslrootcert": self.sslrootcert,
+            "application_name": APPLICATION,
+            "options": options,
+            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
+        }
+
+    def connect(
+        self,
+        database: str | None = None,
+        *,
+        options: str | None = None,
+        limit_s: int = CONNECT_LIMIT_S,
+        during: str = "up",
+    ) -> psycopg.Connection[Any]:
+        """An administrative connection outside transactions. Raises TargetError."""
+        import psycopg
+
+        words: dict[str, Any] = {
+            "host": self.socket.rpartition("/")[0] if self.socket else self.host,
+            "port": self.port,
+            "user": self.user,
+            "dbname": database or self.database,
+            "sslmode": "disable" if self.socket else self.sslmode,
+            "application_name": APPLICATION,
+            "connect_timeout": limit_s,
+            "password": self.password,
+            "sslrootcert": self.sslrootcert,
+            "options": options,
+        }
+        try:
+            return psycopg.connect(
+                autocommit=True, **{name: value for name, value in words.items() if value is not None}
+            )
+        except psycopg.Error as error:
+            raise not_connected(str(error), self.where, self.user, during=during) from error
+
+
+def external(
+    dsn: str, *, password: str | None, database: str | None, sslmode: str | None, sslrootcert: str | None
+) -> Address:
+    """The address a DSN stands for, as found by connecting once: with what libpq adds from PG* and ~/.pgpass."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        words: dict[str, Any] = dict(conninfo_to_dict(dsn))
+    except psycopg.Error:
+        # libpq's own message quotes the DSN, and with it perhaps a password.
+        raise TargetError(
+            "`target.postgres.dsn` is not a connection string",
+            advice="write postgresql://user@host:5432/database, or host=... user=... dbname=...; special characters of a "
+            "URL as %XX",
+        ) from None
+    for name in ("sslcert", "sslkey"):
+        if name in words:
+            raise TargetError(
+                f"the dsn names a client certificate (`{name}`), which the load cannot present",
+                advice="let the server authenticate this user by password (scram-sha-256)",
+            )
+    given = {"password": password, "dbname": database, "sslmode": sslmode, "sslrootcert": sslrootcert}
+    words.update({name: value for name, value in given.items() if value is not None})
+    words.setdefault("connect_timeout", CONNECT_LIMIT_S)
+    words["application_name"] = APPLICATION
+    where = f"{words.get('host') or 'the default host'}:{words.get('port') or 5432}"
+    try:
+        connection = psycopg.connect(autocommit=True, **words)
+    except psycopg.Error as error:
+        raise not_connected(str(error), where, words.get("user")) from error
+    with connection:
+        info = connection.info
+        used = info.get_parameters()
+        local = info.host.startswith("/")
+        return Address(
+            host="localhost" if local else info.host,
+            port=info.port,
+            user=info.user,
+            database=info.dbname,
+            socket=f"{info.host}/.s.PGSQL.{info.port}" if local else None,
+            password=info.password or None,
+            sslmode=used.get("sslmode", "prefer"),
+            sslrootcert=used.get("sslrootcert"),
+        )
+
+
+_TLS_ADVICE = "set `target.postgres.sslmode` and `sslrootcert` to what the server offers (require: TLS without checking whose)"
+
+#: Pattern in what libpq or the server said; the finding; the advice. The first that matches counts.
+_REFUSALS: tuple[tuple[str, str, str], ...] = (
+    (
+        "server does not support SSL",
+        "{where} does not offer TLS",
+        "set `target.postgres.sslmode: prefer`, or turn `ssl` on in the server",
+    ),
+    (
+        "certificate verify failed|self.signed certificate",
+        "the certificate of {where} is not trusted",
+        _TLS_ADVICE,
+    ),
+    (
+        "root certificate file|could not read root cert",
+        "the certificates to check {where} with cannot be read",
+        _TLS_ADVICE,
+    ),
+    (
+        "server certificate for|does not match host name",
+        "the certificate of {where} is for another name",
+        _TLS_ADVICE,
+    ),
+    (
+        "no pg_hba.conf entry|pg_hba.conf rejects",
+        "{where} does not let {user} in this way",
+        "allow it in the server's pg_hba.conf; `no encryption` at the end means that it wants `sslmode: require`",
+    ),
+    ("SSL|TLS", "TLS with {where} failed", _TLS_ADVICE),
+    (
+        "password authentication failed|no password supplied|authentication failed for user",
+        "{where} refused the password of {user}",
+        "check `target.postgres.password` (as `${{env:NAME}}`) and that the variable is set",
+    ),
+    (
+        "too many clients|remaining connection slots|too many connections",
+        "{where} has no connection left",
+        "close other programs' connections, or raise the server's max_connections",
+    ),
+    (
+        'database "[^"]*" does not exist',
+        "the database is not there on {where}",
+        "name one that exists, or create it",
+    ),
+    (
+        'role "[^"]*" does not exist',
+        "{where} knows no user {user}",
+        "name one that exists in the dsn, or create it",
+    ),
+    (
+        "Connection refused|No such file or directory",
+        "no server answers at {where}",
+        "check host and port of `target.postgres.dsn`, and that the server is running and listens there",
+    ),
+    (
+        "timeout expired|timed out|No route to host|unreachable",
+        "{where} does not answer within " + str(CONNECT_LIMIT_S) + " s",
+        "check host and port, and whether a firewall stands in the way",
+    ),
+    (
+        "failed to resolve|could not translate host name|Name or service not known|name resolution",
+        "the host name of {where} is unknown",
+        "check the host in `target.postgres.dsn`",
+    ),
+    (
+        "starting up|shutting down|not yet accepting|recovery mode",
+        "{where} is not ready for connections",
+        "wait until it is, then try again",
+    ),
+)
+
+
+def not_connected(said: str, where: str, user: str | None, during: str = "up") -> TargetError:
+    """What a failed connection means. `said` is libpq's message, which holds the server's."""
+    heart = re.findall(r"(?:FATAL|ERROR): +(.*)", said) or re.findall(r"(?:failed: |error: )(.+)", said)
+    quoted = (heart[0] if heart else said.strip().splitlines()[0]).strip()
+    for pattern, finding, advice in _REFUSALS:
+        if re.search(pattern, said):
+            place = {"where": where, "user": f"user {user}" if user else "this user"}
+            return TargetError(f"{finding.format(**place)}: {quoted}", advice=advice.format(), during=during)
+    return TargetError(
+        f"cannot connect to {where}: {quoted}", advice="the server's own log may say more", during=during
+    )
+
+
+def not_done(error: psycopg.Error, doing: str, during: str = "prepare") -> TargetError:
+    """What it means that the server refused an administrative statement."""
+    said = (error.diag.message_primary or str(error).strip()).splitlines()[0]
+    match error.sqlstate:
+        case "53100":
+            return no_room("the server's data", during)
+        case "42501":
+            return TargetError(
+                f"not allowed to {doing}: {said}",
+                advice="give the role CREATEDB, or CREATE on its database (`GRANT CREATE ON DATABASE ... TO ...`)",
+                during=during,
+            )
+        case "25006":
+            return TargetError(
+                f"cannot {doing}: {said}", advice="name the primary: this server only reads", during=during
+            )
+        case None | "57P01" | "57P02" | "57P03":
+            return TargetError(
+                f"the server went away while loadcell was about to {doing}: {said}",
+                advice="the server's log says why",
+                during=during,
+            )
+    return TargetError(
+        f"cannot {doing}: {said} ({error.sqlstate})", advice="the server's log may say more", during=during
+    )

@@ -1,0 +1,95 @@
+"""Marks: comments by which loadcell knows, later and from elsewhere, what it made on a server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+_HEAD = "loadcell "
+
+#: Raised when the same description of data would no longer give the same tables.
+_FORMAT = 1
+
+State = Literal["loading", "ready", "changed"]
+
+
+def fingerprint(data: Mapping[str, Any]) -> str:
+    """Twelve hex digits that stand for a data set: equal for equal descriptions."""
+    canonical = json.dumps([_FORMAT, data], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The run that made or last used something: its host, its process, and its work directory as its name."""
+
+    host: str
+    pid: int
+    started: int
+    run: str
+
+    @staticmethod
+    def of(work: Path) -> Owner:
+        return Owner(socket.gethostname(), os.getpid(), _started(os.getpid()) or 0, str(work))
+
+    @property
+    def tag(self) -> str:
+        """Six hex digits that keep apart what several runs make at the same time."""
+        return hashlib.sha256(f"{self.host}:{self.run}".encode()).hexdigest()[:6]
+
+    def same_run(self, other: Owner) -> bool:
+        return (self.host, self.run) == (other.host, other.run)
+
+    def surely_dead(self) -> bool:
+        """Whether it ran on this host and its process is gone. Of other hosts nothing is known."""
+        return self.host == socket.gethostname() and _started(self.pid) != self.started
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; with the pid, its identity."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the comment says.
+
+    `loading`: being made (or given up half-way); `ready`: as loaded; `changed`: a workload was let loose on it.
+    `pristine` tells a loaded data set from a working copy of one. `tables` lists what a schema should hold.
+    """
+
+    state: State
+    fingerprint: str
+    owner: Owner
+    pristine: bool = True
+    keep: bool = False
+    tables: tuple[str, ...] = ()
+    loadcell: str = ""
+
+    def text(self) -> str:
+        return _HEAD + json.dumps(asdict(self), sort_keys=True)
+
+    def now(self, state: State, **other: Any) -> Mark:
+        return replace(self, state=state, **other)
+
+
+def parse(comment: str | None) -> Mark | None:
+    """The mark in a comment; None when it is no mark of loadcell's."""
+    if comment is None or not comment.startswith(_HEAD):
+        return None
+    try:
+        words = json.loads(comment[len(_HEAD) :])
+        words["owner"] = Owner(**words["owner"])
+        words["tables"] = tuple(words["tables"])
+        return Mark(**words)
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,133 @@
+"""Server settings: written for the server, read back from it, and remarked upon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+#: Settings that loadcell needs for itself, and why.
+RESERVED: dict[str, str] = {
+    "config_file": "it writes the configuration",
+    "hba_file": "it decides who may connect",
+    "ident_file": "it decides who may connect",
+    "data_directory": "name the directory by `target.postgres.data`",
+    "external_pid_file": "it knows the process",
+    "listen_addresses": "the server is reached on 127.0.0.1 only",
+    "port": "a free port is taken at each start",
+    "unix_socket_directories": "the socket lies in the run's work directory",
+    "unix_socket_group": "the socket lies in the run's work directory",
+    "unix_socket_permissions": "the socket lies in the run's work directory",
+    "logging_collector": "the server's log goes to the trial's output.log",
+    "log_destination": "the server's log goes to the trial's output.log",
+    "password_encryption": "the load authenticates by SCRAM",
+}
+
+#: What decides how fast a server is: recorded whether it was changed or not.
+THAT_MATTER = (
+    "autovacuum",
+    "autovacuum_naptime",
+    "backend_flush_after",
+    "bgwriter_delay",
+    "bgwriter_lru_maxpages",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "data_checksums",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "huge_pages",
+    "io_method",
+    "io_workers",
+    "jit",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers_per_gather",
+    "max_wal_size",
+    "max_worker_processes",
+    "min_wal_size",
+    "random_page_cost",
+    "shared_buffers",
+    "shared_preload_libraries",
+    "ssl",
+    "superuser_reserved_connections",
+    "synchronous_commit",
+    "synchronous_standby_names",
+    "track_io_timing",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_segment_size",
+    "wal_sync_method",
+    "wal_writer_delay",
+    "work_mem",
+)
+
+#: May hold passwords or say nothing of speed.
+_NEVER_RECORDED = ("primary_conninfo", "ssl_passphrase_command", "restore_command", "archive_command")
+
+_READ_BACK = """
+    SELECT name, setting, unit, source, pending_restart, current_setting(name, true)
+    FROM pg_settings
+    WHERE name = ANY(%(wanted)s)
+       OR (source NOT IN ('default', 'client', 'session') AND name NOT LIKE '%%.%%')
+    ORDER BY name
+"""
+
+
+def line(name: str, value: str | int | float | bool) -> str:
+    """One line of postgresql.conf."""
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    quoted = text.replace("\\", "\\\\").replace("'", "''")
+    return f"{name} = '{quoted}'\n"
+
+
+def read_back(connection: Connection[Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings that matter, those that were given, and whatever else is not the server's default.
+
+    Each with `name`, `value` (as SHOW prints it), `setting` and `unit` (as pg_settings has them), `source`,
+    `pending_restart`, and `given` (the plan's own words, or None). A value that came from `${env:...}` is
+    not read back: the plan's words stand for it.
+    """
+    wanted = sorted({*THAT_MATTER, *given})
+    rows = connection.execute(_READ_BACK, {"wanted": wanted}).fetchall()
+    record = []
+    for name, setting, unit, source, pending, shown in rows:
+        if name in _NEVER_RECORDED or name in RESERVED:
+            continue
+        asked = given.get(name.lower())
+        secret = isinstance(asked, str) and "${env:" in asked
+        record.append(
+            {
+                "name": name,
+                "value": asked if secret else shown,
+                "setting": asked if secret else setting,
+                "unit": unit,
+                "source": source,
+                "pending_restart": pending,
+                "given": asked,
+            }
+        )
+    return record
+
+
+_BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_BLOCK = 8192
+
+
+def bytes_of(value: Any) -> int | None:
+    """Bytes of a memory setting as PostgreSQL reads it (a bare number counts 8 KiB blocks); None if it is none."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)?\s*", str(value))
+    if found is None:
+        return None
+    return int(float(found[1]) * (_BYTES[found[2]] if found[2] else _BLOCK))
+
+
+def is_off(value: Any) -> bool:
+    """Whether PostgreSQL reads this as false."""
+    return str(value).strip().lower() in ("off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0")

@@ -1,0 +1,61 @@
+"""The file system under a directory, from the kernel's own table of mounts."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+
+def file_system(path: Path, mountinfo: str | None = None) -> dict[str, Any]:
+    """What `path` lies on: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
+
+    `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    """
+    real = path.resolve()
+    text = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
+    best: dict[str, Any] | None = None
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        left, right = before.split(), after.split()
+        if len(left) < 6 or len(right) < 3:
+            continue
+        mount = Path(_plain(left[4]))
+        # The later of two mounts on one place is the one that is seen.
+        if real.is_relative_to(mount) and (
+            best is None or len(mount.parts) >= len(Path(best["mount"]).parts)
+        ):
+            best = {
+                "type": right[0],
+                "device": _plain(right[1]),
+                "mount": str(mount),
+                "options": ",".join(dict.fromkeys(f"{left[5]},{right[2]}".split(","))),
+            }
+    found: dict[str, Any] = {"path": str(path), **(best or {})}
+    try:
+        state = os.statvfs(real)
+    except OSError:
+        return found
+    return {
+        **found,
+        "size_bytes": state.f_frsize * state.f_blocks,
+        "free_bytes": state.f_frsize * state.f_bavail,
+    }
+
+
+def _plain(word: str) -> str:
+    """Without the octal escapes the kernel writes for blanks."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), word)
+
+
+def used_bytes(directory: Path) -> int:
+    """Bytes the files below a directory take on their device; files that vanish meanwhile are left out."""
+    total = 0
+    for at, _, files in os.walk(directory):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(at, name)).st_blocks * 512  # noqa: PTH118
+            except OSError:
+                continue
+    return total
