@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(  # type: ignore[override]  # click's overloads say only that standalone mode never returns
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,

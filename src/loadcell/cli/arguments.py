@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from loadcell.plan.load import LoadedPlan
+    from loadcell.plan.loaded import LoadedPlan
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from loadcell.plan.load import LoadedPlan
+from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import OrderName
 from loadcell.plan.treatment import Treatment
 

@@ -13,6 +13,9 @@ from loadcell.plan.paths import fields_at
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 from loadcell.plan.secrets import holds_literal, is_secret_key
 
+#: the finding of every setting that has no default and was not given
+MISSING = "is missing"
+
 _QUOTED = re.compile(r"'([^']*)'")
 
 _WANTED = {
@@ -84,7 +87,7 @@ def _problem(
     value = _shown(path, found)
     if kind == "missing":
         name = str(detail["loc"][-1])
-        return Problem.at(mark, f"{where}.{name}", "is missing", allowed="a value: it has no default")
+        return Problem.at(mark, f"{where}.{name}", MISSING, allowed="a value: it has no default")
     if kind == "extra_forbidden":
         known = fields_at(model, keys[:-1])
         parent, _, name = where.rpartition(".")

@@ -130,7 +130,7 @@ class Resolver:
         example = next(iter(installed), "name")
         form = f"one of {listed(installed)}, with its options (`{section}: {{{example}: {{...}}}}`)"
         if node is None or plain(node) is None:
-            problems.append(Problem.at(mark, section, "is missing", allowed=form))
+            problems.append(Problem.at(mark, section, explain.MISSING, allowed=form))
             return None
         if not isinstance(node, Keys) or len(node.entries) != 1:
             names = (
@@ -207,7 +207,7 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
             Problem.at(
                 root.place("load"),
                 "load.clients",
-                "is missing",
+                explain.MISSING,
                 allowed="a whole number, in `load` or as a factor",
             )
         )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from loadcell.plan.combine import Combination
 from loadcell.plan.factors import Factor
-from loadcell.plan.model import Resolved
+from loadcell.plan.model import DesignName, Resolved
+from loadcell.plan.nodes import Keys
+from loadcell.plan.problems import Problem
+from loadcell.plan.resolve import Resolver
 
 #: longer names make directory listings and tables unreadable
 LONGEST_ID = 60
@@ -74,3 +77,49 @@ def _safe(text: str) -> str:
     """As part of a file name: letters, digits and `._+%-`; never hidden, never empty."""
     safe = _UNSAFE.sub("_", text)
     return "_" + safe[1:] if safe.startswith(".") else safe or "_"
+
+
+class Table:
+    """The treatments of a plan, by number: counted at once, each built and checked when asked for."""
+
+    def __init__(
+        self,
+        root: Keys,
+        factors: Sequence[Factor],
+        combinations: Sequence[Combination],
+        design: DesignName,
+        resolver: Resolver,
+    ) -> None:
+        self._root = root
+        self._factors = factors
+        self._combinations = combinations
+        self._resolver = resolver
+        self._names = Names(factors, design == "one-at-a-time", len(combinations))
+
+    def __len__(self) -> int:
+        return len(self._combinations)
+
+    def build(self, index: int) -> tuple[Treatment | None, list[Problem]]:
+        """The treatment with this number (from 0), or None with what is wrong with it."""
+        combination = self._combinations[index]
+        levels = [factor.levels[level] for factor, level in zip(self._factors, combination, strict=True)]
+        tree = self._root
+        for level in levels:
+            tree = level.applied(tree)
+        resolved, problems = self._resolver.resolve(tree)
+        if resolved is None:
+            return None, problems
+        values: dict[str, Any] = {}
+        for level in levels:
+            values.update(level.values)
+        labels = {factor.key: level.label for factor, level in zip(self._factors, levels, strict=True)}
+        return Treatment(self._names.of(index, combination), labels, values, resolved), []
+
+    def check(self, at_most: int) -> Iterator[Problem]:
+        """What is wrong with the treatments: with all of them, or of many with `at_most`, spread from first to last."""
+        count = len(self)
+        chosen = (
+            range(count) if count <= at_most else (i * (count - 1) // (at_most - 1) for i in range(at_most))
+        )
+        for index in chosen:
+            yield from self.build(index)[1]

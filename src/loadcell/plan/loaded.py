@@ -1,0 +1,74 @@
+"""A plan that has been read and found right: what every later step works from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from loadcell.plan.expect import Expectation
+from loadcell.plan.factors import Factor
+from loadcell.plan.model import DesignName, Limits, OrderName, Resolved
+from loadcell.plan.parts import Options
+from loadcell.plan.problems import PlanError, Problem, in_order
+from loadcell.plan.treatment import Table, Treatment
+
+
+@dataclass(frozen=True)
+class LoadedPlan:
+    """A plan with its factors, and its treatments for the asking.
+
+    `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
+    full design whose plan leaves a setting to a factor: with that factor's first level); `seed` is None when it is to
+    be drawn for each run; `sets` and `only` are what the command line changed.
+    """
+
+    path: Path
+    text: str
+    name: str
+    title: str
+    question: str
+    base: Resolved
+    factors: tuple[Factor, ...]
+    design: DesignName
+    repeats: int
+    order: OrderName
+    seed: int | None
+    expect: tuple[Expectation, ...]
+    sets: tuple[str, ...]
+    only: tuple[str, ...]
+    _table: Table = field(repr=False)
+
+    @property
+    def monitors(self) -> Mapping[str, Options]:
+        """Monitors by name, with the options the plan itself gives them."""
+        return self.base.monitors
+
+    @property
+    def limits(self) -> Limits:
+        """The plan's own time limits."""
+        return self.base.limits
+
+    @property
+    def treatment_count(self) -> int:
+        """How many treatments there are, without building any."""
+        return len(self._table)
+
+    def size(self) -> int:
+        """How many trials a run has, without building any."""
+        return self.treatment_count * self.repeats
+
+    @cached_property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """Every treatment, in the order of the plan. Raises PlanError when one of very many proves to be wrong."""
+        problems: list[Problem] = []
+        built: list[Treatment] = []
+        for index in range(self.treatment_count):
+            treatment, found = self._table.build(index)
+            problems.extend(found)
+            if treatment is not None:
+                built.append(treatment)
+        if problems:
+            raise PlanError(in_order(problems))
+        return tuple(built)
