@@ -9,7 +9,8 @@ from typing import Any
 
 from loadcell.targets.base import TargetError
 
-_SPOKEN = re.compile(r"\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +(.*)")
+#: A line of the log, or what the server says before it has a log.
+_SPOKEN = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
 _GRAVE = re.compile(r"\b(?:FATAL|PANIC|ERROR): +(.*)")
 
 #: Settings that decide how much shared memory the server asks the kernel for.

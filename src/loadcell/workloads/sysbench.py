@@ -1,0 +1,178 @@
+"""The OLTP scripts of sysbench, under their own names, with their own options and defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from loadcell.plan.parts import Advice, Options
+from loadcell.workloads.base import Workload
+
+Script = Literal[
+    "oltp_read_write",
+    "oltp_read_only",
+    "oltp_write_only",
+    "oltp_point_select",
+    "oltp_insert",
+    "oltp_delete",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "select_random_points",
+    "select_random_ranges",
+]
+
+#: The largest id: columns are INTEGER, and the end of a range must fit too.
+_INTEGER_MAX = 2**31 - 1
+
+#: Scripts that read and write, those of one writing statement, and those that know one table only.
+_MIXED = ("oltp_read_write", "oltp_write_only")
+_WRITING = ("oltp_insert", "oltp_delete", "oltp_update_index", "oltp_update_non_index")
+_FIRST_TABLE_ONLY = ("select_random_points", "select_random_ranges")
+
+#: What decides the rows and indexes that are loaded.
+_OF_THE_DATA = {"tables", "table_size", "auto_inc", "create_secondary", "distribution"}
+
+_Count = Annotated[int, Field(ge=0, le=1_000_000)]
+_SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
+
+
+class SysbenchOptions(Options):
+    """Options that a script has no use for are ignored by it, as sysbench does."""
+
+    script: Script = Field(default="oltp_read_write", description="Which statements make one transaction.")
+    tables: int = Field(default=1, ge=1, le=1_000_000, description="Number of tables, `sbtest1` and on.")
+    table_size: int = Field(default=10_000, ge=1, le=_INTEGER_MAX, description="Rows of each table.")
+    range_size: int = Field(default=100, ge=1, le=_INTEGER_MAX, description="Rows that a range query reads.")
+    point_selects: _Count = Field(default=10, description="Point queries in a transaction.")
+    simple_ranges: _Count = Field(default=1, description="Range queries in a transaction.")
+    sum_ranges: _Count = Field(default=1, description="Range queries with SUM() in a transaction.")
+    order_ranges: _Count = Field(default=1, description="Range queries with ORDER BY in a transaction.")
+    distinct_ranges: _Count = Field(default=1, description="Range queries with DISTINCT in a transaction.")
+    range_selects: bool = Field(
+        default=True, description="`false` leaves all four kinds of range queries out."
+    )
+    index_updates: _Count = Field(default=1, description="UPDATEs of the indexed column in a transaction.")
+    non_index_updates: _Count = Field(
+        default=1, description="UPDATEs of a column without index in a transaction."
+    )
+    delete_inserts: _Count = Field(
+        default=1, description="Pairs of DELETE and INSERT (of one id) in a transaction."
+    )
+    skip_trx: bool = Field(
+        default=False, description="No BEGIN and COMMIT: every statement commits by itself."
+    )
+    auto_inc: bool = Field(
+        default=True, description="Ids are SERIAL; `false`: plain integers that the client draws."
+    )
+    create_secondary: bool = Field(default=True, description="Whether column `k` has an index.")
+    distribution: Literal["uniform", "special"] = Field(
+        default="uniform",
+        description="How ids are drawn. `special` is what sysbench 1.0 does: 1 % of the ids get 75 % of the draws.",
+    )
+    random_points: int = Field(
+        default=10, ge=1, le=10_000, description="`select_random_points`: values in its IN list."
+    )
+    number_of_ranges: int = Field(
+        default=10, ge=1, le=10_000, description="`select_random_ranges`: ranges that are joined by OR."
+    )
+    delta: int = Field(
+        default=5, ge=0, le=_INTEGER_MAX, description="`select_random_ranges`: width of each range."
+    )
+    protocol: Literal["simple", "extended", "prepared"] = Field(
+        default="prepared",
+        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+    )
+    retry_sqlstates: tuple[_SqlState, ...] = Field(
+        default=("40001", "40P01"),
+        description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
+        "Default: serialisation failure and deadlock.",
+    )
+
+    @field_validator("retry_sqlstates")
+    @classmethod
+    def _each_once(cls, codes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(codes))
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> SysbenchOptions:
+        room = _INTEGER_MAX - self.table_size
+        for name, width in (("range_size", self.range_size - 1), ("delta", self.delta)):
+            if width > room:
+                raise ValueError(
+                    f"`{name}` and `table_size` together go beyond the largest id, {_INTEGER_MAX}"
+                )
+        if self.script.startswith("oltp_") and self.skip_trx and self._statements() == 0:
+            raise ValueError(f"with these counts `{self.script}` has no statement to run: let one be above 0")
+        return self
+
+    def reads(self) -> int:
+        """Reading statements of one transaction of a mixed or reading script."""
+        ranges = self.simple_ranges + self.sum_ranges + self.order_ranges + self.distinct_ranges
+        return self.point_selects + (ranges if self.range_selects else 0)
+
+    def writes(self) -> int:
+        """Writing statements of one transaction of a mixed script."""
+        return self.index_updates + self.non_index_updates + 2 * self.delete_inserts
+
+    def _statements(self) -> int:
+        match self.script:
+            case "oltp_read_write":
+                return self.reads() + self.writes()
+            case "oltp_read_only":
+                return self.reads()
+            case "oltp_write_only":
+                return self.writes()
+        return 1
+
+
+class Sysbench(Workload[SysbenchOptions]):
+    """sysbench's OLTP tables and scripts, as the engine runs them."""
+
+    name = "sysbench"
+    summary = "sysbench's OLTP scripts: oltp_read_write, oltp_read_only, ..."
+    Options = SysbenchOptions
+    targets = ("postgres",)
+
+    def data(self) -> dict[str, Any]:
+        return {"sysbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
+
+    @property
+    def changes_data(self) -> bool:
+        script = self.options.script
+        return script in _WRITING or (script in _MIXED and self.options.writes() > 0)
+
+    def engine(self) -> dict[str, Any]:
+        return {"sysbench": self.options.model_dump(mode="json")}
+
+    def advice(self) -> list[Advice]:
+        options = self.options
+        said = []
+        if options.script in _FIRST_TABLE_ONLY and options.tables > 1:
+            said.append(
+                Advice(
+                    "tables",
+                    f"`{options.script}` reads sbtest1 only: the other tables are loaded for nothing",
+                )
+            )
+        if options.script == "oltp_delete":
+            said.append(
+                Advice(
+                    "script",
+                    "`oltp_delete` puts nothing back: the more rows are gone, the more of its statements find none; "
+                    "keep the load short, or the tables large",
+                )
+            )
+        if options.script == "select_random_points" and not options.create_secondary:
+            said.append(Advice("create_secondary", "without the index each query reads the whole table"))
+        if options.range_size > options.table_size:
+            said.append(
+                Advice(
+                    "range_size",
+                    f"ranges of {options.range_size} ids reach beyond the table, which has {options.table_size} rows",
+                )
+            )
+        return said
+
+
+PART = Sysbench
