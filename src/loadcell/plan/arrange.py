@@ -76,12 +76,21 @@ def _base(
     base, problems = resolver.resolve(root)
     if base is not None or design != "full" or not factors:
         return base, problems
-    filled = root
+    missed = {problem.path for problem in problems}
+    needed = [f for f in factors if missed & {".".join(keys) for keys in f.paths}]
+    base, problems = resolver.resolve(_filled(root, needed))
+    if base is not None:
+        return base, problems
+    return resolver.resolve(_filled(root, factors))
+
+
+def _filled(root: Keys, factors: Sequence[Factor]) -> Keys:
+    """The plan with the first level of each factor for what it does not give itself."""
     for factor in factors:
         first = factor.levels[0]
-        missing = {keys: node for keys, node in first.sets.items() if at(filled, keys) is None}
-        filled = replace(first, sets=missing).applied(filled)
-    return resolver.resolve(filled)
+        missing = {keys: node for keys, node in first.sets.items() if at(root, keys) is None}
+        root = replace(first, sets=missing).applied(root)
+    return root
 
 
 def _with_baseline(factor: Factor, root: Keys, base: Resolved | None, resolver: Resolver) -> Factor:

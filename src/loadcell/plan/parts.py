@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 class Options(BaseModel):
     """Base of every part's options: unknown keys are mistakes, values never change once read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Part(Protocol):

@@ -43,7 +43,7 @@ class Names:
         self._factors = factors
         self._one_at_a_time = one_at_a_time
         self._width = max(2, len(str(count)))
-        self._short = _short_keys([factor.key for factor in factors])
+        self._short = short_keys([factor.key for factor in factors])
         labels = [[_safe(level.label) for level in factor.levels] for factor in factors]
         distinct = all(len(set(some)) == len(some) for some in labels)
         widest = [
@@ -67,7 +67,7 @@ class Names:
         return ",".join(pieces) or BASELINE
 
 
-def _short_keys(keys: list[str]) -> list[str]:
+def short_keys(keys: list[str]) -> list[str]:
     """The last segment of each dotted path; the whole path where that is not enough to tell them apart."""
     last = [key.rpartition(".")[2] for key in keys]
     return [_safe(short if last.count(short) == 1 else key) for short, key in zip(last, keys, strict=True)]

@@ -1,0 +1,100 @@
+"""`loadcell check PLAN`: what would run, and every mistake, without running anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadcell.cli.arguments import change_options, load, plan_argument
+
+if TYPE_CHECKING:
+    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.parts import Options
+
+
+@click.command("check")
+@plan_argument
+@change_options
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Show the order that this seed gives.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+    """Say what PLAN would run: treatments, order, expected time, remarks.
+
+    PLAN is a file, or the name of a ready-made plan. Every mistake in it is shown at once, with its place; then the exit
+    status is 2.
+    """
+    from loadcell.plan.problems import PlanError
+
+    try:
+        loaded = load(plan, sets, only)
+        document = describe(loaded, loaded.seed if seed is None else seed)
+    except PlanError as error:
+        if as_json:
+            import json
+
+            click.echo(
+                json.dumps({"ok": False, "problems": [p.document() for p in error.problems]}, indent=2)
+            )
+        raise
+    if as_json:
+        import json
+
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        from loadcell.cli.check_view import show
+
+        show(document)
+
+
+def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
+    """Everything `check` says, as plain JSON values. Without a seed the order is not known yet: `trials` is None."""
+    from loadcell.design.estimate import NEEDS_CONSENT, estimate
+    from loadcell.design.order import trials
+    from loadcell.parts import installed
+    from loadcell.plan.remarks import remarks
+    from loadcell.plan.treatment import short_keys
+
+    time = estimate(plan)
+    known_order = plan.order == "as-written" or seed is not None
+    return {
+        "ok": True,
+        "plan": str(plan.path),
+        "title": plan.title,
+        "question": plan.question,
+        "settings": plan.base.document(),
+        "given": {
+            "target": {plan.base.target_name: _given(plan.base.target)},
+            "workload": {plan.base.workload_name: _given(plan.base.workload)},
+        },
+        "design": plan.design,
+        "repeats": plan.repeats,
+        "order": plan.order,
+        "seed": seed,
+        "factors": [
+            {**factor.document(), "short": short, "crossed": factor.crossed}
+            for factor, short in zip(plan.factors, short_keys([f.key for f in plan.factors]), strict=True)
+        ],
+        "treatments": [
+            {"id": treatment.id, "levels": dict(treatment.levels), "values": dict(treatment.values)}
+            for treatment in plan.treatments
+        ],
+        "trials": [trial.name for trial in trials(plan, seed or 0)] if known_order else None,
+        "trial_count": time.trials,
+        "needs_consent": time.trials > NEEDS_CONSENT,
+        "load_s": time.load_s,
+        "expected_s": time.total_s,
+        "remarks": [
+            {"path": r.path, "text": r.text, "treatment": r.treatment, "other_treatments": r.others}
+            for r in remarks(plan, installed())
+        ],
+        "expect": [
+            {"expression": expectation.text, "metric": expectation.metric, "threshold": expectation.threshold}
+            for expectation in plan.expect
+        ],
+    }
+
+
+def _given(options: Options) -> dict[str, Any]:
+    """The options that the plan itself gives; all others are as by default."""
+    return options.model_dump(mode="json", by_alias=True, exclude_unset=True)

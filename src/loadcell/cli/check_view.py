@@ -1,0 +1,169 @@
+"""How `loadcell check` looks in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from loadcell.plan.expect import METRICS
+
+T = TypeVar("T")
+
+#: a table or list longer than this is cut in its middle
+_ROWS_AT_MOST = 16
+_LEVELS_AT_MOST = 12
+_TRIALS_AT_MOST = 12
+_COLUMNS_AT_MOST = 6
+_HOUR_S = 3600
+
+
+def show(document: dict[str, Any]) -> None:
+    """Print what `check.describe` found."""
+    console = Console(highlight=False, soft_wrap=False)
+    console.print(Text(document["title"], style="bold"))
+    if document["question"]:
+        console.print(Text(document["question"].strip(), style="italic"))
+    console.print()
+    console.print(_facts(document))
+    if document["factors"]:
+        console.print(_factors(document["factors"]))
+        console.print(_treatments(document["treatments"], document["factors"]))
+    _order(console, document)
+    _time(console, document)
+    for remark in document["remarks"]:
+        others = remark["other_treatments"]
+        where = remark["treatment"] + (f" and {others} more" if others else "")
+        console.print(
+            f"[yellow]Remark[/] {escape(remark['path'])} ({escape(where)}): {escape(remark['text'])}"
+        )
+    if document["remarks"]:
+        console.print()
+    for expectation in document["expect"]:
+        meaning = METRICS[expectation["metric"]].meaning
+        console.print(f"[bold]Expect[/] {escape(expectation['expression'])}  [dim]{escape(meaning)}[/]")
+    console.print(
+        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run[/] {escape(document['plan'])} runs it."
+    )
+
+
+def _facts(document: dict[str, Any]) -> Table:
+    """The settings that the plan gives, one section a row; of the load, all."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    settings = document["settings"]
+    for section in ("target", "workload"):
+        name, options = next(iter(document["given"][section].items()))
+        table.add_row(section, escape(f"{name}: {_options(options)}"))
+    table.add_row("load", escape(_options(settings["load"])))
+    table.add_row("monitors", escape(", ".join(settings["monitors"]) or "none"))
+    return table
+
+
+def _options(options: dict[str, Any]) -> str:
+    """Options in a line, without those that are not set."""
+    pieces = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            pieces += [f"{name}.{inner} {_plain(given)}" for inner, given in value.items()]
+        elif value not in (None, [], ""):
+            pieces.append(f"{name} {_plain(value)}")
+    return ", ".join(pieces) or "as by default"
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _factors(factors: list[dict[str, Any]]) -> Table:
+    table = _table("Factors")
+    table.add_column("factor", overflow="fold")
+    table.add_column("levels", overflow="fold")
+    for factor in factors:
+        levels = factor["levels"]
+        if any("sets" in level for level in levels):
+            lines = [f"{level['label']}: {_options(level.get('sets', {}))}" for level in levels]
+            said = "\n".join(_cut(lines, _LEVELS_AT_MOST, "..."))
+        else:
+            labels = [level["label"] for level in levels]
+            said = f"{len(labels)}: {', '.join(_cut(labels, _LEVELS_AT_MOST, '...'))}"
+        key = factor["key"] + (" (crossed)" if factor["crossed"] else "")
+        table.add_row(Text(key), Text(said))
+    return table
+
+
+def _treatments(treatments: list[dict[str, Any]], factors: list[dict[str, Any]]) -> Table:
+    """One treatment a row: its number, and its level of each factor."""
+    table = _table(f"{len(treatments):,} treatment{'s' if len(treatments) > 1 else ''}")
+    shown = factors[:_COLUMNS_AT_MOST]
+    table.add_column("", justify="right", no_wrap=True)
+    for factor in shown:
+        table.add_column(escape(factor["short"]), overflow="fold")
+    if len(factors) > len(shown):
+        table.add_column(f"and {len(factors) - len(shown)} more")
+    rows = [
+        (str(number), *(treatment["levels"][factor["key"]] for factor in shown))
+        for number, treatment in enumerate(treatments, start=1)
+    ]
+    for row in _cut(rows, _ROWS_AT_MOST, ("...",) * (len(shown) + 1)):
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _order(console: Console, document: dict[str, Any]) -> None:
+    seed, names = document["seed"], document["trials"]
+    blocks = f"{document['repeats']} block{'s' if document['repeats'] > 1 else ''} of every treatment"
+    if document["order"] == "as-written":
+        console.print(f"[bold]Order[/] as written, {blocks}:")
+    elif names is None:
+        console.print(
+            f"[bold]Order[/] {blocks}, each in random order. The seed is drawn when the run starts and recorded with it; "
+            "[bold]--seed[/] shows the order of one, [bold]seed:[/] in the plan fixes it."
+        )
+    else:
+        console.print(f"[bold]Order[/] {blocks}, each in random order by seed {seed}:")
+    if names is not None:
+        for name in _cut(names, _TRIALS_AT_MOST, "..."):
+            console.print(f"  {escape(name)}")
+    console.print()
+
+
+def _time(console: Console, document: dict[str, Any]) -> None:
+    count = document["trial_count"]
+    console.print(
+        f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: {duration(document['load_s'])} of load, "
+        f"{duration(document['expected_s'])} expected with what is between; loading data comes on top."
+    )
+    if document["needs_consent"]:
+        console.print("[yellow]That is many:[/] [bold]loadcell run[/] asks for [bold]--yes[/].")
+    console.print()
+
+
+def duration(seconds: float) -> str:
+    """A length of time for reading: `1 min 20 s`, `6 h 24 min`, `3 d 4 h`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < _HOUR_S:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    if whole < 24 * _HOUR_S:
+        return f"{whole // _HOUR_S} h {whole % _HOUR_S // 60} min"
+    return f"{whole // (24 * _HOUR_S)} d {whole % (24 * _HOUR_S) // _HOUR_S} h"
+
+
+def _cut(items: Sequence[T], at_most: int, gap: T) -> list[T]:
+    """All items, or those at both ends with a gap between."""
+    if len(items) <= at_most:
+        return list(items)
+    tail = at_most // 4
+    return [*items[: at_most - tail - 1], gap, *items[-tail:]]

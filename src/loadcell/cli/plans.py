@@ -1,0 +1,98 @@
+"""`loadcell plans`: the plans that come with loadcell, and the plan language as a JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.group("plans", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+@click.pass_context
+def plans(ctx: click.Context, as_json: bool) -> None:
+    """List the ready-made plans; `loadcell run NAME` runs one."""
+    if ctx.invoked_subcommand is not None:
+        return
+    listed = _listed()
+    if as_json:
+        import json
+
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not listed:
+        console.print("No ready-made plans are installed. They are in plans/ of loadcell's source.")
+    for plan in listed:
+        console.print(Text(plan["name"], style="bold"))
+        console.print(Text(f"  {plan['title']}"))
+        if plan["question"]:
+            console.print(Text(f"  {plan['question']}", style="dim"))
+        size = (
+            f"{plan['treatments']} treatments, {plan['trials']} trials" if plan["trials"] else plan["problem"]
+        )
+        console.print(Text(f"  {size}"))
+    if listed:
+        console.print("\nloadcell check NAME says more of one, loadcell run NAME runs it.")
+
+
+def _listed() -> list[dict[str, Any]]:
+    """Each ready-made plan's name, path, title, question and size."""
+    from loadcell.parts import installed
+    from loadcell.plan.load import load_plan
+    from loadcell.plan.problems import PlanError
+    from loadcell.plan.ready import ready_plans
+
+    found: list[dict[str, Any]] = []
+    for name, path in ready_plans().items():
+        row: dict[str, Any] = {"name": name, "path": str(path), "title": name, "question": ""}
+        try:
+            plan = load_plan(path, installed())
+            row |= {"title": plan.title, "question": " ".join(plan.question.split())}
+            row |= {"treatments": plan.treatment_count, "trials": plan.size(), "problem": None}
+        except PlanError as error:
+            row |= {"treatments": None, "trials": None, "problem": str(error.problems[0])}
+        found.append(row)
+    return found
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    from loadcell.plan.ready import ready_plans
+
+    return [name for name in ready_plans() if name.startswith(incomplete)]
+
+
+@plans.command("show")
+@click.argument("name", shell_complete=_complete)
+def show(name: str) -> None:
+    """Print the text of a ready-made plan, to be copied and changed."""
+    from loadcell.plan.problems import nearest
+    from loadcell.plan.ready import ready_plans
+
+    ready = ready_plans()
+    if name not in ready:
+        near = nearest(name, ready)
+        hint = f" Did you mean {near}?" if near else ""
+        raise click.UsageError(
+            f"There is no ready-made plan {name!r}.{hint} There are: {', '.join(ready) or 'none'}."
+        )
+    click.echo(ready[name].read_text(encoding="utf-8"), nl=False)
+
+
+@plans.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of plans with everything installed, for editors to complete and check with.
+
+    \b
+    In VS Code (YAML extension), or any editor with yaml-language-server, a plan's first line can name it:
+        # yaml-language-server: $schema=loadcell-plan.schema.json
+    """
+    import json
+
+    from loadcell.parts import installed
+    from loadcell.plan.schema import plan_schema
+
+    click.echo(json.dumps(plan_schema(installed()), indent=2, ensure_ascii=False))

@@ -1,0 +1,39 @@
+"""How long a run will take, as far as a plan alone can tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.model import Load
+
+#: bringing a target up, connecting, collecting and verifying, for a trial whose data set is there already; measured on the
+#: embedded PostgreSQL with a small data set. Loading data comes on top, and only a run can tell how long it takes.
+OVERHEAD_S = 2.0
+#: more trials than this are surely meant only when the user says so (`loadcell run --yes`): at 30 s each they are a working day
+NEEDS_CONSENT = 1_000
+#: up to here every treatment's own durations are added up; beyond, the plan's own stand for all
+_ADDED_UP = 10_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run is expected to take: `load_s` is fixed by the plan, `total_s` includes a guess at the rest."""
+
+    trials: int
+    load_s: float
+    total_s: float
+
+
+def estimate(plan: LoadedPlan) -> Estimate:
+    """The time a run of `plan` takes, loading data not included."""
+    count = plan.treatment_count
+    if count <= _ADDED_UP:
+        load_s = sum(_load_s(treatment.resolved.load) for treatment in plan.treatments) * plan.repeats
+    else:
+        load_s = _load_s(plan.base.load) * plan.size()
+    return Estimate(plan.size(), load_s, load_s + OVERHEAD_S * plan.size())
+
+
+def _load_s(load: Load) -> float:
+    return load.warmup + load.duration

@@ -1,0 +1,154 @@
+"""The plan language as a JSON Schema (draft 2020-12), made from the models, so that editors complete and check plans.
+
+A schema cannot say everything that loading checks (paths of factors, units that fit, what a part finds out itself): what
+it refuses is wrong, what it lets pass may still be.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from loadcell.plan.expect import COMPARATORS, METRICS
+from loadcell.plan.model import Head, Limits, Load
+from loadcell.plan.parts import Parts
+from loadcell.plan.paths import settings
+
+_REFERENCE = "#/$defs/{model}"
+
+
+def plan_schema(parts: Parts) -> dict[str, Any]:
+    """The schema of a plan file for the installed parts."""
+    everything: list[type[Any]] = [
+        *parts.targets.values(),
+        *parts.workloads.values(),
+        *parts.monitors.values(),
+    ]
+    models: list[type[BaseModel]] = list(
+        dict.fromkeys([Head, Load, Limits, *(part.Options for part in everything)])
+    )
+    references, definitions = models_json_schema(
+        [(model, "validation") for model in models], ref_template=_REFERENCE
+    )
+    known = {model: references[(model, "validation")] for model in models}
+    defs = definitions.get("$defs", {})
+    head = defs.pop(known[Head]["$ref"].rpartition("/")[2])
+    defs["levels"] = _levels()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "loadcell plan",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["target", "workload"],
+        "properties": {
+            **head["properties"],
+            "target": _one_of(parts.targets, known, "The system under test: one target, with its options."),
+            "workload": _one_of(
+                parts.workloads, known, "What is done to it: one workload, with its options."
+            ),
+            "load": {"description": _first_line(Load), **known[Load]},
+            "factors": _factors(parts),
+            "cross": {
+                "description": "In a one-at-a-time design: factors combined with everything, or names of factors that are.",
+                "anyOf": [_factors(parts), {"type": "array", "items": {"type": "string"}}],
+            },
+            "monitors": _monitors(parts.monitors, known),
+            "limits": {"description": _first_line(Limits), **known[Limits]},
+            "expect": _expect(),
+        },
+        "$defs": defs,
+    }
+
+
+def _first_line(model: type[Any]) -> str:
+    return (inspect.getdoc(model) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _named(part: type[Any], known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+    """A part's options, or nothing after its name when all are as by default."""
+    return {"description": part.summary, "anyOf": [known[part.Options], {"type": "null"}]}
+
+
+def _one_of(
+    installed: Mapping[str, type[Any]], known: Mapping[type[BaseModel], dict[str, Any]], description: str
+) -> dict[str, Any]:
+    return {
+        "description": description,
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {name: _named(part, known) for name, part in installed.items()},
+    }
+
+
+def _monitors(
+    installed: Mapping[str, type[Any]], known: Mapping[type[BaseModel], dict[str, Any]]
+) -> dict[str, Any]:
+    names = [{"const": name, "description": getattr(part, "summary", "")} for name, part in installed.items()]
+    return {
+        "description": "What is watched while a trial runs: names, or names with options. Default: all that are installed.",
+        "type": "array",
+        "items": {"anyOf": [*names, _one_of(installed, known, "A monitor with its options.")]},
+    }
+
+
+def _factors(parts: Parts) -> dict[str, Any]:
+    """Dotted paths complete; any other key may be a setting of a free-form mapping, or a name for named levels."""
+    levels = {"$ref": _REFERENCE.format(model="levels")}
+    return {
+        "description": "What is varied: a setting's dotted path with its levels, or a name with named levels.",
+        "type": "object",
+        "properties": dict.fromkeys(settings(parts), levels),
+        "additionalProperties": levels,
+    }
+
+
+def _levels() -> dict[str, Any]:
+    quantity = {"type": ["number", "string"]}
+    ends = {"from": quantity, "to": quantity}
+    return {
+        "anyOf": [
+            {"description": "Levels one by one.", "type": "array", "minItems": 1, "uniqueItems": True},
+            {
+                "description": "From, to, and the step between levels.",
+                "type": "object",
+                "properties": {**ends, "step": quantity},
+                "required": ["from", "to", "step"],
+                "additionalProperties": False,
+            },
+            {
+                "description": "From, to, and what each level is multiplied by to give the next.",
+                "type": "object",
+                "properties": {**ends, "times": {"type": "number", "exclusiveMinimum": 0}},
+                "required": ["from", "to", "times"],
+                "additionalProperties": False,
+            },
+            {
+                "description": "Named levels, each with the settings it makes (dotted path: value).",
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"not": {"enum": ["from", "to", "step", "times"]}},
+                "additionalProperties": {"type": "object"},
+            },
+        ]
+    }
+
+
+def _expect() -> dict[str, Any]:
+    names = "|".join(sorted((name.replace(".", r"\.") for name in METRICS), key=len, reverse=True))
+    comparators = "|".join(sorted(COMPARATORS, key=len, reverse=True))
+    meanings = "; ".join(f"{metric.name}: {metric.meaning}" for metric in METRICS.values())
+    return {
+        "description": f"What every trial has to meet, or the run exits with status 1. Metrics: {meanings}.",
+        "type": "array",
+        "items": {
+            "type": "string",
+            "pattern": rf"^\s*({names})\s*({comparators})\s*\S+(\s*\S+)?\s*$",
+            "examples": ["errors == 0", "latency.p99 < 20ms", "throughput >= 1000/s", "error_rate < 1%"],
+        },
+    }
