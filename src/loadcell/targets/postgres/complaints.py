@@ -11,6 +11,10 @@ from loadcell.targets.base import TargetError
 
 #: A line of the log, or what the server says before it has a log.
 _SPOKEN = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
+#: How a full device shows, by the kernel's words or by a write that came out short.
+_NO_ROOM = re.compile(
+    r"No space left on device|Disk quota exceeded|wrote only \d+ of \d+ bytes|Check free disk space"
+)
 _GRAVE = re.compile(r"\b(?:FATAL|PANIC|ERROR): +(.*)")
 
 #: Settings that decide how much shared memory the server asks the kernel for.
@@ -51,7 +55,7 @@ def of_start(
 
 def of_initdb(output: str) -> TargetError:
     """Why `initdb` failed."""
-    if "No space left on device" in output:
+    if _NO_ROOM.search(output):
         return no_room("the data directory")
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
@@ -60,8 +64,10 @@ def of_initdb(output: str) -> TargetError:
             advice="name a directory in `target.postgres.data` that all users can reach, or a user in "
             "`target.postgres.run_as` who can reach this one",
         )
-    lines = [line for line in output.splitlines() if "error:" in line or _GRAVE.search(line)]
-    said = lines[0].strip() if lines else last_words(output.splitlines())
+    lines = output.splitlines()
+    said = next((line.partition("error: ")[2] for line in lines if "error: " in line), None) or last_words(
+        lines
+    )
     return TargetError(f"initdb failed: {said}", advice="the trial's output.log has all that it said")
 
 
@@ -111,7 +117,7 @@ def _held(text: str, _: Mapping[str, Any]) -> TargetError | None:
 
 
 def _room(text: str, _: Mapping[str, Any]) -> TargetError | None:
-    if "No space left on device" not in text or re.search("shared memory|dev/shm", text):
+    if not _NO_ROOM.search(text) or re.search("shared memory|dev/shm", text):
         return None
     return no_room("the data directory")
 
@@ -143,17 +149,18 @@ def _refused(
 ) -> TargetError | None:
     spoken = [found[1].strip() for line in words if (found := _SPOKEN.search(line))]
     for said in spoken:
-        for name in settings:
-            if not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", said, re.IGNORECASE):
-                continue
-            if "unrecognized configuration parameter" in said:
-                near = difflib.get_close_matches(name, list(known()), n=1)
-                advice = f"did you mean `{near[0]}`?" if near else "this server has no such setting"
-            else:
-                advice = f"correct `target.postgres.settings.{name}`"
-            return TargetError(
-                f"the server refused `{name}: {settings[name]}`: {without_place(said)}", advice=advice
-            )
+        places = {name: found.start() for name in settings if (found := _named(name, said))}
+        if not places:
+            continue
+        name = min(places, key=lambda one: places[one])
+        if "unrecognized configuration parameter" in said:
+            near = difflib.get_close_matches(name, list(known()), n=1)
+            advice = f"did you mean `{near[0]}`?" if near else "this server has no such setting"
+        else:
+            advice = f"correct `target.postgres.settings.{name}`"
+        return TargetError(
+            f"the server refused `{name}: {settings[name]}`: {without_place(said)}", advice=advice
+        )
     preload = str(settings.get("shared_preload_libraries", ""))
     for said in spoken:
         missing = re.search(r'could not access file "([^"]+)"', said)
@@ -163,6 +170,10 @@ def _refused(
                 advice="install the extension for these binaries, or leave it out",
             )
     return None
+
+
+def _named(name: str, said: str) -> re.Match[str] | None:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", said, re.IGNORECASE)
 
 
 def without_place(said: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +81,24 @@ class Address:
             )
         except psycopg.Error as error:
             raise not_connected(str(error), self.where, self.user, during=during) from error
+
+    @contextmanager
+    def session(
+        self, doing: str, *, during: str, options: str | None = None, limit_s: int = CONNECT_LIMIT_S
+    ) -> Iterator[psycopg.Connection[Any]]:
+        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
+
+        `doing` completes "cannot ...".
+        """
+        import psycopg
+
+        connection = self.connect(options=options, limit_s=limit_s, during=during)
+        try:
+            yield connection
+        except psycopg.Error as error:
+            raise not_done(error, doing, during) from error
+        finally:
+            connection.close()
 
 
 def external(

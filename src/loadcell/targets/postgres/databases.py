@@ -54,7 +54,7 @@ class Databases:
         print_ = fingerprint(data)
         pristine = PREFIX + print_
         detail: dict[str, Any] = {"kind": "database"}
-        with self.admin.connect(during="prepare") as connection:
+        with self.admin.session("prepare the data set", during="prepare") as connection:
             how = self._pristine(connection, pristine, print_, load, detail)
             database = pristine
             if will_change:
@@ -205,7 +205,7 @@ class Databases:
 
     def sweep(self) -> None:
         """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
-        with self.admin.connect(during="cleanup") as connection:
+        with self.admin.session("drop data sets", during="cleanup") as connection:
             rows = connection.execute(
                 "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE starts_with(datname, %s)",
                 [PREFIX],

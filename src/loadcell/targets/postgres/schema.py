@@ -42,7 +42,7 @@ class Schema:
         began = time.monotonic()
         print_ = fingerprint(data)
         detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
-        with self.address.connect(during="prepare") as connection:
+        with self.address.session("prepare the data set", during="prepare") as connection:
             mark = self._mark(connection)
             how = "loaded"
             if mark is not None:
@@ -163,7 +163,7 @@ class Schema:
         import psycopg
         from psycopg.sql import SQL, Identifier
 
-        with self.address.connect(during="cleanup") as connection:
+        with self.address.session("drop the data set", during="cleanup") as connection:
             row = connection.execute(
                 "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", [SCHEMA]
             ).fetchone()

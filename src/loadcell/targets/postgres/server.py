@@ -32,6 +32,7 @@ _HELD_LIMIT_S = 20.0
 #: Fast shutdown writes a checkpoint; immediate writes nothing; at last the kernel decides.
 _STOP = ((SIGINT, 30.0, "fast"), (SIGQUIT, 10.0, "immediate"), (SIGKILL, 10.0, "kill"))
 _POLL_S = 0.03
+_BIRTH_LIMIT_S = 5.0
 #: The kernel's limit for a socket's path is 108 bytes, its end included.
 _SOCKET_PATH_LIMIT = 107
 _LOG_PIPE_BYTES = 1 << 20
@@ -90,6 +91,7 @@ class Server:
     def _start_once(self) -> None:
         self.port = free_port()
         self._words.clear()
+        self._process = None
         self._make_sockets()
         assert self._sockets is not None
         self.cluster.configure(self.port, self._sockets, self.settings)
@@ -103,16 +105,18 @@ class Server:
         self._keeper = threading.Thread(
             target=self._keep, args=(command, born), name="postgres-log", daemon=True
         )
-        self._keeper.start()
-        process = born.get()
-        if isinstance(process, OSError):
-            raise TargetError(
-                f"cannot start the server: {process.strerror}", advice="look at the machine's limits"
-            )
-        self._process = process
         try:
+            self._keeper.start()
+            process = born.get()
+            if isinstance(process, OSError):
+                raise TargetError(
+                    f"cannot start the server: {process.strerror}", advice="look at the machine's limits"
+                )
             self._await_answer(process)
         except BaseException:
+            if self._process is None:  # interrupted while the keeper was at it
+                with contextlib.suppress(queue.Empty):
+                    born.get(timeout=_BIRTH_LIMIT_S)
             self.stop(quickly=True)
             raise
 
@@ -137,6 +141,7 @@ class Server:
         assert process.stdout is not None
         with contextlib.suppress(OSError, AttributeError):
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _LOG_PIPE_BYTES)
+        self._process = process
         born.put(process)
         with process.stdout as said:
             for raw in said:

@@ -8,6 +8,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class Postgres(Target[PostgresOptions]):
         server.start()
         self._password = secrets.token_urlsafe(24)
         try:
-            with self._administer() as connection:
+            with self._administer("make the load's role", "up") as connection:
                 there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
                 verb = "ALTER" if there else "CREATE"
                 connection.execute(
@@ -109,7 +110,7 @@ class Postgres(Target[PostgresOptions]):
                 sslmode=options.sslmode,
                 sslrootcert=options.sslrootcert,
             )
-        with self._external.connect() as connection:
+        with self._external.session("ask the version", during="up") as connection:
             version = connection.info.server_version
             if version < OLDEST * 10000:
                 shown = connection.info.parameter_status("server_version")
@@ -160,7 +161,7 @@ class Postgres(Target[PostgresOptions]):
         if self._server is not None:
             return Databases(self._admin(), self._load_address(), True, owner, keep, __version__, log)
         address = self._load_address()
-        with address.connect(during="prepare") as connection:
+        with address.session("ask for permissions", during="prepare") as connection:
             may = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
@@ -177,7 +178,7 @@ class Postgres(Target[PostgresOptions]):
         )
 
     def describe(self) -> dict[str, Any]:
-        with self._administer() as connection:
+        with self._administer("read settings") as connection:
             record: dict[str, Any] = {
                 "server": self.options.server,
                 "version": connection.info.parameter_status("server_version"),
@@ -216,7 +217,9 @@ class Postgres(Target[PostgresOptions]):
         if address is None or not (address.socket or address.host in ("localhost", "127.0.0.1", "::1")):
             return []
         try:
-            with address.connect(limit_s=_ALIVE_LIMIT_S) as connection:
+            with address.session(
+                "find the server's process", during="collect", limit_s=_ALIVE_LIMIT_S
+            ) as connection:
                 return _postmaster_of(connection)
         except TargetError:
             return []
@@ -232,7 +235,7 @@ class Postgres(Target[PostgresOptions]):
 
     def counters(self) -> dict[str, int]:
         database = self._prepared.database if self._prepared else self._admin().database
-        with self._administer() as connection:
+        with self._administer("read counters") as connection:
             return counters.read(connection, database, self._load_address().user)
 
     # -- connections --------------------------------------------------------------------------------------------
@@ -240,8 +243,9 @@ class Postgres(Target[PostgresOptions]):
     def _admin(self) -> Address:
         return self._server.admin() if self._server is not None else self._load_address()
 
-    def _administer(self) -> Connection[Any]:
-        return self._admin().connect(options=_QUIETLY if self._server is not None else None, during="collect")
+    def _administer(self, doing: str, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
+        options = _QUIETLY if self._server is not None else None
+        return self._admin().session(doing, during=during, options=options)
 
     def _load_address(self) -> Address:
         if self._server is not None:
