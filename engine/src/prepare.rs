@@ -1,1 +1,0 @@
-//! Loads data into a target, fast and in parallel.

@@ -1,0 +1,272 @@
+//! One client: its session, and the connection that it has, is making, or waits for.
+
+use std::io;
+
+use super::epoll::Token;
+use super::timers::Alarm;
+use super::{Desk, Message, Settings};
+use crate::clock::Nanos;
+use crate::pace::Pacer;
+use crate::session::{Context, Failure, Session, Want};
+use crate::transport::Transport;
+
+/// Where a client stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has no connection; an alarm or its place in the queue will make one.
+    Waiting,
+    /// The operating system connects.
+    Connecting,
+    /// TLS shakes hands.
+    Securing,
+    /// The session shakes hands.
+    Opening,
+    /// It could do a transaction, but the load has not begun, or is over.
+    Idle,
+    /// Its next transaction is not due yet.
+    Pausing,
+    /// A transaction is in progress.
+    Busy,
+    /// It will not connect again.
+    Closed,
+}
+
+impl State {
+    pub fn is_opening(self) -> bool {
+        matches!(self, Self::Connecting | Self::Securing | Self::Opening)
+    }
+}
+
+/// Why a connection is of no more use.
+pub struct Loss {
+    pub why: Failure,
+    pub errno: Option<i32>,
+}
+
+impl Loss {
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { why: Failure { code: code.into(), message: message.into() }, errno: None }
+    }
+
+    pub fn closed() -> Self {
+        Self::new("connection", "the server closed the connection")
+    }
+
+    pub fn overdue(settings: &Settings) -> Self {
+        let seconds = settings.connect_timeout_ns as f64 / 1e9;
+        Self::new("timeout", format!("the connection was not ready after {seconds} s"))
+    }
+}
+
+impl From<io::Error> for Loss {
+    fn from(error: io::Error) -> Self {
+        let code = match error.kind() {
+            io::ErrorKind::TimedOut => "timeout",
+            io::ErrorKind::InvalidData => "tls",
+            _ => "connection",
+        };
+        // "Connection refused (os error 111)": the number is of no use to people.
+        let text = error.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        Self { errno: error.raw_os_error(), ..Self::new(code, text) }
+    }
+}
+
+impl From<Failure> for Loss {
+    fn from(why: Failure) -> Self {
+        Self { why, errno: None }
+    }
+}
+
+/// One client.
+pub struct Connection<S> {
+    pub session: S,
+    /// Its number in this reactor, and in the load.
+    pub index: usize,
+    pub client: u32,
+    pub state: State,
+    pub transport: Option<Transport>,
+    /// Grows with every connection that is made or lost: events and alarms of an earlier one are not meant.
+    pub generation: u32,
+    /// Bytes of a message that is not whole yet.
+    unread: Vec<u8>,
+    /// The transport did not take all that was to be sent.
+    pub blocked: bool,
+    /// Since when the client could do its next transaction, had it a connection.
+    pub free: Nanos,
+    pub due: Nanos,
+    /// It was without a connection since its last transaction: then being late is not the engine's doing.
+    pub was_lost: bool,
+    /// It had a connection before.
+    pub made: bool,
+    /// Of the attempts to connect since the last connection: when the first was made, how many failed, how many were
+    /// followed by another way at once, and which of the target's addresses is being tried.
+    pub tried_since: Nanos,
+    pub failed_attempts: u32,
+    pub detours: u32,
+    pub address: usize,
+}
+
+impl<S: Session> Connection<S> {
+    pub fn new(session: S, index: usize, client: u32) -> Self {
+        Self {
+            session,
+            index,
+            client,
+            state: State::Waiting,
+            transport: None,
+            generation: 0,
+            unread: Vec::new(),
+            blocked: false,
+            free: 0,
+            due: 0,
+            was_lost: false,
+            made: false,
+            tried_since: 0,
+            failed_attempts: 0,
+            detours: 0,
+            address: 0,
+        }
+    }
+
+    pub fn token(&self) -> Token {
+        Token { index: self.index as u32, generation: self.generation }
+    }
+
+    /// Bytes arrived at `now`.
+    #[inline]
+    pub fn take<P: Pacer>(&mut self, desk: &mut Desk<P>, bytes: &[u8], now: Nanos) -> Result<(), Loss> {
+        let cx = &mut Context { recorder: &mut desk.recorder };
+        let want = if self.unread.is_empty() {
+            let step = self.session.received(cx, now, bytes, &mut desk.output)?;
+            if step.consumed < bytes.len() {
+                self.unread.extend_from_slice(&bytes[step.consumed..]);
+            }
+            step.want
+        } else {
+            self.unread.extend_from_slice(bytes);
+            let step = self.session.received(cx, now, &self.unread, &mut desk.output)?;
+            self.unread.drain(..step.consumed);
+            step.want
+        };
+        self.follow(desk, want, now)
+    }
+
+    /// Does what the session wants, and sends what it says.
+    #[inline]
+    pub fn follow<P: Pacer>(&mut self, desk: &mut Desk<P>, want: Want, now: Nanos) -> Result<(), Loss> {
+        match want {
+            Want::Reply => {}
+            Want::Turn => {
+                if self.state == State::Busy {
+                    desk.busy -= 1;
+                    self.free = now;
+                    self.turn(desk, now);
+                } else if self.state == State::Opening {
+                    self.opened(desk, now)?;
+                    self.turn(desk, now);
+                }
+            }
+            Want::Secure => {
+                // What came before TLS must not be taken for what came under its protection.
+                if !self.unread.is_empty() {
+                    return Err(Loss::new("protocol", "the server sent more than its agreement to TLS"));
+                }
+                self.state = State::Securing;
+            }
+            Want::Close => return Err(Loss::new("connection", "the conversation is over")),
+        }
+        self.send(desk)
+    }
+
+    /// The session is ready for transactions.
+    #[cold]
+    fn opened<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
+        self.state = State::Idle;
+        (self.failed_attempts, self.detours) = (0, 0);
+        desk.opening -= 1;
+        desk.recorder.connected(now, self.made);
+        desk.count_connections();
+        if !std::mem::replace(&mut self.made, true) {
+            let _ = desk.mail.send(Message::Connected);
+        }
+        // From here on it matters only now and then when the socket takes bytes: see `send`.
+        self.watch(desk, self.blocked)
+    }
+
+    /// The client's next transaction, now or when it is due.
+    #[inline]
+    pub fn turn<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        if now < desk.window.begin || now >= desk.window.end {
+            self.state = State::Idle;
+            return;
+        }
+        let free = self.free.max(desk.window.begin);
+        let due = desk.pacer.due(free);
+        if due > now {
+            self.state = State::Pausing;
+            self.due = due;
+            desk.timers.set(due, Alarm::Due, self.token());
+            return;
+        }
+        // A client that is free has been so, as far as the thread could know, since the thread woke up.
+        let ready = if due == free { desk.woken.min(now).max(desk.window.begin) } else { due };
+        self.begin(desk, due, ready, now);
+    }
+
+    /// A transaction that should have been started at `intended`, and could have been at `ready`.
+    #[inline]
+    pub fn begin<P>(&mut self, desk: &mut Desk<P>, intended: Nanos, ready: Nanos, now: Nanos) {
+        desk.recorder.serve(self.client);
+        if !std::mem::replace(&mut self.was_lost, false) {
+            desk.recorder.late(now.saturating_sub(ready));
+        }
+        self.state = State::Busy;
+        desk.busy += 1;
+        let cx = &mut Context { recorder: &mut desk.recorder };
+        let want = self.session.begin(cx, intended, now, &mut desk.output);
+        debug_assert_eq!(want, Want::Reply, "a transaction asks something");
+    }
+
+    /// Sends what is in the desk's output.
+    #[inline]
+    pub fn send<P>(&mut self, desk: &mut Desk<P>) -> Result<(), Loss> {
+        if desk.output.is_empty() {
+            return Ok(());
+        }
+        let Some(transport) = &mut self.transport else {
+            desk.output.clear();
+            return Ok(());
+        };
+        let sent = transport.send(&desk.output);
+        desk.output.clear();
+        let all = sent?;
+        if all == self.blocked { self.block(desk, !all) } else { Ok(()) }
+    }
+
+    /// The transport takes bytes again.
+    #[cold]
+    pub fn flush<P>(&mut self, desk: &mut Desk<P>) -> Result<(), Loss> {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
+        if transport.flush()? { self.block(desk, false) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn block<P>(&mut self, desk: &mut Desk<P>, blocked: bool) -> Result<(), Loss> {
+        self.blocked = blocked;
+        self.watch(desk, blocked || self.state.is_opening())
+    }
+
+    fn watch<P>(&self, desk: &Desk<P>, writable: bool) -> Result<(), Loss> {
+        let Some(transport) = &self.transport else { return Ok(()) };
+        Ok(desk.epoll.change(transport.socket().fd(), self.token(), writable)?)
+    }
+
+    /// Forgets everything of the connection that it had.
+    pub fn drop_connection(&mut self) {
+        self.transport = None;
+        self.unread.clear();
+        self.blocked = false;
+        self.generation += 1;
+    }
+}

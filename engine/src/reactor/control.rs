@@ -1,0 +1,91 @@
+//! What the thread that leads a load and one that makes it tell each other. Neither ever waits for the other.
+
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use super::Bell;
+use crate::clock::Nanos;
+use crate::record::{Lifetime, Published, Window};
+use crate::session::Failure;
+
+/// Decisions, to one reactor. It looks at them whenever it wakes up.
+pub struct Control {
+    pub bell: Bell,
+    window: OnceLock<Window>,
+    end: AtomicU64,
+    abandoned: AtomicBool,
+    connections: AtomicU32,
+}
+
+impl Control {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            bell: Bell::new()?,
+            window: OnceLock::new(),
+            end: AtomicU64::new(Nanos::MAX),
+            abandoned: AtomicBool::new(false),
+            connections: AtomicU32::new(0),
+        })
+    }
+
+    /// All clients are connected: work as this window says, which has not begun yet.
+    pub fn begin(&self, window: Window) {
+        let _ = self.window.set(window);
+        self.bell.ring();
+    }
+
+    /// End at `end`, earlier than planned.
+    pub fn end_at(&self, end: Nanos) {
+        self.end.store(end, Relaxed);
+        self.bell.ring();
+    }
+
+    /// Give up at once.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Relaxed);
+        self.bell.ring();
+    }
+
+    /// How many clients have a connection.
+    pub fn connections(&self) -> u32 {
+        self.connections.load(Relaxed)
+    }
+
+    pub(super) fn window(&self) -> Option<Window> {
+        self.window.get().copied()
+    }
+
+    #[inline]
+    pub(super) fn end(&self) -> Nanos {
+        self.end.load(Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Relaxed)
+    }
+
+    pub(super) fn set_connections(&self, count: u32) {
+        self.connections.store(count, Relaxed);
+    }
+}
+
+/// A client that could not connect in the first place.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub client: u32,
+    pub why: Failure,
+    /// The operating system's error number, where it was that which failed.
+    pub errno: Option<i32>,
+}
+
+/// News, from one reactor.
+pub enum Message {
+    /// One more client has its first connection.
+    Connected,
+    Refused(Refusal),
+    Published(Published),
+    /// The last message of a thread: all it counted, or why it broke.
+    Finished(Result<Lifetime, String>),
+}

@@ -1,0 +1,294 @@
+//! One thread's clients: their connections, and whose turn it is.
+//!
+//! Request and reply cost one write and one read, besides a share of the wait for events: bytes are handed to the
+//! session as soon as they are read, and what it answers is written at once. Nothing is shared with other threads, and
+//! nothing is allocated.
+
+mod connection;
+mod control;
+mod epoll;
+mod life;
+mod timers;
+
+pub use control::{Control, Message, Refusal};
+pub use epoll::Bell;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use crate::clock::{self, Nanos};
+use crate::pace::Pacer;
+use crate::record::{Lifetime, Recorder, Window};
+use crate::session::{Context, Failure, Session, SessionFactory};
+use crate::transport::Endpoint;
+
+use connection::{Connection, Loss, State};
+use epoll::{Epoll, Ready, Token};
+use timers::{Alarm, Timers};
+
+/// What is read at once: more than a server's send buffer holds, so that one read takes all there is.
+const READ_SIZE: usize = 64 * 1024;
+
+/// What a reactor has to know beside its clients.
+pub struct Settings {
+    pub endpoint: Arc<Endpoint>,
+    /// How long one attempt to connect may take, the protocol's handshake included.
+    pub connect_timeout_ns: Nanos,
+    /// How long transactions may take that are in progress when the window ends.
+    pub drain_ns: Nanos,
+}
+
+/// One thread's clients.
+pub struct Reactor<S: Session, P: Pacer> {
+    connections: Vec<Connection<S>>,
+    desk: Desk<P>,
+    input: Box<[u8]>,
+}
+
+/// Everything of a reactor that is not a connection.
+struct Desk<P> {
+    settings: Settings,
+    control: Arc<Control>,
+    mail: Sender<Message>,
+    epoll: Epoll,
+    timers: Timers,
+    recorder: Recorder,
+    pacer: P,
+    window: Window,
+    started: bool,
+    /// What a session wants to send; empty again when it is sent.
+    output: Vec<u8>,
+    /// When the last wait for events ended.
+    woken: Nanos,
+    /// Transactions in progress.
+    busy: usize,
+    /// Connections being made, and clients that wait until there are fewer of them.
+    opening: usize,
+    queue: VecDeque<usize>,
+}
+
+impl<S: Session, P: Pacer> Reactor<S, P> {
+    /// A reactor for these clients of `factory`. To be made and run on its own thread.
+    pub fn new<F: SessionFactory<Session = S>>(
+        factory: &F,
+        clients: impl Iterator<Item = u32>,
+        settings: Settings,
+        pacer: P,
+        recorder: Recorder,
+        control: Arc<Control>,
+        mail: Sender<Message>,
+    ) -> io::Result<Self> {
+        let connections: Vec<_> = clients.enumerate().map(|(index, client)| Connection::new(factory.session(client), index, client)).collect();
+        let epoll = Epoll::new(control.bell.clone())?;
+        let desk = Desk {
+            settings,
+            control,
+            mail,
+            epoll,
+            timers: Timers::default(),
+            recorder,
+            pacer,
+            window: Window::UNKNOWN,
+            started: false,
+            output: Vec::with_capacity(READ_SIZE),
+            woken: clock::now(),
+            busy: 0,
+            opening: 0,
+            queue: VecDeque::with_capacity(connections.len()),
+        };
+        Ok(Self { connections, desk, input: vec![0; READ_SIZE].into_boxed_slice() })
+    }
+
+    /// Connects, works as the control says, and tells what was counted.
+    pub fn run(mut self) -> io::Result<Lifetime> {
+        for index in 0..self.connections.len() {
+            self.connect(index, clock::now());
+        }
+        loop {
+            let count = self.desk.epoll.wait(self.desk.next_deadline())?;
+            let now = clock::now();
+            self.desk.woken = now;
+            self.desk.recorder.advance(now);
+            self.obey(now);
+            while let Some((alarm, token)) = self.desk.timers.pop(now) {
+                self.ring(alarm, token, now);
+            }
+            for number in 0..count {
+                if let Some((token, ready)) = self.desk.epoll.event(number) {
+                    self.serve(token, ready);
+                }
+            }
+            self.let_in();
+            if self.desk.is_over(now) {
+                return Ok(self.finish());
+            }
+        }
+    }
+
+    /// Takes note of what was decided about the load as a whole.
+    fn obey(&mut self, now: Nanos) {
+        let desk = &mut self.desk;
+        if desk.window == Window::UNKNOWN
+            && let Some(window) = desk.control.window()
+        {
+            desk.window = window;
+            desk.recorder.arm(window);
+            desk.recorder.advance(now);
+        }
+        let end = desk.control.end();
+        if end < desk.window.end {
+            desk.window.end = end;
+            desk.recorder.end_at(end);
+            desk.recorder.advance(now);
+        }
+        if !desk.started && now >= desk.window.begin {
+            desk.started = true;
+            for index in 0..self.connections.len() {
+                if self.connections[index].state == State::Idle {
+                    self.start(index);
+                }
+            }
+        }
+    }
+
+    /// A client's first transaction: due when the load begins, or when its connection is back.
+    fn start(&mut self, index: usize) {
+        let now = clock::now();
+        self.desk.recorder.advance(now);
+        let connection = &mut self.connections[index];
+        connection.turn(&mut self.desk, now);
+        if let Err(loss) = connection.send(&mut self.desk) {
+            self.lose(index, now, loss);
+        }
+    }
+
+    fn ring(&mut self, alarm: Alarm, token: Token, now: Nanos) {
+        let index = token.index as usize;
+        let connection = &mut self.connections[index];
+        if connection.generation != token.generation {
+            return;
+        }
+        match alarm {
+            Alarm::Due if connection.state == State::Pausing => {
+                let now = clock::now();
+                self.desk.recorder.advance(now);
+                let due = connection.due;
+                connection.begin(&mut self.desk, due, due, now);
+                if let Err(loss) = connection.send(&mut self.desk) {
+                    self.lose(index, now, loss);
+                }
+            }
+            Alarm::Connect if connection.state == State::Waiting => self.connect(index, now),
+            Alarm::Overdue if connection.state.is_opening() => self.lose(index, now, Loss::overdue(&self.desk.settings)),
+            _ => {}
+        }
+    }
+
+    /// Something happened on a connection.
+    #[inline]
+    fn serve(&mut self, token: Token, ready: Ready) {
+        let index = token.index as usize;
+        let connection = &self.connections[index];
+        if connection.generation != token.generation {
+            return;
+        }
+        match connection.state {
+            State::Connecting => self.connected(index),
+            State::Securing => self.secure(index),
+            _ => {
+                if ready.writable() && connection.blocked {
+                    self.unblock(index);
+                }
+                if ready.readable() {
+                    self.receive(index, ready.hung_up());
+                }
+            }
+        }
+    }
+
+    /// Reads what arrived, lets the session have it, and sends what it says to that.
+    fn receive(&mut self, index: usize, hung_up: bool) {
+        let connection = &mut self.connections[index];
+        loop {
+            let Some(transport) = &mut connection.transport else { return };
+            let count = match transport.read(&mut self.input) {
+                Ok(0) => return self.lose(index, clock::now(), Loss::closed()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return self.lose(index, clock::now(), error.into()),
+            };
+            let drained = transport.drained(count, self.input.len());
+            let now = clock::now();
+            self.desk.recorder.advance(now);
+            self.desk.recorder.serve(connection.client);
+            match connection.take(&mut self.desk, &self.input[..count], now) {
+                Ok(()) => {}
+                Err(loss) => return self.lose(index, now, loss),
+            }
+            if connection.state == State::Securing {
+                return self.secure(index);
+            }
+            if drained && !hung_up {
+                return;
+            }
+        }
+    }
+
+    fn unblock(&mut self, index: usize) {
+        if let Err(loss) = self.connections[index].flush(&mut self.desk) {
+            self.lose(index, clock::now(), loss);
+        }
+    }
+
+    /// The load is over: a last word to the server, and the account.
+    fn finish(mut self) -> Lifetime {
+        let now = clock::now();
+        self.desk.recorder.advance(now);
+        let unfinished =
+            Failure { code: "unfinished".into(), message: "no answer came before the load was ended".into() };
+        for connection in &mut self.connections {
+            self.desk.recorder.serve(connection.client);
+            match connection.state {
+                State::Busy => {
+                    connection.session.lost(&mut Context { recorder: &mut self.desk.recorder }, now, &unfinished);
+                }
+                State::Idle | State::Pausing => {
+                    connection.session.goodbye(&mut self.desk.output);
+                    let _ = connection.send(&mut self.desk); // It is only polite.
+                }
+                _ => {}
+            }
+        }
+        self.desk.recorder.finish()
+    }
+}
+
+impl<P> Desk<P> {
+    /// Until when nothing has to be done if nothing happens.
+    #[inline]
+    fn next_deadline(&self) -> Nanos {
+        let next = self.recorder.boundary().min(self.timers.next());
+        if self.window.end > self.woken { next } else { next.min(self.drained_by()) }
+    }
+
+    fn drained_by(&self) -> Nanos {
+        self.window.end.saturating_add(self.settings.drain_ns)
+    }
+
+    /// Whether there is nothing more to do.
+    #[inline]
+    fn is_over(&self, now: Nanos) -> bool {
+        if now >= self.window.end && (self.busy == 0 || now >= self.drained_by()) {
+            return true;
+        }
+        self.control.is_abandoned()
+    }
+
+    /// How many connections there are has changed.
+    fn count_connections(&self) {
+        self.control.set_connections(self.recorder.connections());
+    }
+}

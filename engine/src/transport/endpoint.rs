@@ -1,0 +1,63 @@
+//! Where the target is.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use super::Tls;
+use crate::spec::{Problem, SslMode, Target};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// Every address that the target's name has, in the order to try them, and how to secure the way to it.
+pub struct Endpoint {
+    pub addresses: Vec<Address>,
+    pub name: String,
+    pub tls: Option<Tls>,
+}
+
+impl Endpoint {
+    /// Looks the target's name up; this may take a while, so it is done once and before any clock runs.
+    pub fn of(target: &Target) -> Result<Self, Problem> {
+        if let Some(path) = target.socket_path() {
+            return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });
+        }
+        let host = target.host.as_deref().unwrap_or("localhost");
+        let name = format!("{host}:{}", target.port);
+        let addresses: Vec<_> = (host, target.port)
+            .to_socket_addrs()
+            .map_err(|error| {
+                Problem::new(
+                    "connection",
+                    format!("the host name {host:?} cannot be resolved ({error})"),
+                    "check the target's host",
+                )
+            })?
+            .map(Address::Tcp)
+            .collect();
+        let tls = match target.sslmode {
+            SslMode::Disable => None,
+            mode => Some(Tls::new(mode, target.sslrootcert.as_deref(), host)?),
+        };
+        Ok(Self { addresses, name, tls })
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Target {
+    /// The Unix socket to use, if one is named: as a file, as PostgreSQL's directory of sockets, or as such a host.
+    pub fn socket_path(&self) -> Option<PathBuf> {
+        let host = self.host.as_deref().filter(|host| host.starts_with('/')).map(Path::new);
+        let path = self.socket.as_deref().or(host)?;
+        Some(if path.is_dir() { path.join(format!(".s.PGSQL.{}", self.port)) } else { path.to_path_buf() })
+    }
+}

@@ -1,0 +1,123 @@
+//! Sockets that do not block, straight from the kernel: the standard library cannot connect without waiting.
+
+use std::io::{self, Read, Write};
+use std::mem::size_of;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+use super::Address;
+
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// Starts to connect. It is connected, or has failed, when epoll says that it is writable: see `error`.
+    pub fn connect(address: &Address) -> io::Result<Self> {
+        let family = match address {
+            Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,
+            Address::Tcp(SocketAddr::V6(_)) => libc::AF_INET6,
+            Address::Unix(_) => libc::AF_UNIX,
+        };
+        // SAFETY: no pointers; the descriptor is owned at once.
+        let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) };
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(check(fd)?) });
+        if family != libc::AF_UNIX {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        }
+        match socket.start(address) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(socket),
+        }
+    }
+
+    fn start(&self, address: &Address) -> io::Result<()> {
+        match address {
+            Address::Tcp(SocketAddr::V4(v4)) => self.start_at(&libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                sin_zero: [0; 8],
+            }),
+            Address::Tcp(SocketAddr::V6(v6)) => self.start_at(&libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            }),
+            Address::Unix(path) => {
+                let mut name = libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
+                let path = path.as_os_str().as_bytes();
+                if path.len() >= name.sun_path.len() {
+                    return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+                }
+                for (to, from) in name.sun_path.iter_mut().zip(path) {
+                    *to = *from as libc::c_char;
+                }
+                self.start_at(&name)
+            }
+        }
+    }
+
+    fn start_at<A>(&self, address: &A) -> io::Result<()> {
+        let length = size_of::<A>() as libc::socklen_t;
+        // SAFETY: `address` is one of the kernel's own socket address types, and `length` its size.
+        check(unsafe { libc::connect(self.fd(), std::ptr::from_ref(address).cast(), length) }).map(drop)
+    }
+
+    /// What became of `connect`, or what else went wrong.
+    pub fn error(&self) -> io::Result<()> {
+        let mut error: libc::c_int = 0;
+        let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+        let place = std::ptr::from_mut(&mut error).cast();
+        // SAFETY: `place` has room for the integer that SO_ERROR gives.
+        check(unsafe { libc::getsockopt(self.fd(), libc::SOL_SOCKET, libc::SO_ERROR, place, &mut length) })?;
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
+    fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+        let length = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: an integer and its size.
+        check(unsafe { libc::setsockopt(self.fd(), level, name, std::ptr::from_ref(&value).cast(), length) }).map(drop)
+    }
+
+    #[inline]
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the buffer is valid for its length.
+        let count = unsafe { libc::recv(self.fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+    }
+
+    #[inline]
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: the bytes are valid for their length. Without MSG_NOSIGNAL a closed peer would end the process.
+        let count = unsafe { libc::send(self.fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+    }
+
+    #[inline]
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Read for &Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Socket::read(self, buffer)
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Socket::write(self, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A system call's answer as a result.
+pub fn check(answer: libc::c_int) -> io::Result<libc::c_int> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
