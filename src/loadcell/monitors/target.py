@@ -106,11 +106,11 @@ class Target(Monitor[TargetOptions]):
             "cpu_percent": user + system,
             "rss_bytes": new.rss_pages * self._page_bytes,
             "threads": new.threads,
-            "read_bytes_per_s": _rate(before and before.read_bytes, now.read_bytes, elapsed_s),
-            "write_bytes_per_s": _rate(before and before.write_bytes, now.write_bytes, elapsed_s),
-            "voluntary_switches_per_s": _rate(before and before.voluntary, now.voluntary, elapsed_s),
-            "involuntary_switches_per_s": _rate(before and before.involuntary, now.involuntary, elapsed_s),
-            "major_faults_per_s": _rate(old and old.major_faults, new.major_faults, elapsed_s),
+            "read_bytes_per_s": _rate(before.read_bytes if before else 0, now.read_bytes, elapsed_s),
+            "write_bytes_per_s": _rate(before.write_bytes if before else 0, now.write_bytes, elapsed_s),
+            "voluntary_switches_per_s": _rate(before.voluntary if before else 0, now.voluntary, elapsed_s),
+            "involuntary_switches_per_s": _rate(before.involuntary if before else 0, now.involuntary, elapsed_s),
+            "major_faults_per_s": _rate(old.major_faults if old else 0, new.major_faults, elapsed_s),
         }
 
     def _total(

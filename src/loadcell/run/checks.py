@@ -1,0 +1,185 @@
+"""What every trial is held against before its figures count. Pure functions of the record.
+
+A verdict is `ok`, `noticed` (something disturbed the trial; its figures stand, with the remark beside them),
+`broken` (the measurement cannot be trusted: the trial is `invalid`) or `unknown` (there was nothing to check it on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.run.record import TRANSACTION
+
+#: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
+CLIENT_BUSY_LIMIT = 0.90
+#: CPU time taken by the hypervisor for other guests, of all CPU time of the window.
+STEAL_LIMIT = 0.05
+#: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
+CLOCK_STEP_LIMIT_S = 0.5
+#: Little's law: what is allowed besides the edges of the window, for clocks and rounding.
+LITTLE_SLACK = 0.01
+#: Intervals and the window are cut by the same clock; they may differ by how late a tick was.
+INTERVAL_SLACK = 0.02
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check's outcome; `detail` holds the figures it was decided on."""
+
+    name: str
+    verdict: str
+    detail: dict[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"name": self.name, "verdict": self.verdict, "detail": self.detail}
+
+
+def counting_identity(result: Mapping[str, Any]) -> Check:
+    """attempted = succeeded + failed + in flight for every operation, and a latency for each success."""
+    wrong = []
+    for one in result.get("operations", []):
+        balance = one["succeeded"] + one["failed"] + one["in_flight"]
+        counted = (one.get("response") or {}).get("count", 0)
+        if one["attempted"] != balance or counted != one["succeeded"]:
+            wrong.append({**{key: one[key] for key in ("name", "attempted", "succeeded", "failed", "in_flight")}, "latencies": counted})
+    if not result.get("operations"):
+        return Check("counting-identity", "unknown", {})
+    return Check("counting-identity", "broken" if wrong else "ok", {"wrong": wrong} if wrong else {})
+
+
+def littles_law(result: Mapping[str, Any], clients: int) -> Check:
+    """Closed loop: `clients * T` is the sum of all response times, failures included (Little 1961).
+
+    The sum is taken over what ended in the window: it has the part before the window of what was carried in, and
+    lacks what was in flight at its end. Each client adds at most one such piece at either end, none longer than
+    the longest response: that, and 1%, is the tolerance. A client without a connection at the window's end is in
+    no response time, so the sum may lack the time spent reconnecting as well.
+    """
+    transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    seconds = (result.get("window") or {}).get("duration_ns", 0) / 1e9
+    if transaction is None or seconds <= 0:
+        return Check("littles-law", "unknown", {})
+    spent = longest = 0.0
+    for figures in (transaction.get("response"), transaction.get("failed_response")):
+        if figures and figures.get("count"):
+            spent += figures["count"] * figures["mean_ns"] / 1e9
+            longest = max(longest, figures["max_ns"] / 1e9)
+    if longest == 0:
+        return Check("littles-law", "unknown", {"transactions_ended": 0})
+    available = clients * seconds
+    reconnecting = ((result.get("client") or {}).get("reconnecting_ns") or 0) / 1e9
+    tolerance = LITTLE_SLACK * available + clients * longest
+    low, high = available - tolerance - reconnecting, available + tolerance
+    detail = {
+        "client_seconds": available,
+        "response_seconds": spent,
+        "difference": spent / available - 1,
+        "tolerance": tolerance / available,
+        "reconnecting_seconds": reconnecting,
+    }
+    return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
+
+
+def client_limit(result: Mapping[str, Any]) -> Check:
+    """No thread of the client was busy for more than 90% of the window."""
+    threads = (result.get("client") or {}).get("threads") or []
+    if not threads:
+        return Check("client-limit", "unknown", {})
+    busiest = max(thread["busy"] for thread in threads)
+    verdict = "broken" if busiest > CLIENT_BUSY_LIMIT else "ok"
+    return Check("client-limit", verdict, {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)})
+
+
+def server_counters(
+    before: Mapping[str, int], after: Mapping[str, int], lifetime: Mapping[str, Any] | None, *, alone: bool
+) -> Check:
+    """The server counted at least what the client did; not more by far, where loadcell is its only user.
+
+    Compared are the names both have. The server also counts what is not load (its own background work, the reading
+    of these counters): up to 1% and 100 more. A server whose counters fell was restarted: nothing can be said.
+    """
+    names = [name for name in ("transactions", "rows_changed") if name in before and name in after and name in (lifetime or {})]
+    if not names or lifetime is None or any(after[name] < before[name] for name in names):
+        return Check("server-counters", "unknown", {})
+    detail: dict[str, Any] = {}
+    verdict = "ok"
+    for name in names:
+        server, client = after[name] - before[name], int(lifetime[name])
+        detail[name] = {"server": server, "client": client}
+        if server < client or (alone and server > client * 1.01 + 100):
+            verdict = "broken"
+    return Check("server-counters", verdict, detail)
+
+
+def intervals_complete(rows: Iterable[Mapping[str, Any]], result: Mapping[str, Any]) -> Check:
+    """The intervals cover the window without gap or overlap, and add up to its totals."""
+    transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    window = result.get("window") or {}
+    mine = [row for row in rows if row["phase"] == "measure" and row["operation"] == TRANSACTION]
+    if transaction is None or not window.get("duration_ns"):
+        return Check("intervals-complete", "unknown", {})
+    covered = sum(row["duration_s"] for row in mine)
+    seconds = window["duration_ns"] / 1e9
+    succeeded, failed = (sum(row[key] or 0 for row in mine) for key in ("succeeded", "failed"))
+    detail = {
+        "intervals": len(mine), "covered_s": covered, "window_s": seconds,
+        "succeeded": succeeded, "succeeded_total": transaction["succeeded"],
+        "failed": failed, "failed_total": transaction["failed"],
+    }  # fmt: skip
+    whole = abs(covered - seconds) <= INTERVAL_SLACK * seconds
+    same = succeeded == transaction["succeeded"] and failed == transaction["failed"]
+    return Check("intervals-complete", "ok" if whole and same else "broken", detail)
+
+
+def steal(share: float | None) -> Check:
+    """The hypervisor gave this machine's CPU time to others."""
+    if share is None:
+        return Check("steal", "unknown", {})
+    return Check("steal", "noticed" if share > STEAL_LIMIT else "ok", {"share": share, "limit": STEAL_LIMIT})
+
+
+def clock_step(steps_s: Sequence[float]) -> Check:
+    """Somebody, or NTP, set the wall clock: UTC times of this trial do not line up; durations are monotonic and stand."""
+    largest = max(steps_s, key=abs, default=0.0)
+    verdict = "noticed" if abs(largest) > CLOCK_STEP_LIMIT_S else "ok"
+    return Check("clock-step", verdict, {"largest_s": largest, "limit_s": CLOCK_STEP_LIMIT_S})
+
+
+def neighbour(seen: Sequence[int]) -> Check:
+    """Another loadcell ran on this machine meanwhile."""
+    return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
+
+
+REASONS = {
+    "counting-identity": (
+        "the counts do not add up",
+        "This is a defect of loadcell: please report it with this trial's directory.",
+    ),
+    "littles-law": (
+        "clients x time differs from the sum of response times by more than the window's edges explain",
+        "Look for a suspended client machine or a wrong clock, and run it again.",
+    ),
+    "client-limit": (
+        "the client was the limit: one of its threads was busy more than 90% of the time",
+        "Give the load more threads (load.threads), or make it from another machine.",
+    ),
+    "server-counters": (
+        "the server counted other transactions than the client",
+        "See that nothing else uses this server, and run it again.",
+    ),
+    "intervals-complete": (
+        "the time series does not cover the measurement",
+        "The client machine was held up; see the host's samples, and run it again.",
+    ),
+}
+
+
+def invalidity(checks: Iterable[Check]) -> tuple[str, str] | None:
+    """Reason and advice of the first broken check; None when the measurement can be trusted."""
+    for check in checks:
+        if check.verdict == "broken":
+            return REASONS[check.name]
+    return None

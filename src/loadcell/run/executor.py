@@ -1,0 +1,196 @@
+"""Has a load made: by a worker process, or in tests by something that only says it did."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+#: How often a waiting executor looks round: at the clock, and whether an end was asked for.
+TICK_S = 0.1
+#: How long a worker may take to end in order once asked, before it is killed: drain, merge, write.
+STOP_PATIENCE_S = 15.0
+
+OnEvent = Callable[[dict[str, Any]], None]
+
+
+class LoadError(Exception):
+    """The load could not be made, or broke: what was found, what to do about it."""
+
+    def __init__(self, finding: str, *, advice: str, code: str = "worker") -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.advice = advice
+        self.code = code
+
+
+class LoadTimedOut(Exception):
+    """The load had not ended by its time limit, and was killed."""
+
+
+class LoadStopped(Exception):
+    """The load was ended early because an end was asked for."""
+
+
+class Executor(Protocol):
+    """What a trial needs: a load made from a specification (contract of the engine, docs/explanation/engine.md)."""
+
+    def execute(
+        self,
+        mode: str,
+        spec: dict[str, Any],
+        *,
+        on_event: OnEvent,
+        on_output: Callable[[str], None],
+        on_tick: Callable[[], None],
+        limit_s: float,
+        stop_asked: Callable[[], bool],
+    ) -> dict[str, Any]:
+        """Make the load (`mode` is run or prepare) and give its result.
+
+        `on_tick` is called some ten times a second. Raises LoadError, LoadTimedOut, LoadStopped.
+        """
+        ...
+
+    def kill(self) -> None:
+        """End whatever is under way at once; may be called from a signal handler."""
+        ...
+
+
+class WorkerExecutor:
+    """Starts a worker process for each load. Must be used from the main thread.
+
+    (The kernel's parent-death signal is tied to the thread that started the child, so it must be one that lives.)
+    """
+
+    def __init__(self, command: tuple[str, ...] = (sys.executable, "-m", "loadcell.run.worker")) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def kill(self) -> None:
+        process = self._process
+        if process is not None and process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+
+    def execute(
+        self,
+        mode: str,
+        spec: dict[str, Any],
+        *,
+        on_event: OnEvent,
+        on_output: Callable[[str], None],
+        on_tick: Callable[[], None],
+        limit_s: float,
+        stop_asked: Callable[[], bool],
+    ) -> dict[str, Any]:
+        deadline = time.monotonic() + limit_s
+        order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec}).encode()
+        process = self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            streams = _Streams(process)
+            with contextlib.suppress(BrokenPipeError):  # it died at once; what it said on stderr tells why
+                assert process.stdin is not None
+                process.stdin.write(order)
+                process.stdin.close()
+            del order
+            last: dict[str, Any] | None = None
+            asked_at: float | None = None
+            while streams.open:
+                for stream, line in streams.lines(TICK_S):
+                    if stream == "stderr":
+                        on_output(line)
+                        continue
+                    event = json.loads(line)
+                    if event.get("type") in ("result", "error"):
+                        last = event
+                    else:
+                        on_event(event)
+                on_tick()
+                now = time.monotonic()
+                if now > deadline:
+                    raise LoadTimedOut
+                if asked_at is None and stop_asked():
+                    asked_at = now
+                    process.terminate()
+                if asked_at is not None and now > asked_at + STOP_PATIENCE_S:
+                    raise LoadStopped
+            code = process.wait(timeout=5)
+        finally:
+            self._end(process)
+        if asked_at is not None:
+            raise LoadStopped
+        if last is None:
+            raise _died(code)
+        if last["type"] == "error":
+            error = last["error"]
+            raise LoadError(
+                str(error.get("finding", "the load failed")),
+                advice=str(error.get("advice", "")),
+                code=str(error.get("code", "")),
+            )
+        result: dict[str, Any] = last["result"]
+        return result
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Leave no worker behind, whatever happened."""
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        self._process = None
+
+
+def _died(code: int) -> LoadError:
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        advice = "Something outside loadcell killed it; see output.log and the kernel's log"
+        if -code == signal.SIGKILL:
+            advice += " (the out-of-memory killer sends SIGKILL)"
+        return LoadError(f"the worker process was killed by {name}", advice=advice + ".", code="worker-killed")
+    return LoadError(
+        f"the worker process ended with status {code} and no result", advice="See output.log of this trial.", code="worker"
+    )
+
+
+class _Streams:
+    """Whole lines of a worker's stdout and stderr, as they come."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._rest: dict[str, bytes] = {}
+        for name, stream in (("stdout", process.stdout), ("stderr", process.stderr)):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            self._selector.register(stream.fileno(), selectors.EVENT_READ, name)
+            self._rest[name] = b""
+
+    @property
+    def open(self) -> bool:
+        """Whether more may come."""
+        return bool(self._selector.get_map())
+
+    def lines(self, timeout_s: float) -> list[tuple[str, str]]:
+        """What came within `timeout_s`: stream name and line."""
+        found = []
+        for key, _ in self._selector.select(timeout_s):
+            data = os.read(key.fd, 1 << 20)
+            if not data:
+                self._selector.unregister(key.fd)
+                data = b"\n" if self._rest[key.data] else b""
+            *whole, self._rest[key.data] = (self._rest[key.data] + data).split(b"\n")
+            found += [(key.data, line.decode("utf-8", "replace")) for line in whole]
+        return found

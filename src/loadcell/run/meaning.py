@@ -1,0 +1,68 @@
+"""What an error code means, in words: PostgreSQL's SQLSTATEs (its manual, appendix A) and loadcell's own."""
+
+from __future__ import annotations
+
+_OWN = {
+    "connection": "the connection was lost or could not be made",
+    "timeout": "no answer in time",
+    "protocol": "the server's answer was not understood",
+    "tls": "the secure connection could not be made",
+}
+
+_SQLSTATE = {
+    "08000": "connection exception",
+    "08001": "the server could not be reached",
+    "08003": "the connection does not exist",
+    "08004": "the server rejected the connection",
+    "08006": "the connection failed",
+    "22001": "a value was too long",
+    "22003": "a number was out of range",
+    "23502": "a value that must not be null was null",
+    "23503": "a foreign key was violated",
+    "23505": "a unique key was there already",
+    "25P02": "the transaction had already failed",
+    "25P03": "the server ended an idle transaction",
+    "28000": "the login was refused",
+    "28P01": "wrong password",
+    "3D000": "there is no such database",
+    "40001": "serialisation failure",
+    "40P01": "deadlock",
+    "42501": "not allowed to this user",
+    "42601": "syntax error",
+    "42703": "there is no such column",
+    "42P01": "there is no such table",
+    "53100": "the server's disk is full",
+    "53200": "the server is out of memory",
+    "53300": "too many connections",
+    "54000": "a limit of the server was passed",
+    "55P03": "a lock could not be had",
+    "57014": "the query was cancelled",
+    "57P01": "the server was shut down by its administrator",
+    "57P02": "the server crashed",
+    "57P03": "the server cannot take connections now",
+    "58030": "input or output error in the server",
+    "XX000": "internal error of the server",
+    "XX001": "data corrupted",
+    "XX002": "index corrupted",
+}
+
+_CLASS = {
+    "08": "connection exception",
+    "22": "data exception",
+    "23": "integrity constraint violated",
+    "25": "invalid transaction state",
+    "28": "invalid authorisation",
+    "40": "transaction rolled back",
+    "42": "syntax error, or a rule of access broken",
+    "53": "the server lacks resources",
+    "54": "a limit of the server was passed",
+    "55": "an object is not in the state needed",
+    "57": "an operator intervened",
+    "58": "system error outside PostgreSQL",
+    "XX": "internal error of the server",
+}
+
+
+def meaning(code: str) -> str | None:
+    """In a few words; None when the code is not known."""
+    return _OWN.get(code) or _SQLSTATE.get(code) or (_CLASS.get(code[:2]) if len(code) == 5 else None)

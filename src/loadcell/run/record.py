@@ -1,0 +1,162 @@
+"""Turns what the engine says (nanoseconds, its own names) into the documents and rows of a run directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from loadcell.run.meaning import meaning
+
+TRANSACTION = "transaction"
+
+#: the engine's names of a distribution's figures, and those of the record
+_FIGURES = {
+    "mean_ns": "mean_ms", "stdev_ns": "stdev_ms", "min_ns": "min_ms", "max_ns": "max_ms", "p50_ns": "p50_ms",
+    "p90_ns": "p90_ms", "p95_ns": "p95_ms", "p99_ns": "p99_ms", "p999_ns": "p99.9_ms", "p9999_ns": "p99.99_ms",
+}  # fmt: skip
+_COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
+
+
+def utc_text(nanoseconds: int | None = None) -> str:
+    """An instant (default: now) as ISO 8601 with microseconds and Z."""
+    nanoseconds = time.time_ns() if nanoseconds is None else nanoseconds
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+
+
+def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A distribution in milliseconds; None when nothing was counted."""
+    if not figures or not figures.get("count"):
+        return None
+    found: dict[str, Any] = {"count": figures["count"]}
+    for theirs, ours in _FIGURES.items():
+        if figures.get(theirs) is not None:
+            found[ours] = figures[theirs] / 1e6
+    return found
+
+
+def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is known."""
+    seconds = event["duration_ns"] / 1e9
+    rows = []
+    for operation in event["operations"]:
+        row = {
+            "mono_ns": event["start_mono_ns"],
+            "utc": utc_text(event["start_utc_ns"]),
+            "phase": event["phase"],
+            "operation": operation["name"],
+            "kind": operation["kind"],
+            "duration_s": seconds,
+            "in_flight": event["in_flight"] if operation["name"] == TRANSACTION else None,
+            "throughput_per_s": operation["succeeded"] / seconds if seconds > 0 else None,
+        }
+        for count in ("started", "succeeded", "failed", "retried"):
+            row[count] = operation.get(count)
+        for kind in ("response", "service"):
+            for name, value in (latency(operation.get(kind)) or {}).items():
+                row[f"{kind}_{name}"] = value
+        rows.append(row)
+    return rows
+
+
+def measured(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, lifetime, client."""
+    window = result.get("window") or {}
+    seconds = window.get("duration_ns", 0) / 1e9
+    operations = {one["name"]: one for one in result.get("operations", [])}
+    found: dict[str, Any] = {
+        "measure": None,
+        "totals": None,
+        "operations": {
+            name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
+        },
+        "errors": [{**error, "meaning": meaning(error["code"])} for error in result.get("errors", [])],
+        "lifetime": result.get("lifetime"),
+        "client": _client(result.get("client")),
+    }
+    if seconds > 0:
+        found["measure"] = {
+            "started_mono_ns": window["start_mono_ns"],
+            "started_utc": utc_text(window["start_utc_ns"]),
+            "duration_s": seconds,
+        }
+        if TRANSACTION in operations:
+            found["totals"] = _totals(operations[TRANSACTION], result.get("queries") or {}, seconds)
+    return found
+
+
+def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return {
+        "kind": one["kind"],
+        **{count: one.get(count) for count in _COUNTS},
+        "throughput_per_s": one["succeeded"] / seconds if seconds > 0 else None,
+        "response": latency(one.get("response")),
+        "service": latency(one.get("service")),
+        "failed_response": latency(one.get("failed_response")),
+    }
+
+
+def _totals(transaction: Mapping[str, Any], queries: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    ended = transaction["succeeded"] + transaction["failed"]
+    return {
+        "transactions": {count: transaction.get(count) for count in _COUNTS},
+        "queries": dict(queries),
+        "throughput_per_s": transaction["succeeded"] / seconds,
+        "queries_per_s": queries["total"] / seconds if "total" in queries else None,
+        "errors": transaction["failed"],
+        "error_rate": transaction["failed"] / ended if ended else None,
+        "response": latency(transaction.get("response")),
+        "service": latency(transaction.get("service")),
+        "failed_response": latency(transaction.get("failed_response")),
+    }
+
+
+def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if client is None:
+        return None
+    threads = [
+        {
+            "cpu_s": thread["cpu_ns"] / 1e9,
+            "wall_s": thread["wall_ns"] / 1e9,
+            "busy": thread["busy"],
+            "connections": thread.get("connections"),
+            "requests": thread.get("requests"),
+        }
+        for thread in client.get("threads", [])
+    ]
+    return {
+        "threads": threads,
+        "cpu_s": client.get("cpu_ns", 0) / 1e9,
+        "busy_max": max((thread["busy"] for thread in threads), default=None),
+        "max_rss_bytes": client.get("max_rss_bytes"),
+        "lateness": latency(client.get("lateness")),
+        "connects": client.get("connects"),
+        "reconnects": client.get("reconnects"),
+        "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
+    }
+
+
+def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, float | None]:
+    """A trial's figures by the names expectations use, in the units of `loadcell.plan.expect.METRICS`."""
+    totals = document.get("totals") or {}
+    found: dict[str, float | None] = {
+        "throughput": totals.get("throughput_per_s"),
+        "queries": totals.get("queries_per_s"),
+        "errors": totals.get("errors"),
+        "error_rate": totals.get("error_rate"),
+        "retries": (totals.get("transactions") or {}).get("retried"),
+        "client.cpu": (document.get("client") or {}).get("busy_max"),
+        "target.cpu": target_cpu,
+    }
+    for metric, kind in (("latency", "response"), ("service", "service")):
+        for name, value in (totals.get(kind) or {}).items():
+            found[f"{metric}.{name.removesuffix('_ms')}"] = value
+    return found
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """Arithmetic mean; None of nothing."""
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else None

@@ -1,0 +1,78 @@
+"""The process that makes one load: `python -m loadcell.run.worker`, an order on stdin, JSON lines on stdout.
+
+The order is `{"mode": "run" | "prepare", "parent": PID, "spec": {...}}`; the lines are the engine's events, then one
+`{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports nothing
+but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
+
+SIGTERM and SIGINT end the load early and in order; the death of the parent ends the process at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies, and do not live when it already has."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def main() -> int:
+    """Read the order, carry it out, say what came of it."""
+    order = json.loads(sys.stdin.buffer.read())
+    die_with(order["parent"])
+    lines = os.dup(1)  # whatever a library prints goes to stderr, never between the lines
+    os.dup2(2, 1)
+
+    def say(line: str) -> None:
+        data = memoryview(line.encode() + b"\n")
+        while data:
+            data = data[os.write(lines, data) :]
+
+    try:
+        from loadcell import _engine
+    except ImportError as error:
+        say(_error("engine-missing", f"the engine cannot be loaded: {error}", "Build it with `make engine`."))
+        return 1
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: _engine.stop())
+    act = {"run": _engine.run, "prepare": _engine.prepare}[order["mode"]]
+    try:
+        result = act(json.dumps(order["spec"]), say)
+    except _engine.EngineError as error:
+        say(_engine_error(error))
+        return 1
+    except Exception as error:  # the last line must come, whatever happened
+        say(_error("engine-broken", f"{type(error).__name__}: {error}", "This is a defect of loadcell; see output.log."))
+        raise
+    say('{"type":"result","result":' + result + "}")
+    return 0
+
+
+def _engine_error(error: Exception) -> str:
+    """The engine's error is a JSON text of code, finding and advice."""
+    try:
+        document: Any = json.loads(str(error))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        return _error("engine", str(error), "")
+    return json.dumps({"type": "error", "error": document})
+
+
+def _error(code: str, finding: str, advice: str) -> str:
+    return json.dumps({"type": "error", "error": {"code": code, "finding": finding, "advice": advice}})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
