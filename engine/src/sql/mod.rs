@@ -1,1 +1,9 @@
-//! Sessions that carry SQL workloads.
+//! Sessions that carry SQL workloads: a workload's transactions over PostgreSQL's protocol, and what is recorded of them.
+
+mod factory;
+mod session;
+#[cfg(test)]
+mod session_tests;
+
+pub use factory::{Sessions, sysbench};
+pub use session::SqlSession;

@@ -30,7 +30,7 @@ impl Config {
             database: target.database.clone(),
             application_name: target.application_name.clone().unwrap_or_default(),
             options: target.options.clone().unwrap_or_default(),
-            sslmode: if target.socket.is_some() { SslMode::Disable } else { target.sslmode },
+            sslmode: if target.socket_path().is_some() { SslMode::Disable } else { target.sslmode },
         }
     }
 }

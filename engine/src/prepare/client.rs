@@ -1,0 +1,331 @@
+//! One connection that waits for its answers: queries and COPY, on the sans-I/O protocol.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::protocol::postgres::frame::{self, Reader};
+use crate::protocol::postgres::{Config, Handshake, Malformed, Progress, ServerError, advice, encode};
+use crate::session::{Again, Failure};
+use crate::spec::Problem;
+use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
+
+/// How long a wait may last before it is looked whether to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Rows travel in messages of about this many bytes: large enough to be cheap, small enough to stay in the cache.
+const CHUNK: usize = 64 << 10;
+const READ: usize = 16 << 10;
+
+/// Where and as whom to connect, and when to give up.
+pub struct Way {
+    pub endpoint: Endpoint,
+    pub config: Arc<Config>,
+    pub connect_timeout: Duration,
+    /// Set when whatever is going on is to end.
+    pub stop: AtomicBool,
+}
+
+pub struct Client<'a> {
+    way: &'a Way,
+    /// None before it is open, and while TLS is being made.
+    transport: Option<Transport>,
+    handshake: Handshake,
+    input: Vec<u8>,
+    out: Vec<u8>,
+    address: &'a Address,
+}
+
+fn failure(code: &str, message: impl Into<String>) -> Failure {
+    Failure { code: code.into(), message: message.into() }
+}
+
+/// A failure as something to act upon; `doing` begins the sentence.
+fn problem(doing: &str, failure: &Failure) -> Problem {
+    Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice(&failure.code))
+}
+
+impl<'a> Client<'a> {
+    /// Connects, trying each address of the endpoint in turn, and with or without TLS where `sslmode` leaves it open.
+    pub fn connect(way: &'a Way) -> Result<Self, Problem> {
+        let mut last = failure("connection", "it has no address");
+        for address in &way.endpoint.addresses {
+            let handshake = Handshake::new(way.config.clone());
+            let mut client = Self { way, transport: None, handshake, input: Vec::new(), out: Vec::new(), address };
+            while let Err(why) = client.open() {
+                let again = client.handshake.lost(&why);
+                last = why;
+                if again == Again::Later {
+                    break;
+                }
+            }
+            if client.transport.is_some() {
+                return Ok(client);
+            }
+            if last.code != "connection" && last.code != "timeout" {
+                break; // Somebody answered: the other addresses are the same server.
+            }
+        }
+        Err(problem(&format!("cannot connect to {}", way.endpoint), &last))
+    }
+
+    fn open(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.way.connect_timeout;
+        let broken = |error: io::Error| failure("connection", error.to_string());
+        let socket = Socket::connect(self.address).map_err(broken)?;
+        wait(self.way, &socket, libc::POLLOUT, Some(deadline))?;
+        socket.error().map_err(broken)?;
+        self.transport = Some(Transport::plain(socket));
+        self.input.clear();
+        self.out.clear();
+        self.handshake.opened(&mut self.out);
+        let opened = self.shake_hands(deadline);
+        if opened.is_err() {
+            self.transport = None;
+        }
+        opened
+    }
+
+    fn shake_hands(&mut self, deadline: Instant) -> Result<(), Failure> {
+        loop {
+            self.send(Some(deadline))?;
+            let (consumed, progress) = self.handshake.received(&self.input, &mut self.out)?;
+            self.input.drain(..consumed);
+            match progress {
+                Progress::Ready => return Ok(()),
+                Progress::Secure => self.secure(deadline)?,
+                Progress::More if self.out.is_empty() => self.receive(Some(deadline))?,
+                Progress::More => {}
+            }
+        }
+    }
+
+    fn secure(&mut self, deadline: Instant) -> Result<(), Failure> {
+        let tls = self.way.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
+        let broken = |error: io::Error| {
+            let code = if error.kind() == io::ErrorKind::InvalidData { "tls" } else { "connection" };
+            failure(code, error.to_string())
+        };
+        let Some(Transport::Plain(plain)) = self.transport.take() else {
+            return Err(failure("tls", "TLS was asked for twice"));
+        };
+        let mut stream = TlsStream::new(plain.into_socket(), tls).map_err(broken)?;
+        while !stream.handshake().map_err(broken)? {
+            // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
+            wait(self.way, stream.socket(), libc::POLLIN, Some(deadline))?;
+        }
+        let end_point = stream.server_end_point();
+        self.transport = Some(Transport::Tls(Box::new(stream)));
+        self.handshake.secured(&end_point, &mut self.out);
+        Ok(())
+    }
+
+    fn transport(&mut self) -> Result<&mut Transport, Failure> {
+        self.transport.as_mut().ok_or_else(|| failure("connection", "the connection is gone"))
+    }
+
+    fn wait(&mut self, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
+        let way = self.way;
+        wait(way, self.transport()?.socket(), events, deadline)
+    }
+
+    /// Sends all that is to be sent.
+    fn send(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let out = std::mem::take(&mut self.out);
+        let mut sent = self.transport()?.send(&out).map_err(lost)?;
+        self.out = out; // Its memory is used again.
+        self.out.clear();
+        while !sent {
+            // Read as well: a server that reports an error may wait for us to read before it reads on.
+            let events = self.wait(libc::POLLOUT | libc::POLLIN, deadline)?;
+            if events & libc::POLLIN != 0 {
+                self.take()?;
+            }
+            sent = self.transport()?.flush().map_err(lost)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until more bytes have arrived.
+    fn receive(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
+        while !self.take()? {
+            self.wait(libc::POLLIN, deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived; whether that was anything.
+    fn take(&mut self) -> Result<bool, Failure> {
+        let start = self.input.len();
+        self.input.resize(start + READ, 0);
+        let result = match &mut self.transport {
+            Some(transport) => transport.read(&mut self.input[start..]),
+            None => Ok(0),
+        };
+        self.input.truncate(start + result.as_ref().map_or(0, |&count| count));
+        match result {
+            // A server that goes says why first, if it can.
+            Ok(0) => {
+                Err(self.last_words().unwrap_or_else(|| failure("connection", "the server closed the connection")))
+            }
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.last_words().unwrap_or_else(|| lost(error))),
+        }
+    }
+
+    /// An error among the messages that have arrived and were not looked at yet.
+    fn last_words(&self) -> Option<Failure> {
+        let mut rest = &self.input[..];
+        while let Ok(Some(message)) = frame::next(rest) {
+            if message.tag == b'E' {
+                return Some(ServerError::parse(message.body).into());
+            }
+            rest = &rest[message.size()..];
+        }
+        None
+    }
+
+    /// Takes the next message and shows it to `look`.
+    fn next<R>(&mut self, look: impl FnOnce(u8, &[u8]) -> R) -> Result<R, Failure> {
+        loop {
+            if let Some(message) = frame::next(&self.input)? {
+                let size = message.size();
+                let seen = look(message.tag, message.body);
+                self.input.drain(..size);
+                return Ok(seen);
+            }
+            self.receive(None)?;
+        }
+    }
+
+    /// Reads to the end of an answer. The first value of its first row, if it has one.
+    fn finish(&mut self) -> Result<Option<String>, Failure> {
+        let mut first = None;
+        let mut error = None;
+        loop {
+            let done = self.next(|tag, body| {
+                match tag {
+                    b'E' => error = error.take().or(Some(Failure::from(ServerError::parse(body)))),
+                    b'D' => first = first.take().or_else(|| first_value(body)),
+                    b'T' | b'C' | b'I' | b'N' | b'S' | b'A' => {}
+                    b'Z' => return Ok(true),
+                    other => {
+                        let tag = char::from(other).escape_default();
+                        return Err(Malformed(format!("a message of type '{tag}' in answer to a query")));
+                    }
+                }
+                Ok(false)
+            })??;
+            if done {
+                return error.map_or(Ok(first), Err);
+            }
+        }
+    }
+
+    /// Runs one statement; the first value of its first row. `doing` says in an error what was attempted.
+    pub fn query(&mut self, sql: &str, doing: &str) -> Result<Option<String>, Problem> {
+        encode::query(&mut self.out, sql);
+        self.send(None).and_then(|()| self.finish()).map_err(|why| self.give_up(doing, why))
+    }
+
+    /// Runs `COPY ... FROM STDIN`. `fill` appends some rows, up to about `CHUNK` bytes, and answers whether there are more.
+    pub fn copy(
+        &mut self,
+        sql: &str,
+        doing: &str,
+        mut fill: impl FnMut(&mut Vec<u8>, usize) -> bool,
+    ) -> Result<(), Problem> {
+        self.copy_in(sql, &mut fill).map_err(|why| self.give_up(doing, why))
+    }
+
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>, usize) -> bool) -> Result<(), Failure> {
+        encode::query(&mut self.out, sql);
+        self.send(None)?;
+        while self.next(|tag, body| match tag {
+            b'G' => Ok(false),
+            b'E' => Err(Failure::from(ServerError::parse(body))),
+            b'N' | b'S' | b'A' => Ok(true),
+            _ => Err(Malformed("an answer to COPY that is none".into()).into()),
+        })?? {}
+        let mut more = true;
+        while more {
+            encode::copy_data(&mut self.out, |out| more = fill(out, CHUNK));
+            self.send(None)?;
+            if !self.input.is_empty() || self.take()? {
+                if let Some(error) = self.last_words() {
+                    return Err(error); // Before all rows are sent to a server that throws them away.
+                }
+            }
+        }
+        self.out.extend_from_slice(encode::COPY_DONE);
+        self.send(None)?;
+        self.finish().map(drop)
+    }
+
+    /// The connection is of no more use to its worker. When it was told to stop, the server is told too.
+    fn give_up(&self, doing: &str, why: Failure) -> Problem {
+        if self.way.stop.load(Ordering::Relaxed) {
+            self.cancel();
+        }
+        problem(doing, &why)
+    }
+
+    /// Asks the server to end what this connection does. Best effort: nobody answers.
+    fn cancel(&self) {
+        let (process, key) = self.handshake.cancel_key();
+        let mut request = Vec::new();
+        encode::cancel(&mut request, process, key);
+        let Ok(socket) = Socket::connect(self.address) else { return };
+        let mut waiting = libc::pollfd { fd: socket.fd(), events: libc::POLLOUT, revents: 0 };
+        // SAFETY: one valid pollfd.
+        unsafe { libc::poll(&mut waiting, 1, PATIENCE.as_millis() as i32) };
+        let _ = socket.write(&request);
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        if let Some(transport) = &mut self.transport {
+            let _ = transport.send(encode::TERMINATE);
+        }
+    }
+}
+
+fn lost(error: io::Error) -> Failure {
+    failure("connection", format!("the connection broke ({error})"))
+}
+
+/// The first column of a DataRow.
+fn first_value(body: &[u8]) -> Option<String> {
+    let mut reader = Reader(body);
+    reader.i16().filter(|&columns| columns > 0)?;
+    let length = usize::try_from(reader.i32()?).ok()?;
+    reader.bytes(length).map(|value| String::from_utf8_lossy(value).into_owned())
+}
+
+/// Waits for events on a socket: which have come. Fails at the deadline, or when told to stop.
+fn wait(way: &Way, socket: &Socket, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
+    loop {
+        if way.stop.load(Ordering::Relaxed) {
+            return Err(failure("stopped", "it was stopped"));
+        }
+        let patience = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => return Err(failure("timeout", "no answer within the time allowed")),
+            Some(left) => left.min(PATIENCE),
+            None => PATIENCE,
+        };
+        let mut waiting = libc::pollfd { fd: socket.fd(), events, revents: 0 };
+        // SAFETY: one valid pollfd, alive during the call.
+        let count = unsafe { libc::poll(&mut waiting, 1, patience.as_millis().max(1) as i32) };
+        match count {
+            0 => continue,
+            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => continue,
+            -1 => return Err(lost(io::Error::last_os_error())),
+            _ => return Ok(waiting.revents),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The stages of a load: tables, rows, indexes, and what finishes each table.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::client::{Client, Way};
+use super::crew::{Progress, share_out};
+use super::{Data, Table};
+use crate::clock::Nanos;
+use crate::observe::Observer;
+use crate::protocol::postgres::Config;
+use crate::spec::{Problem, Target};
+use crate::transport::Endpoint;
+
+/// Fewer rows than this are not worth a connection of their own.
+const LEAST_ROWS: u64 = 1_000;
+
+/// What was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prepared {
+    pub rows: u64,
+    /// Tables with their indexes, as the server tells.
+    pub size_bytes: Option<u64>,
+    pub duration_ns: Nanos,
+}
+
+/// A run of rows of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    table: usize,
+    from: u64,
+    to: u64,
+}
+
+/// Cuts all rows of all tables, one table after the other, into `workers` shares of equal size.
+fn shares(tables: &[Table], workers: u64) -> Vec<Vec<Piece>> {
+    let total: u64 = tables.iter().map(|table| table.rows).sum();
+    let workers = workers.min(total.div_ceil(LEAST_ROWS)).max(1);
+    let border = |worker: u64| (u128::from(total) * u128::from(worker) / u128::from(workers)) as u64;
+    let share = |worker| {
+        let (from, to) = (border(worker), border(worker + 1));
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for (table, Table { rows, .. }) in tables.iter().enumerate() {
+            let (low, high) = (from.max(start), to.min(start + rows));
+            if low < high {
+                pieces.push(Piece { table, from: low - start, to: high - start });
+            }
+            start += rows;
+        }
+        pieces
+    };
+    (0..workers).map(share).collect()
+}
+
+/// Loads `data` with up to `workers` connections.
+pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let started = Instant::now();
+    let way = Way {
+        endpoint: Endpoint::of(target)?,
+        config: Arc::new(Config::new(target)),
+        connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
+        stop: AtomicBool::new(false),
+    };
+    let tables = data.tables();
+    let shares = shares(tables, workers.into());
+    let total_rows = tables.iter().map(|table| table.rows).sum();
+    let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
+    // Indexes of few rows in many tables are work for several connections, too.
+    let jobs = shares.len().max(tables.len().min(workers as usize));
+    let mut clients = (0..jobs).map(|_| Client::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+
+    let (first, _) = clients.split_at_mut(1);
+    share_out(&way, first, "tables", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        client.query(&table.create, &format!("cannot create table {}", table.name)).map(drop)
+    })?;
+    share_out(&way, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
+        shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
+    })?;
+    let indexes: Vec<_> = tables.iter().flat_map(|table| table.indexes.iter().map(move |sql| (table, sql))).collect();
+    share_out(&way, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
+        let (table, sql) = indexes[job];
+        client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
+    })?;
+    share_out(&way, &mut clients, "vacuum", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        let doing = format!("cannot finish table {}", table.name);
+        table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
+    })?;
+    Ok(Prepared {
+        rows: total_rows,
+        size_bytes: clients.first_mut().and_then(|client| size(client, tables)),
+        duration_ns: started.elapsed().as_nanos() as Nanos,
+    })
+}
+
+fn copy(client: &mut Client<'_>, data: &impl Data, piece: &Piece, done: &AtomicU64) -> Result<(), Problem> {
+    /// Rows that are made before it is looked whether a message is full.
+    const BATCH: u64 = 64;
+    let table = &data.tables()[piece.table];
+    let mut next = piece.from;
+    client.copy(&table.copy, &format!("cannot load table {}", table.name), |out, chunk| {
+        let (start, full) = (next, out.len() + chunk);
+        while next < piece.to && out.len() < full {
+            let end = piece.to.min(next + BATCH);
+            data.rows(piece.table, next..end, out);
+            next = end;
+        }
+        done.fetch_add(next - start, Ordering::Relaxed);
+        next < piece.to
+    })
+}
+
+/// What the tables take on the server; none where it does not tell (it may be no PostgreSQL of old).
+fn size(client: &mut Client<'_>, tables: &[Table]) -> Option<u64> {
+    let mut total = 0;
+    for some in tables.chunks(1_000) {
+        let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();
+        let sql = format!(
+            "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{}]) AS t (name)",
+            names.join(",")
+        );
+        total += client.query(&sql, "cannot ask for the size").ok()??.parse::<u64>().ok()?;
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(sizes: &[u64]) -> Vec<Table> {
+        let table = |(index, &rows): (usize, &u64)| Table {
+            name: format!("t{index}"),
+            create: String::new(),
+            copy: String::new(),
+            rows,
+            indexes: Vec::new(),
+            finish: Vec::new(),
+        };
+        sizes.iter().enumerate().map(table).collect()
+    }
+
+    fn piece(table: usize, from: u64, to: u64) -> Piece {
+        Piece { table, from, to }
+    }
+
+    #[test]
+    fn one_big_table_is_shared_by_all() {
+        let expected = [
+            vec![piece(0, 0, 25_000)],
+            vec![piece(0, 25_000, 50_000)],
+            vec![piece(0, 50_000, 75_000)],
+            vec![piece(0, 75_000, 100_000)],
+        ];
+        assert_eq!(shares(&tables(&[100_000]), 4), expected);
+    }
+
+    #[test]
+    fn several_tables_are_kept_whole_where_that_is_even() {
+        let expected = [vec![piece(0, 0, 5_000), piece(1, 0, 5_000)], vec![piece(2, 0, 5_000), piece(3, 0, 5_000)]];
+        assert_eq!(shares(&tables(&[5_000; 4]), 2), expected);
+    }
+
+    #[test]
+    fn every_row_is_in_exactly_one_share() {
+        for workers in 1..9 {
+            let sizes = [7_001, 1, 0, 12_345, 999];
+            let mut seen = sizes.map(|rows| vec![false; rows as usize]);
+            let shares = shares(&tables(&sizes), workers);
+            assert_eq!(shares.len() as u64, workers);
+            for Piece { table, from, to } in shares.into_iter().flatten() {
+                for row in from..to {
+                    assert!(!std::mem::replace(&mut seen[table][row as usize], true));
+                }
+            }
+            assert!(seen.iter().flatten().all(|&row| row));
+        }
+    }
+
+    #[test]
+    fn few_rows_get_few_workers() {
+        assert_eq!(shares(&tables(&[1_500]), 16).len(), 2);
+        assert_eq!(shares(&tables(&[1]), 16).len(), 1);
+        assert_eq!(shares(&tables(&[]), 16).len(), 1);
+    }
+}

@@ -1,0 +1,301 @@
+//! One connection that runs transactions, statement by statement, and records them.
+//!
+//! Its life, one state after the other:
+//!
+//! | state | what is awaited |
+//! | --- | --- |
+//! | `Opening` | the handshake: encryption, proof of identity, the server's settings |
+//! | `Parsing` | the answers to all prepared statements, asked for at once |
+//! | `Idle` | nothing: the next transaction is the pacer's business |
+//! | `Running` | the answer to the transaction's current statement |
+//! | `RollingBack` | the answer to ROLLBACK, after a statement failed inside a transaction block |
+//!
+//! A statement that fails ends its transaction: rolled back if a block is open, then started again with the same random
+//! numbers where its SQLSTATE is one to be retried and the retries are not used up, else counted as failed.
+//! A statement that fails is a failure of its own operation, too, also when its transaction is retried with success.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::protocol::postgres::frame::{self, Frame};
+use crate::protocol::postgres::{Config, Handshake, Malformed, Progress, ServerError, encode};
+use crate::record::{Kind, TRANSACTION};
+use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::workload::{Asked, Transactions};
+
+/// How failures are dealt with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// SQLSTATEs after which a transaction is tried again.
+    pub retry: Vec<String>,
+    pub max_retries: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Opening,
+    Parsing,
+    Idle,
+    Running,
+    RollingBack,
+}
+
+/// The transaction in progress.
+#[derive(Clone, Copy, Default)]
+struct Transaction {
+    intended: Nanos,
+    sent: Nanos,
+    attempts: u32,
+    /// Statements that succeeded in this attempt.
+    reads: u64,
+    writes: u64,
+    others: u64,
+    /// Rows that they changed and that are not committed yet.
+    rows: u64,
+}
+
+/// A session of the client `T`.
+pub struct SqlSession<T> {
+    handshake: Handshake,
+    rules: Arc<Rules>,
+    client: T,
+    state: State,
+    transaction: Transaction,
+    /// The statement in progress, and when it was sent: at once when its predecessor was done.
+    asked: Asked,
+    sent: Nanos,
+    /// What the server said against the statement in progress, or (rolling back) against the transaction.
+    error: Option<Box<Failure>>,
+}
+
+impl<T: Transactions> SqlSession<T> {
+    pub fn new(config: Arc<Config>, rules: Arc<Rules>, client: T) -> Self {
+        Self {
+            handshake: Handshake::new(config),
+            rules,
+            client,
+            state: State::Closed,
+            transaction: Transaction::default(),
+            asked: Asked { op: TRANSACTION, kind: Kind::Transaction },
+            sent: 0,
+            error: None,
+        }
+    }
+
+    fn want(&self) -> Want {
+        if self.state == State::Idle { Want::Turn } else { Want::Reply }
+    }
+
+    fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+        let (consumed, progress) = self.handshake.received(input, out)?;
+        let want = match progress {
+            Progress::More => Want::Reply,
+            Progress::Secure => Want::Secure,
+            Progress::Ready if self.client.parse().is_empty() => {
+                self.state = State::Idle;
+                Want::Turn
+            }
+            Progress::Ready => {
+                out.extend_from_slice(self.client.parse());
+                out.extend_from_slice(encode::SYNC);
+                self.state = State::Parsing;
+                Want::Reply
+            }
+        };
+        Ok(Step { consumed, want })
+    }
+
+    /// Sends the next statement, or ends the transaction when it has no more.
+    #[inline]
+    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
+        match self.client.next(out) {
+            Some(asked) => {
+                cx.recorder.start(asked.op, at);
+                self.asked = asked;
+                self.sent = at;
+            }
+            None => {
+                let done = &self.transaction;
+                cx.recorder.succeed(TRANSACTION, done.intended, done.sent, at);
+                cx.recorder.queries(at, done.reads, done.writes, done.others);
+                self.state = State::Idle;
+            }
+        }
+    }
+
+    /// One message while the connection is open.
+    #[inline]
+    fn message(&mut self, cx: &mut Context<'_>, at: Nanos, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+        match frame.tag {
+            b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.state != State::Idle => Ok(()),
+            b'C' => self.completed(frame.body),
+            b'Z' => match frame.body {
+                [status] => self.ready(cx, at, *status, out),
+                _ => Err(Malformed("a ReadyForQuery without its status".into()).into()),
+            },
+            b'E' => self.refused(frame.body),
+            // A notice, a changed setting, a notification: may come at any time.
+            b'N' | b'S' | b'A' => Ok(()),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, tag: &[u8]) -> Result<(), Failure> {
+        match self.state {
+            State::Running => {
+                if self.asked.kind == Kind::Write {
+                    self.transaction.rows += frame::rows_of(tag);
+                }
+                Ok(())
+            }
+            State::RollingBack => Ok(()),
+            _ => Err(self.unexpected(b'C')),
+        }
+    }
+
+    /// The server is done with what it was last asked.
+    #[inline]
+    fn ready(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) -> Result<(), Failure> {
+        match self.state {
+            State::Running if self.error.is_none() => {
+                cx.recorder.succeed(self.asked.op, self.sent, self.sent, at);
+                match self.asked.kind {
+                    Kind::Read => self.transaction.reads += 1,
+                    Kind::Write => self.transaction.writes += 1,
+                    _ => self.transaction.others += 1,
+                }
+                if status == b'I' && self.transaction.rows > 0 {
+                    // Outside a block: whatever changed has changed for good.
+                    cx.recorder.rows_changed(std::mem::take(&mut self.transaction.rows));
+                }
+                self.go_on(cx, at, out);
+                Ok(())
+            }
+            State::Running => {
+                self.failed(cx, at, status, out);
+                Ok(())
+            }
+            State::RollingBack if self.error.is_some() && status == b'I' => {
+                self.rolled_back(cx, at, out);
+                Ok(())
+            }
+            State::Parsing => match self.error.take() {
+                Some(error) => Err(*error),
+                None => {
+                    self.state = State::Idle;
+                    Ok(())
+                }
+            },
+            _ => Err(self.unexpected(b'Z')),
+        }
+    }
+
+    /// The server said no. A fatal no ends the connection; any other waits for ReadyForQuery.
+    #[cold]
+    fn refused(&mut self, body: &[u8]) -> Result<(), Failure> {
+        let error = ServerError::parse(body);
+        let fatal = error.is_fatal() || matches!(self.state, State::Idle | State::RollingBack);
+        let failure = Failure::from(error);
+        if fatal {
+            return Err(failure);
+        }
+        self.error.get_or_insert_with(|| Box::new(failure)); // The first is the cause of any others.
+        Ok(())
+    }
+
+    #[cold]
+    fn unexpected(&self, tag: u8) -> Failure {
+        let tag = char::from(tag).escape_default();
+        Malformed(format!("a message of type '{tag}' while the session was {:?}", self.state)).into()
+    }
+
+    /// The statement in progress failed.
+    #[cold]
+    fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
+        if let Some(why) = &self.error {
+            cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
+        }
+        if status == b'I' {
+            self.rolled_back(cx, at, out); // No block was open, or the server has closed it.
+        } else {
+            encode::query(out, "ROLLBACK");
+            self.state = State::RollingBack;
+        }
+    }
+
+    /// The failed attempt has left no trace: try again, or give up.
+    #[cold]
+    fn rolled_back(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
+        let Some(why) = self.error.take() else { return };
+        let Transaction { intended, sent, attempts, .. } = self.transaction;
+        if attempts < self.rules.max_retries && self.rules.retry.contains(&why.code) {
+            cx.recorder.retry(TRANSACTION);
+            self.transaction = Transaction { intended, sent, attempts: attempts + 1, ..Transaction::default() };
+            self.client.again();
+            self.state = State::Running;
+            self.go_on(cx, at, out);
+        } else {
+            cx.recorder.fail(TRANSACTION, intended, sent, at, &why);
+            self.state = State::Idle;
+        }
+    }
+}
+
+impl<T: Transactions> Session for SqlSession<T> {
+    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
+        self.state = State::Opening;
+        self.error = None;
+        self.handshake.opened(out);
+        Want::Reply
+    }
+
+    fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> Want {
+        self.handshake.secured(server_end_point, out);
+        Want::Reply
+    }
+
+    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+        let mut consumed = 0;
+        if self.state == State::Opening {
+            let step = self.open(input, out)?;
+            if self.state == State::Opening {
+                return Ok(step);
+            }
+            consumed = step.consumed;
+        }
+        while let Some(frame) = frame::next(&input[consumed..])? {
+            consumed += frame.size();
+            self.message(cx, at, frame, out)?;
+        }
+        Ok(Step { consumed, want: self.want() })
+    }
+
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+        debug_assert_eq!(self.state, State::Idle, "one transaction at a time");
+        self.client.begin();
+        self.transaction = Transaction { intended, sent: at, ..Transaction::default() };
+        cx.recorder.start(TRANSACTION, intended);
+        self.state = State::Running;
+        self.go_on(cx, at, out);
+        self.want()
+    }
+
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+        let state = std::mem::replace(&mut self.state, State::Closed);
+        self.error = None;
+        if state == State::Running {
+            cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
+        }
+        if matches!(state, State::Running | State::RollingBack) {
+            let Transaction { intended, sent, .. } = self.transaction;
+            cx.recorder.fail(TRANSACTION, intended, sent, at, why);
+        }
+        self.handshake.lost(why)
+    }
+
+    fn goodbye(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(encode::TERMINATE);
+    }
+}

@@ -1,0 +1,485 @@
+//! The session as a specification: what it says to which answers, and what it records.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::session::{Rules, SqlSession};
+use crate::protocol::postgres::{Config, encode};
+use crate::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
+use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::spec::SslMode;
+use crate::workload::{Asked, Transactions};
+
+const BEGIN: OpId = OpId(1);
+const UPDATE: OpId = OpId(2);
+const SELECT: OpId = OpId(3);
+const COMMIT: OpId = OpId(4);
+
+fn operations() -> Vec<Operation> {
+    let kinds = [
+        ("transaction", Kind::Transaction),
+        ("begin", Kind::Other),
+        ("update", Kind::Write),
+        ("select", Kind::Read),
+        ("commit", Kind::Other),
+    ];
+    kinds.map(|(name, kind)| Operation { name, kind }).to_vec()
+}
+
+/// BEGIN, UPDATE, SELECT, COMMIT, each with the number of the transaction; or the middle two only.
+struct Script {
+    parse: Vec<u8>,
+    steps: &'static [OpId],
+    number: u32,
+    at: usize,
+}
+
+impl Transactions for Script {
+    fn parse(&self) -> &[u8] {
+        &self.parse
+    }
+
+    fn begin(&mut self) {
+        self.number += 1;
+        self.at = 0;
+    }
+
+    fn again(&mut self) {
+        self.at = 0;
+    }
+
+    fn next(&mut self, out: &mut Vec<u8>) -> Option<Asked> {
+        let &op = self.steps.get(self.at)?;
+        self.at += 1;
+        let operation = &operations()[op.index()];
+        encode::query(out, &format!("{} {}", operation.name, self.number));
+        Some(Asked { op, kind: operation.kind })
+    }
+}
+
+const BLOCK: &[OpId] = &[BEGIN, UPDATE, SELECT, COMMIT];
+const OPENING: &[u8] = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x08a\0b\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
+const BEGUN: &[u8] = b"C\0\0\0\x0aBEGIN\0Z\0\0\0\x05T";
+const UPDATED: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05T";
+const SELECTED: &[u8] =
+    b"T\0\0\0\x06\0\0D\0\0\0\x0b\0\x01\0\0\0\x017D\0\0\0\x0b\0\x01\0\0\0\x018C\0\0\0\x0dSELECT 2\0Z\0\0\0\x05T";
+const COMMITTED: &[u8] = b"C\0\0\0\x0bCOMMIT\0Z\0\0\0\x05I";
+const ROLLED_BACK: &[u8] = b"C\0\0\0\x0dROLLBACK\0Z\0\0\0\x05I";
+
+fn error(severity: &str, code: &str, status: Option<u8>) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode::message(&mut out, b'E', |out| {
+        for field in [format!("S{severity}"), format!("V{severity}"), format!("C{code}"), "Mno".to_owned()] {
+            encode::text(out, field.as_bytes());
+        }
+        out.push(0);
+    });
+    out.extend(status.iter().flat_map(|&status| [b'Z', 0, 0, 0, 5, status]));
+    out
+}
+
+/// A session with its record, a buffer for what is not yet whole, and a clock that ticks 10 ns a call.
+struct Bench {
+    session: SqlSession<Script>,
+    recorder: Recorder,
+    pending: Vec<u8>,
+    out: Vec<u8>,
+    now: u64,
+}
+
+impl Bench {
+    fn with(steps: &'static [OpId], parse: &[u8], max_retries: u32) -> Self {
+        let config = Config {
+            user: "u".into(),
+            password: None,
+            database: "d".into(),
+            application_name: String::new(),
+            options: String::new(),
+            sslmode: SslMode::Disable,
+        };
+        let rules = Rules { retry: vec!["40001".into()], max_retries };
+        let script = Script { parse: parse.to_vec(), steps, number: 0, at: 0 };
+        Self {
+            session: SqlSession::new(Arc::new(config), Arc::new(rules), script),
+            recorder: Recorder::new(&operations()),
+            pending: Vec::new(),
+            out: Vec::new(),
+            now: 0,
+        }
+    }
+
+    /// A session that waits for its turn.
+    fn idle() -> Self {
+        let mut bench = Self::with(BLOCK, b"", 2);
+        bench.open();
+        bench
+    }
+
+    fn open(&mut self) {
+        self.session.opened(&mut self.out);
+        self.sent();
+        assert_eq!(self.hear(OPENING), Ok(Want::Turn));
+    }
+
+    fn begin(&mut self) {
+        self.now += 10;
+        let mut cx = Context { recorder: &mut self.recorder };
+        let want = self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out);
+        assert_eq!(want, Want::Reply);
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+        self.now += 10;
+        self.pending.extend_from_slice(bytes);
+        let mut cx = Context { recorder: &mut self.recorder };
+        let Step { consumed, want } = self.session.received(&mut cx, self.now, &self.pending, &mut self.out)?;
+        self.pending.drain(..consumed);
+        Ok(want)
+    }
+
+    fn lose(&mut self, code: &str) -> Again {
+        self.now += 10;
+        self.pending.clear();
+        let why = Failure { code: code.into(), message: "gone".into() };
+        self.session.lost(&mut Context { recorder: &mut self.recorder }, self.now, &why)
+    }
+
+    /// The queries that were sent since the last call.
+    fn sent(&mut self) -> Vec<String> {
+        let out = std::mem::take(&mut self.out);
+        let mut rest = &out[..];
+        let mut queries = Vec::new();
+        while let Some(b'Q') = rest.first() {
+            let length = u32::from_be_bytes(rest[1..5].try_into().unwrap()) as usize;
+            queries.push(String::from_utf8_lossy(&rest[5..length]).into_owned());
+            rest = &rest[1 + length..];
+        }
+        queries
+    }
+
+    fn counts(&self, op: OpId) -> (u64, u64, u64, u64) {
+        let Counts { started, succeeded, failed, retried } = self.recorder.lifetime().operations[op.index()];
+        assert!(started >= succeeded + failed);
+        (started, succeeded, failed, retried)
+    }
+
+    fn errors(&self) -> Vec<(String, OpId, u64)> {
+        self.recorder.slot().errors.iter().map(|e| (e.code.clone(), e.operation, e.count)).collect()
+    }
+
+    fn queries(&self) -> Queries {
+        self.recorder.lifetime().queries
+    }
+}
+
+#[test]
+fn a_transaction_is_its_statements_one_after_the_other() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    assert_eq!(bench.sent(), ["begin 1"]);
+    assert_eq!(bench.hear(BEGUN), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["update 1"]);
+    assert_eq!(bench.hear(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["select 1"]);
+    assert_eq!(bench.recorder.lifetime().rows_changed, 0, "not yet committed");
+    assert_eq!(bench.hear(SELECTED), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["commit 1"]);
+    assert_eq!(bench.queries(), Queries::default(), "not yet a success");
+    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+    assert!(bench.sent().is_empty());
+    for op in [TRANSACTION, BEGIN, UPDATE, SELECT, COMMIT] {
+        assert_eq!(bench.counts(op), (1, 1, 0, 0));
+    }
+    assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 });
+    assert_eq!(bench.recorder.lifetime().rows_changed, 3);
+    bench.begin();
+    assert_eq!(bench.sent(), ["begin 2"]);
+}
+
+#[test]
+fn response_counts_from_the_intended_start_and_service_from_the_sending() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+        bench.hear(answer).unwrap();
+    }
+    let tallies = &bench.recorder.slot().tallies;
+    assert_eq!((tallies[0].response.max(), tallies[0].service.max()), (45, 40));
+    assert_eq!((tallies[2].response.max(), tallies[2].service.max()), (10, 10));
+}
+
+#[test]
+fn answers_may_break_anywhere() {
+    let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
+    for cut in 0..stream.len() {
+        let mut bench = Bench::idle();
+        bench.begin();
+        // Bytes of a statement that was not yet asked never come: give each part of the stream its turn.
+        let mut wants = Vec::new();
+        for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+            let cut = cut.min(answer.len());
+            bench.hear(&answer[..cut]).unwrap();
+            wants.push(bench.hear(&answer[cut..]).unwrap());
+        }
+        assert_eq!(wants, [Want::Reply, Want::Reply, Want::Reply, Want::Turn]);
+        assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
+        assert_eq!(bench.recorder.lifetime().rows_changed, 3);
+    }
+}
+
+#[test]
+fn bytes_may_come_one_by_one() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
+    let wants: Vec<_> = stream.chunks(1).map(|byte| bench.hear(byte).unwrap()).collect();
+    assert_eq!(wants.iter().position(|want| *want == Want::Turn), Some(stream.len() - 1));
+}
+
+#[test]
+fn an_error_in_a_block_is_rolled_back_and_counted() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.sent();
+    assert_eq!(bench.hear(&error("ERROR", "23505", Some(b'E'))), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["ROLLBACK"]);
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 0, 0), "not over before it is rolled back");
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
+    assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
+    assert_eq!(bench.errors(), [("23505".into(), UPDATE, 1), ("23505".into(), TRANSACTION, 1)]);
+    assert_eq!(bench.queries(), Queries::default());
+    assert_eq!(bench.recorder.lifetime().rows_changed, 0);
+    bench.begin();
+    assert_eq!(bench.sent(), ["begin 2"]);
+}
+
+#[test]
+fn an_error_outside_a_block_needs_no_rollback() {
+    const ALONE: &[OpId] = &[UPDATE];
+    let mut bench = Bench::with(ALONE, b"", 2);
+    bench.open();
+    bench.begin();
+    assert_eq!(bench.hear(&error("ERROR", "23505", Some(b'I'))), Ok(Want::Turn));
+    assert_eq!(bench.sent(), ["update 1"]);
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+}
+
+#[test]
+fn rows_of_statements_that_commit_themselves_count_at_once() {
+    const TWICE: &[OpId] = &[UPDATE, UPDATE];
+    let mut bench = Bench::with(TWICE, b"", 0);
+    bench.open();
+    bench.begin();
+    bench.hear(b"C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05I").unwrap();
+    bench.hear(&error("ERROR", "23505", Some(b'I'))).unwrap();
+    assert_eq!(bench.recorder.lifetime().rows_changed, 3);
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+}
+
+#[test]
+fn what_may_be_retried_is_said_again() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.hear(UPDATED).unwrap();
+    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.sent();
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["begin 1"], "the same transaction");
+    for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+        bench.hear(answer).unwrap();
+    }
+    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 1));
+    assert_eq!(bench.counts(UPDATE), (2, 2, 0, 0));
+    assert_eq!(bench.counts(SELECT), (2, 1, 1, 0));
+    assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 }, "of the attempt that succeeded");
+    assert_eq!(bench.recorder.lifetime().rows_changed, 3, "of the attempt that succeeded");
+    assert_eq!(bench.recorder.slot().tallies[0].response.max(), 5 + 80, "over all attempts");
+}
+
+#[test]
+fn a_commit_that_fails_is_retried_without_a_rollback() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED] {
+        bench.hear(answer).unwrap();
+    }
+    bench.sent();
+    assert_eq!(bench.hear(&error("ERROR", "40001", Some(b'I'))), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["begin 1"]);
+}
+
+#[test]
+fn retries_end() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    for attempt in 0..3 {
+        assert_eq!(bench.hear(BEGUN), Ok(Want::Reply));
+        bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+        let want = if attempt < 2 { Want::Reply } else { Want::Turn };
+        assert_eq!(bench.hear(ROLLED_BACK), Ok(want));
+    }
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 2));
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Reply), "the next one has retries of its own");
+}
+
+#[test]
+fn a_fatal_error_ends_the_connection_with_the_servers_code() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    let failure = bench.hear(&error("FATAL", "57P01", None)).unwrap_err();
+    assert_eq!(failure.code, "57P01");
+    assert_eq!(bench.lose(&failure.code), Again::Later);
+    assert_eq!(bench.errors(), [("57P01".into(), UPDATE, 1), ("57P01".into(), TRANSACTION, 1)]);
+    bench.sent();
+    bench.open();
+    bench.begin();
+    assert_eq!(bench.sent(), ["begin 2"], "what was lost is not done again");
+}
+
+#[test]
+fn a_server_that_shuts_down_tells_the_idle_too() {
+    let mut bench = Bench::idle();
+    let failure = bench.hear(&error("FATAL", "57P01", None)).unwrap_err();
+    assert_eq!(failure.code, "57P01");
+    bench.lose(&failure.code);
+    assert!(bench.errors().is_empty(), "nothing was in progress");
+}
+
+#[test]
+fn a_loss_while_rolling_back_fails_the_transaction_once() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.lose("connection");
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
+}
+
+#[test]
+fn a_loss_before_or_between_transactions_fails_nothing() {
+    let mut bench = Bench::idle();
+    bench.lose("connection");
+    bench.session.opened(&mut Vec::new());
+    bench.lose("connection");
+    assert!(bench.errors().is_empty());
+    assert_eq!(bench.counts(TRANSACTION), (0, 0, 0, 0));
+}
+
+#[test]
+fn statements_are_prepared_before_the_first_turn() {
+    let mut parse = Vec::new();
+    encode::parse(&mut parse, "s0", "SELECT 1");
+    let mut bench = Bench::with(BLOCK, &parse, 2);
+    bench.session.opened(&mut bench.out);
+    bench.out.clear();
+    assert_eq!(bench.hear(OPENING), Ok(Want::Reply));
+    assert_eq!(bench.out, [&parse[..], encode::SYNC].concat());
+    bench.out.clear();
+    assert_eq!(bench.hear(b"1\0\0\0\x04"), Ok(Want::Reply));
+    assert_eq!(bench.hear(b"Z\0\0\0\x05I"), Ok(Want::Turn));
+}
+
+#[test]
+fn a_table_that_is_missing_is_known_when_connecting() {
+    let mut bench = Bench::with(BLOCK, b"P\0\0\0\x04", 2);
+    bench.session.opened(&mut bench.out);
+    bench.hear(OPENING).unwrap();
+    let failure = bench.hear(&error("ERROR", "42P01", Some(b'I'))).unwrap_err();
+    assert_eq!(failure.code, "42P01");
+}
+
+#[test]
+fn notices_and_changed_settings_disturb_nobody() {
+    const NOISE: &[u8] = b"N\0\0\0\x05\0S\0\0\0\x08a\0b\0A\0\0\0\x0a\0\0\0\x01a\0";
+    let mut bench = Bench::idle();
+    assert_eq!(bench.hear(NOISE), Ok(Want::Turn));
+    bench.begin();
+    assert_eq!(bench.hear(NOISE), Ok(Want::Reply));
+    for answer in [BEGUN, NOISE, UPDATED, NOISE, SELECTED] {
+        assert_eq!(bench.hear(answer), Ok(Want::Reply));
+    }
+    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+}
+
+#[test]
+fn what_nobody_asked_for_is_an_error_and_no_panic() {
+    for stray in
+        [&b"Z\0\0\0\x05I"[..], b"C\0\0\0\x0bCOMMIT\0", b"D\0\0\0\x06\0\0", b"R\0\0\0\x08\0\0\0\0", b"HTTP/1.1 "]
+    {
+        let mut bench = Bench::idle();
+        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{stray:?}");
+    }
+    for stray in [&b"G\0\0\0\x07\0\0\0"[..], b"Z\0\0\0\x04", b"\0\0\0\0\0", b"D\xff\xff\xff\xff"] {
+        let mut bench = Bench::idle();
+        bench.begin();
+        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{stray:?}");
+    }
+}
+
+#[test]
+fn the_last_word_is_terminate() {
+    let mut bench = Bench::idle();
+    bench.session.goodbye(&mut bench.out);
+    assert_eq!(bench.out, encode::TERMINATE);
+}
+
+/// What a server may send, and things that none would.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => prop::sample::select(vec![BEGUN, UPDATED, SELECTED, COMMITTED, ROLLED_BACK, OPENING]).prop_map(<[u8]>::to_vec),
+        2 => (prop::sample::select(vec!["40001", "23505", "57014"]), prop::sample::select(vec![b'I', b'E', b'T']))
+            .prop_map(|(code, status)| error("ERROR", code, Some(status))),
+        1 => Just(error("FATAL", "57P01", None)),
+        1 => (any::<u8>(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(tag, body)| {
+            let mut out = Vec::new();
+            encode::message(&mut out, tag.max(1), |out| out.extend_from_slice(&body));
+            out
+        }),
+        1 => prop::collection::vec(any::<u8>(), 0..12),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
+    #[test]
+    fn nothing_that_arrives_breaks_the_count(pieces in prop::collection::vec((piece(), 0usize..30), 0..40)) {
+        let mut bench = Bench::idle();
+        let mut begun = 0;
+        for (piece, cut) in pieces {
+            let cut = cut.min(piece.len());
+            for part in [&piece[..cut], &piece[cut..]] {
+                match bench.hear(part) {
+                    Ok(Want::Turn) => {
+                        bench.begin();
+                        begun += 1;
+                    }
+                    Ok(_) => {}
+                    Err(failure) => {
+                        bench.lose(&failure.code);
+                        bench.session.opened(&mut bench.out);
+                    }
+                }
+            }
+            bench.out.clear();
+        }
+        bench.lose("connection");
+        let (started, succeeded, failed, _) = bench.counts(TRANSACTION);
+        prop_assert_eq!((started, succeeded + failed), (begun, begun));
+        for op in [BEGIN, UPDATE, SELECT, COMMIT] {
+            let (started, succeeded, failed, _) = bench.counts(op);
+            prop_assert_eq!(started, succeeded + failed);
+        }
+    }
+}
