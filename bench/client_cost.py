@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from typing import Any
@@ -43,7 +44,7 @@ def loadcell(server: PostgresServer, script: str, seconds: int) -> Cost:
         "workload": {"sysbench": {"script": script, "tables": TABLES, "table_size": TABLE_SIZE}},
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
-    request = json.dumps({"mode": "run", "spec": spec})
+    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
     cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,7 +57,7 @@ def main() -> None:
     )
     assert worker.stdin is not None
     assert worker.stdout is not None
-    worker.stdin.write(json.dumps({"mode": "run", "spec": specification(port, 3600)}))
+    worker.stdin.write(json.dumps({"mode": "run", "parent": os.getpid(), "spec": specification(port, 3600)}))
     worker.stdin.close()
     done, marks = 0, {}
     try:
