@@ -113,7 +113,10 @@ def _says(command: list[str]) -> str | None:
 def _programs(places: Iterable[Path]) -> list[Binaries]:
     found: dict[Path, Binaries] = {}
     for place in places:
-        at = place.resolve()
+        # A directory of links (/usr/local/bin) stands for the installation they lead to.
+        at = next(
+            (real for real in ((place / "postgres").resolve().parent,) if (real / "initdb").exists()), place
+        )
         if at in found or not all(os.access(at / name, os.X_OK) for name in ("postgres", "initdb")):
             continue
         said = re.search(r"\(PostgreSQL\) (\d[\w.]*)", _says([str(at / "postgres"), "--version"]) or "")

@@ -212,7 +212,8 @@ class Postgres(Target[PostgresOptions]):
 
     def processes(self) -> list[int]:
         if self._server is not None:
-            return [self._server.pid] if self._server.pid is not None else []
+            pid = self._server.pid
+            return [] if pid is None else [pid]
         address = self._external
         if address is None or not (address.socket or address.host in ("localhost", "127.0.0.1", "::1")):
             return []
