@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -31,8 +32,9 @@ def show(document: dict[str, Any]) -> None:
         console.print(Text(document["question"].strip(), style="italic"))
     console.print()
     console.print(_facts(document))
+    console.print()
     if document["factors"]:
-        console.print(_factors(document["factors"]))
+        _factors(console, document["factors"])
         console.print(_treatments(document["treatments"], document["factors"]))
     _order(console, document)
     _time(console, document)
@@ -85,21 +87,20 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _factors(factors: list[dict[str, Any]]) -> Table:
-    table = _table("Factors")
-    table.add_column("factor", overflow="fold")
-    table.add_column("levels", overflow="fold")
+def _factors(console: Console, factors: list[dict[str, Any]]) -> None:
+    """Each factor on a line of its own, its levels below it."""
+    console.print("[bold]Factors[/]")
     for factor in factors:
+        console.print(Text(f"  {factor['key']}" + (" (crossed)" if factor["crossed"] else "")))
         levels = factor["levels"]
         if any("sets" in level for level in levels):
             lines = [f"{level['label']}: {_options(level.get('sets', {}))}" for level in levels]
-            said = "\n".join(_cut(lines, _LEVELS_AT_MOST, "..."))
         else:
             labels = [level["label"] for level in levels]
-            said = f"{len(labels)}: {', '.join(_cut(labels, _LEVELS_AT_MOST, '...'))}"
-        key = factor["key"] + (" (crossed)" if factor["crossed"] else "")
-        table.add_row(Text(key), Text(said))
-    return table
+            lines = [f"{len(labels)} levels: {', '.join(_cut(labels, _LEVELS_AT_MOST, '...'))}"]
+        for line in _cut(lines, _LEVELS_AT_MOST, "..."):
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
+    console.print()
 
 
 def _treatments(treatments: list[dict[str, Any]], factors: list[dict[str, Any]]) -> Table:

@@ -51,19 +51,26 @@ def problems_of(
     """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as `model`."""
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
     for detail in error.errors(include_url=False):
-        keys, place, found = _walk(node, mark, detail["loc"])
+        keys, place, found = _walk(node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden")
+        if detail["type"].endswith("_type"):
+            place = found.mark
         problem = _problem(detail, model, keys, (*path, *map(str, keys)), place, found)
         by_place.setdefault((*keys, problem.path), []).append(problem)
     return [_merged(problems) for problems in by_place.values()]
 
 
-def _walk(node: Node, mark: Mark, loc: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Mark, Node]:
-    """As far as `loc` leads into the tree; names that pydantic puts in for members of a union are passed over."""
+def _walk(
+    node: Node, mark: Mark, loc: tuple[str | int, ...], *, at_key: bool
+) -> tuple[tuple[str | int, ...], Mark, Node]:
+    """As far as `loc` leads into the tree; names that pydantic puts in for members of a union are passed over.
+
+    The mark is that of the last value, or of its key.
+    """
     keys: list[str | int] = []
     for step in loc:
         if isinstance(node, Keys) and isinstance(step, str) and step in node.entries:
             entry = node.entries[step]
-            node, mark = entry.node, entry.node.mark
+            node, mark = entry.node, entry.mark if at_key else entry.node.mark
         elif isinstance(node, Items) and isinstance(step, int) and step < len(node.nodes):
             node = node.nodes[step]
             mark = node.mark

@@ -14,11 +14,13 @@ from loadcell.plan.resolve import with_monitors_by_name
 from loadcell.plan.source import compose
 
 _FACTOR_SECTIONS = ("factors", "cross")
+_PROSE = ("title", "question")
 _WHOLE = (*Head.model_fields, "expect", *_FACTOR_SECTIONS)
 
 
 def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
-    """The plan with every `path=value` put in, in the order given; values are written as in the plan."""
+    """The plan with every `path=value` put in, in the order given; values are written as in the plan (prose without quotes)."""
+    changed: list[tuple[str, tuple[str, ...], Mark]] = []
     for text in sets:
         option = f"--set {text.partition('=')[0]}"
         path, equals, value = text.partition("=")
@@ -30,7 +32,7 @@ def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Pro
             )
             continue
         try:
-            node = compose(value, option, problems, placed=False)
+            node = _prose(value, mark) if path in _PROSE else compose(value, option, problems, placed=False)
             keys = _keys(path, root, parts)
         except PlanError as error:
             problems.extend(Problem.at(mark, path, p.finding, allowed=p.allowed) for p in error.problems)
@@ -41,8 +43,15 @@ def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Pro
             )
             continue
         root = _put(root, keys, node or Scalar(mark, None, ""), parts, problems)
+        changed.append((path, keys, mark))
+    for path, keys, mark in changed:
         problems.extend(_useless(root, path, keys, mark))
     return root
+
+
+def _prose(value: str, mark: Mark) -> Node:
+    """Text as it is: a title may hold `: ` or begin with `[`."""
+    return Scalar(mark, value, value)
 
 
 def _put(root: Keys, keys: tuple[str, ...], node: Node, parts: Parts, problems: list[Problem]) -> Keys:
@@ -74,7 +83,9 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
     try:
         return locate(path, parts)
     except PathError as error:
-        near = nearest(path, _WHOLE) or error.nearest
+        near = error.nearest
+        if not (near and near.endswith("." + path)):
+            near = nearest(path, _WHOLE) or near
         allowed = f"{error.allowed}; or {listed(_WHOLE)}" if "." not in path else error.allowed
         raise PathError(error.finding, allowed=allowed, nearest=near) from None
 

@@ -139,6 +139,8 @@ def _syntax(error: Exception, text: str, file: str) -> list[Problem]:
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
         told = " ".join(part for part in (error.context, error.problem) if part)
+        if r"'\t'" in told:
+            return [Problem(file, line, column, "", "a tab stands where only spaces may", "spaces")]
         finding = f"not YAML: {' '.join(told.split())}"
     return [Problem(file, line, column, "", finding, "YAML 1.2")]
 

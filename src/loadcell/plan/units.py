@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from loadcell.plan.problems import nearest, shown
 
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(\S*)\s*")
+_QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(\S*)\s*")
 
 SECONDS: Mapping[str, Decimal] = {
     "ns": Decimal("1e-9"),
@@ -125,7 +125,9 @@ def _plainest(amount: Decimal, units: Mapping[str, Decimal], choices: tuple[str,
         scaled = amount / units[unit]
         if scaled and scaled == scaled.to_integral_value():
             return f"{int(scaled)}{unit}"
-    return f"{amount.normalize():f}{choices[-1]}" if amount else f"0{choices[-1]}"
+    if not amount:
+        return "0" + next(unit for unit, factor in units.items() if factor == 1)
+    return f"{amount.normalize():f}{choices[-1]}"
 
 
 class _Quantity:

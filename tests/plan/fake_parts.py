@@ -1,0 +1,139 @@
+"""Parts for plans that are only read: a database with free-form settings, a cache, two workloads, two monitors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from loadcell.plan.load import load_plan
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.parts import Advice, Options, Parts
+from loadcell.plan.problems import PlanError, Problem
+from loadcell.plan.units import Duration, Fraction, Rate, Size
+
+
+class DatabaseOptions(Options):
+    server: Literal["embedded", "local", "external"] = "embedded"
+    dsn: str | None = None
+    password: str | None = None
+    data: str | None = None
+    settings: dict[str, str | int | float | bool] = {}  # noqa: RUF012
+
+
+class Database:
+    name = "database"
+    summary = "A database."
+    Options = DatabaseOptions
+
+    @classmethod
+    def advice(cls, options: DatabaseOptions, load: dict[str, Any]) -> list[Advice]:
+        most = int(options.settings.get("max_connections", 100))
+        if load["clients"] > most:
+            return [
+                Advice(
+                    "target.database.settings.max_connections", f"{load['clients']} clients, {most} allowed"
+                )
+            ]
+        return []
+
+
+class CacheOptions(Options):
+    memory: Size = Size(1_000_000)
+
+
+class Cache:
+    name = "cache"
+    summary = "A cache."
+    Options = CacheOptions
+
+
+class MixOptions(Options):
+    script: Literal["read_write", "read_only"] = "read_write"
+    tables: int = 1
+    ratio: float = 0.5
+    think: Duration = Duration(0)
+    goal: Rate | None = None
+    share: Fraction = Fraction(1)
+
+
+class Mix:
+    name = "mix"
+    summary = "Reads and writes."
+    Options = MixOptions
+
+    def __init__(self, options: MixOptions) -> None:
+        self.options = options
+
+    def advice(self) -> list[Advice]:
+        return [Advice("tables", "one table is one hot spot")] if self.options.tables == 1 else []
+
+
+class SqlOptions(Options):
+    text: str
+    """The statement; it has no default."""
+
+
+class Sql:
+    name = "sql"
+    summary = "One statement."
+    Options = SqlOptions
+    targets: ClassVar[tuple[str, ...]] = ("database",)
+
+    def __init__(self, options: SqlOptions) -> None:
+        self.options = options
+
+    def advice(self) -> list[Advice]:
+        return []
+
+
+class HostOptions(Options):
+    disks: bool = True
+
+
+class Host:
+    name = "host"
+    summary = "The machine."
+    Options = HostOptions
+
+
+class JvmOptions(Options):
+    gc: bool = True
+
+
+class Jvm:
+    name = "jvm"
+    summary = "A Java process."
+    Options = JvmOptions
+    by_default = False
+
+
+PARTS = Parts(
+    targets={"database": Database, "cache": Cache},
+    workloads={"mix": Mix, "sql": Sql},
+    monitors={"host": Host, "jvm": Jvm},
+)
+
+#: a whole plan; tests put what they are about below it
+PLAN = """\
+target: {database: {}}
+workload: {mix: {}}
+load: {clients: 1}
+"""
+
+
+def read(
+    directory: Path, text: str, *, sets: tuple[str, ...] = (), only: tuple[str, ...] = (), env: Any = None
+) -> LoadedPlan:
+    """The plan with this text."""
+    path = directory / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_plan(path, PARTS, sets=sets, only=only, env={} if env is None else env)
+
+
+def mistakes(directory: Path, text: str, **how: Any) -> list[Problem]:
+    """Everything that is wrong with the plan with this text."""
+    try:
+        read(directory, text, **how)
+    except PlanError as error:
+        return list(error.problems)
+    return []

@@ -1,0 +1,274 @@
+"""Every mistake has a place, says what was found and what is allowed, and names what was probably meant.
+
+In each case `‹` stands before the place the message must point at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loadcell.plan.problems import PlanError, Problem
+from plan.fake_parts import PARTS, PLAN, mistakes, read
+
+PLACE = "‹"
+
+
+@dataclass
+class Case:
+    name: str
+    text: str
+    path: str
+    finding: str
+    allowed: str = ""
+    nearest: str | None = None
+
+
+def with_load(load: str) -> str:
+    return PLAN.replace("{clients: 1}", load)
+
+
+def with_target(target: str) -> str:
+    return PLAN.replace("target: {database: {}}", f"target: {target}")
+
+
+CASES = [
+    # -- names
+    Case("unknown key", PLAN + "‹titel: x", "titel", 'no key "titel"', "title, question", "title"),
+    Case("a setting where it does not belong", PLAN + "‹duration: 5s", "duration", "no key", nearest="load.duration"),
+    Case("unknown setting", with_load("{clients: 1, ‹durations: 5s}"), "load.durations", 'no setting "durations" in load',
+         "clients, threads, warmup, duration", "load.duration"),
+    Case("unknown option", with_target("{database: {‹dns: x}}"), "target.database.dns", 'no setting "dns"',
+         "server, dsn", "target.database.dsn"),
+    Case("unknown target", with_target("{‹databse: {}}"), "target.databse", 'no target "databse"', "database, cache",
+         "target.database"),
+    Case("unknown workload", PLAN.replace("mix:", "‹mixx:"), "workload.mixx", 'no workload "mixx"', "mix, sql",
+         "workload.mix"),
+    Case("unknown monitor", PLAN + "monitors: [‹hots]", "monitors.hots", 'no monitor "hots"', "host, jvm", "monitors.host"),
+    Case("unknown option of a monitor", PLAN + "monitors: [{host: {‹disk: true}}]", "monitors.host.disk", "no setting",
+         nearest="monitors.host.disks"),
+    Case("monitor listed twice", PLAN + "monitors: [host, ‹host]", "monitors", "listed twice"),
+    Case("monitors that are no list", PLAN + "monitors: ‹host", "monitors", 'found "host"', "a list"),
+    Case("two targets", with_target("‹{database: {}, cache: {}}"), "target", "2 names", "one of database, cache"),
+    Case("a target without a mapping", with_target("‹databas"), "target", 'found "databas"', nearest="target: {database: {}}"),
+    Case("workload for another target", with_target("{cache: {}}").replace("workload: {mix: {}}", "‹workload: {sql: {text: x}}"),
+         "workload.sql", "cannot be run on the target cache", "the target database"),
+    # -- values
+    Case("text for a number", with_load("{clients: ‹many}"), "load.clients", 'found "many"', "a whole number"),
+    Case("a quoted number", with_load('{clients: ‹"5"}'), "load.clients", 'found "5"', "a whole number"),
+    Case("a number with a point", with_load("{clients: ‹1.5}"), "load.clients", "found 1.5", "a whole number"),
+    Case("true for a number", with_load("{clients: ‹true}"), "load.clients", "found true", "a whole number"),
+    Case("too small", with_load("{clients: ‹0}"), "load.clients", "found 0", "at least 1"),
+    Case("a list for a value", with_load("{clients: ‹[1, 2]}"), "load.clients", "found a list of 2", "a whole number"),
+    Case("a value for a mapping", PLAN.replace("{clients: 1}", "‹7"), "load", "found 7", "a mapping"),
+    Case("one of some", with_target("{database: {server: ‹locl}}"), "target.database.server", 'found "locl"',
+         "'embedded', 'local' or 'external'", "local"),
+    Case("a list in free settings", with_target("{database: {settings: {fsync: ‹[1]}}}"), "target.database.settings.fsync",
+         "found a list", "text or a whole number or a number or true or false"),
+    Case("a setting without a default", PLAN.replace("{mix: {}}", "{‹sql: {}}"), "workload.sql.text", "is missing"),
+    Case("no clients", PLAN.replace("load: {clients: 1}", "‹load: {}"), "load.clients", "is missing", "or as a factor"),
+    Case("no target", "‹workload: {mix: {}}\nload: {clients: 1}", "target", "is missing", "database, cache"),
+    Case("repeats 0", PLAN + "repeats: ‹0", "repeats", "found 0", "at least 1"),
+    Case("unknown design", PLAN + "design: ‹ful", "design", 'found "ful"', "'full' or 'one-at-a-time'", "full"),
+    Case("shorter than an interval", with_load("{clients: 1, ‹duration: 200ms}"), "load.duration", "shorter than one interval",
+         "at least 1s"),
+    # -- units
+    Case("missing unit", with_load("{clients: 1, duration: ‹30}"), "load.duration", "30, a number without a unit",
+         "30s, 5min", "30s"),
+    Case("missing unit in quotes", with_load("{clients: 1, duration: ‹'30'}"), "load.duration", "without a unit", nearest="30s"),
+    Case("wrong unit", with_load("{clients: 1, duration: ‹30MB}"), "load.duration", 'unit "MB" is not one of', "30s"),
+    Case("nearly a unit", with_load("{clients: 1, duration: ‹2m}"), "load.duration", 'unit "m"', nearest="2min"),
+    Case("negative", with_load("{clients: 1, warmup: ‹-1s}"), "load.warmup", "negative"),
+    Case("zero where time must pass", with_load("{clients: 1, duration: ‹0s}"), "load.duration", 'found "0s"', "more than 0"),
+    Case("a size without a unit", with_target("{cache: {memory: ‹512}}"), "target.cache.memory", "without a unit", "512MB"),
+    Case("a rate without a unit", PLAN.replace("{mix: {}}", "{mix: {goal: ‹2000}}"), "workload.mix.goal", "without a unit",
+         "2000/s"),
+    Case("a share without a unit", PLAN.replace("{mix: {}}", "{mix: {share: ‹5}}"), "workload.mix.share", "without a unit", "5%"),
+    # -- factors
+    Case("no such path", PLAN + "factors: {‹load.cleints: [1]}", "factors.load.cleints", 'no setting "cleints" in load',
+         "clients, threads", "load.clients"),
+    Case("a path from nowhere", PLAN + "factors: {‹clients: [1]}", "factors.clients", 'no setting "clients"',
+         "target, workload, load", "load.clients"),
+    Case("a path below a value", PLAN + "factors: {‹load.clients.x: [1]}", "factors.load.clients.x", "a single value"),
+    Case("a path to another target's typo", PLAN + "factors: {‹target.databse.data: [a]}", "factors.target.databse.data",
+         'no target "databse"', "database, cache", "target.database.data"),
+    Case("what no treatment has", PLAN + "factors: {‹repeats: [1, 2]}", "factors.repeats", "no setting"),
+    Case("a bad level", PLAN + "factors: {load.clients: [1, ‹0, 2]}", "load.clients", "found 0", "at least 1"),
+    Case("a level without its unit", PLAN + "factors: {load.duration: [1s, ‹2]}", "load.duration", "without a unit", nearest="2s"),
+    Case("a level twice", PLAN + "factors: {load.clients: [1, 2, ‹1]}", "factors.load.clients", '"1" is given twice'),
+    Case("no levels", PLAN + "factors: {load.clients: ‹[]}", "factors.load.clients", "an empty list, no levels"),
+    Case("one value for levels", PLAN + "factors: {load.clients: ‹5}", "factors.load.clients", "found 5, no levels",
+         nearest="load.clients: [5]"),
+    Case("named levels without levels", PLAN + "factors: {storage: ‹{}}", "factors.storage", "has no levels"),
+    Case("a named level that sets nothing", PLAN + "factors: {storage: {a: ‹5}}", "factors.storage.a", "found 5"),
+    Case("a named level with a bad path", PLAN + "factors: {storage: {a: {‹target.database.dat: x}}}",
+         "factors.storage.a.target.database.dat", 'no setting "dat"', nearest="target.database.data"),
+    Case("a named level with a bad value", PLAN + "factors: {how: {a: {load.clients: 1}, b: {load.clients: ‹x}}}", "load.clients",
+         'found "x"'),
+    Case("two factors, one path",
+         PLAN + "factors:\n  target.database.data: [a]\n  storage: {b: {‹target.database.data: b}}".replace("‹", "")
+         .replace("{b:", "{‹b:"),
+         "factors.storage", 'as the factor "target.database.data" does'),
+    Case("a factor within a factor",
+         PLAN + "factors:\n  target.database: [{data: a}]\n  ‹target.database.data: [a]", "factors.target.database.data",
+         "a part of target.database"),
+    Case("a factor round a factor",
+         PLAN + "factors:\n  target.database.data: [a]\n  ‹target.database: [{data: a}]", "factors.target.database",
+         "which target.database.data of"),
+    Case("a level that sets a thing twice",
+         PLAN + "factors: {s: {a: {target.database: {}, ‹target.database.data: x}}}", "factors.s.a.target.database.data",
+         "in the same level"),
+    Case("a factor on the other target's option",
+         PLAN + "factors: {target.cache.memory: [‹1MB]}".replace("‹", ""), "target", "2 names"),
+    Case("a factor twice over", PLAN + "design: one-at-a-time\nfactors: {load.clients: [1]}\ncross: {‹load.clients: [2]}",
+         "load.clients", "given twice"),
+    Case("cross without its design", PLAN + "‹cross: {load.clients: [2]}", "cross", "no meaning in a full design"),
+    Case("cross names no factor", PLAN + "design: one-at-a-time\ncross: [‹load.clients]", "cross", 'no factor "load.clients"'),
+    Case("too many treatments", PLAN + "‹factors: {load.clients: {from: 1, to: 1000, step: 1}, "
+         "target.database.data: {from: 1, to: 101, step: 1}}", "factors", "make 101,000 treatments", "at most 100,000"),
+    # -- ranges
+    Case("step the wrong way", PLAN + "factors: {load.clients: {from: 5, to: 160, ‹step: -5}}", "factors.load.clients.step",
+         "the range is empty", "a positive step", "5"),
+    Case("empty range", PLAN + "factors: {load.clients: {from: 10, to: 5, ‹step: 1}}", "factors.load.clients.step",
+         "the range is empty", "a negative step", "-1"),
+    Case("step 0", PLAN + "factors: {load.clients: {from: 1, to: 5, ‹step: 0}}", "factors.load.clients.step", "step of 0"),
+    Case("times 1", PLAN + "factors: {load.clients: {from: 1, to: 5, ‹times: 1}}", "factors.load.clients.times",
+         "never gets to 5", "above 1"),
+    Case("times the wrong way", PLAN + "factors: {load.clients: {from: 8, to: 1, ‹times: 2}}", "factors.load.clients.times",
+         "never gets to 1", "between 0 and 1"),
+    Case("times from 0", PLAN + "factors: {load.clients: ‹{from: 0, to: 5, times: 2}}", "factors.load.clients",
+         "cannot be multiplied"),
+    Case("neither step nor times", PLAN + "factors: {load.clients: ‹{from: 1, to: 5}}", "factors.load.clients",
+         "either `step` or `times`"),
+    Case("step and times", PLAN + "factors: {load.clients: ‹{from: 1, to: 5, step: 1, times: 2}}", "factors.load.clients",
+         "either `step` or `times`"),
+    Case("no end", PLAN + "factors: {load.clients: ‹{from: 1, step: 5}}", "factors.load.clients", "to is missing"),
+    Case("a slip in a range", PLAN + "factors: {load.clients: {from: 1, to: 5, ‹stp: 1}}", "factors.load.clients.stp",
+         'no "stp" in a range', nearest="step"),
+    Case("units that differ", PLAN + "factors: {load.duration: {from: 1s, ‹to: 1min, step: 1s}}", "factors.load.duration.to",
+         "another unit"),
+    Case("a range of words", PLAN + "factors: {load.clients: {from: ‹few, to: many, step: 1}}", "factors.load.clients.from",
+         'found "few"'),
+    Case("a slip of a step", PLAN + "factors: {load.clients: ‹{from: 1, to: 1000000, step: 1}}", "factors.load.clients",
+         "more than 100,000 levels"),
+    # -- expectations
+    Case("not an expectation", PLAN + "expect: [‹fast]", "expect", 'found "fast"', "errors == 0"),
+    Case("unknown metric", PLAN + "expect: [‹latency.p98 < 5ms]", "expect", 'no metric "latency.p98"', "throughput",
+         "latency.p99"),
+    Case("one equals sign", PLAN + "expect: [‹errors = 0]", "expect", "comparison =", "==", "errors == 0"),
+    Case("a latency without its unit", PLAN + "expect: ['‹latency.p99 < 5']".replace("['‹", "[‹'"), "expect",
+         "without a unit", "for latency.p99"),
+    Case("a count with a unit", PLAN + "expect: [‹errors < 5ms]", "expect", 'the value "5ms"', "a bare number"),
+    Case("a throughput in seconds", PLAN + "expect: [‹throughput > 5s]", "expect", 'unit "s"', "2000/s"),
+    Case("an error rate without %", PLAN + "expect: [‹error_rate < 0.01]", "expect", "without a unit", "5%"),
+    Case("one expectation, no list", PLAN + "expect: ‹errors == 0", "expect", 'found "errors == 0"', "a list"),
+    # -- secrets
+    Case("a variable that is not set", with_target("{database: {password: '‹${env:NOPE}'}}").replace("'‹", "‹'"),
+         "target.database.password", "NOPE is not set", "export NOPE"),
+    Case("a reference of another shape", with_target("{database: {data: ‹'${HOME}/x'}}"), "target.database.data",
+         'found "${HOME}"', "${env:NAME}"),
+    # -- text
+    Case("duplicate key", with_load("{clients: 1, ‹clients: 2}"), "clients", "given twice, first in line 3"),
+    Case("a tab", "target:\n‹\tdatabase: {}\n", "", "a tab is used to indent", "spaces only"),
+    Case("not YAML", PLAN + "title: [‹", "", "not YAML"),
+    Case("two documents", PLAN + "‹---\n" + PLAN, "", "a second document"),
+    Case("a list", "‹- target\n- workload\n", "", "holds a list of 2, not a plan"),
+    Case("a word", "‹hello", "", 'holds "hello", not a plan'),
+    Case("a tag", PLAN + "title: ‹!!python/object:os.system x", "", "the tag"),
+    Case("a key that is a list", PLAN + "? ‹[a, b]\n: c\n", "", "a key is a list"),
+    Case("an alias to nothing", PLAN + "title: ‹*nothing", "", "names nothing above it"),
+    Case("an alias to itself", PLAN + "factors: &me {a: ‹*me}", "", "names nothing above it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_mistake_is_found_where_it_is(case: Case, tmp_path: Path) -> None:
+    before = case.text.partition(PLACE)[0]
+    found = mistakes(tmp_path, case.text.replace(PLACE, ""))
+    assert len(found) == 1, [str(problem) for problem in found]
+    problem = found[0]
+    assert problem.file == str(tmp_path / "plan.yaml")
+    if PLACE in case.text:
+        assert (problem.line, problem.column) == (before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1)
+    assert problem.path == case.path
+    assert case.finding in problem.finding
+    assert case.allowed in (problem.allowed or "")
+    if case.nearest is not None:
+        assert problem.nearest == case.nearest
+
+
+def test_all_mistakes_come_at_once_in_the_order_of_the_text(tmp_path: Path) -> None:
+    found = mistakes(
+        tmp_path,
+        """\
+titel: x
+target: {database: {server: locl, dns: x}}
+workload: {mix: {tables: many}}
+load: {clients: 0, warmup: 5, warmup: 6s}
+factors:
+  load.clients: {from: 5, to: 1, step: 1}
+  load.interval: [1s, 2]
+  load.nothing: [1]
+repeats: 0
+monitors: [hots]
+expect: [errors = 0, p99 < 5ms]
+""",
+    )
+    assert [(p.line, p.path) for p in found] == [
+        (1, "titel"),
+        (2, "target.database.server"),
+        (2, "target.database.dns"),
+        (3, "workload.mix.tables"),
+        (4, "load.clients"),
+        (4, "load.warmup"),
+        (4, "warmup"),
+        (6, "factors.load.clients.step"),
+        (7, "load.interval"),
+        (8, "factors.load.nothing"),
+        (9, "repeats"),
+        (10, "monitors.hots"),
+        (11, "expect"),
+        (11, "expect"),
+    ]
+
+
+def test_a_mistake_that_shows_in_many_treatments_is_told_once(tmp_path: Path) -> None:
+    text = (
+        PLAN.replace("{mix: {}}", "{mix: {tables: x}}")
+        + "factors: {load.clients: {from: 1, to: 50, step: 1}}"
+    )
+    assert [problem.path for problem in mistakes(tmp_path, text)] == ["workload.mix.tables"]
+
+
+def test_a_mistake_that_only_a_combination_has_is_found(tmp_path: Path) -> None:
+    text = PLAN + "factors:\n  load.duration: [2s, 10s]\n  load.interval: [1s, 5s]\n"
+    (problem,) = mistakes(tmp_path, text)
+    assert problem.finding == "is 2s, shorter than one interval"
+    assert (problem.line, problem.column) == (5, 19)
+
+
+def test_a_message_reads_well() -> None:
+    problem = Problem(
+        "plan.yaml", 3, 7, "load.durations", "there is no such setting", "duration, warmup", "load.duration"
+    )
+    assert str(problem) == (
+        "plan.yaml:3:7: load.durations: there is no such setting\n"
+        "    allowed: duration, warmup\n"
+        "    did you mean: load.duration"
+    )
+    assert str(PlanError([problem])).endswith("One mistake; nothing was run.")
+
+
+def test_thousands_of_mistakes_are_counted_not_listed(tmp_path: Path) -> None:
+    labels = ", ".join(f"x{number}" for number in range(900))
+    with pytest.raises(PlanError) as caught:
+        read(tmp_path, PLAN + f"factors: {{load.clients: [{labels}]}}")
+    assert len(caught.value.problems) == 900
+    assert str(caught.value).count("did you mean") + str(caught.value).count("allowed:") == 50
+    assert "... and 850 more" in str(caught.value)
+
+
+def test_the_parts_are_only_those_handed_in() -> None:
+    assert set(PARTS.targets) == {"database", "cache"}

@@ -1,0 +1,91 @@
+"""A secret is named in a plan, never written; and what is written of it is refused without being shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.plan.secrets import MissingSecretError, Secrets
+from plan.fake_parts import PLAN, mistakes, read
+
+SECRET = "hunter2-hunter2"
+
+
+def with_options(options: str) -> str:
+    return PLAN.replace("{database: {}}", f"{{database: {options}}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        with_options(f"{{password: {SECRET}}}"),
+        with_options(f"{{password: [{SECRET}]}}"),
+        with_options(f"{{settings: {{ssl_passphrase: {SECRET}}}}}"),
+        with_options(f"{{dsn: 'postgresql://user:{SECRET}@host/db'}}"),
+        with_options(f"{{dsn: 'postgresql://:{SECRET}@host/db'}}"),
+        with_options(f"{{dsn: 'postgresql://host/db?user=u&password={SECRET}'}}"),
+        with_options(f"{{dsn: 'host=h password={SECRET} dbname=d'}}"),
+        with_options(f"{{dsn: \"host=h password='{SECRET}' dbname=d\"}}"),
+        with_options(f"{{dsn: 'postgresql://user:${{env:PART}}{SECRET}@host/db'}}"),
+        with_options(f"{{paswsord: 1, password: {SECRET}}}"),
+        PLAN + f"factors: {{target.database.password: [{SECRET}]}}",
+        PLAN + f"factors: {{who: {{me: {{target.database.dsn: 'postgres://u:{SECRET}@h/'}}}}}}",
+    ],
+)
+def test_a_secret_written_out_is_a_mistake_that_does_not_repeat_it(text: str, tmp_path: Path) -> None:
+    found = mistakes(tmp_path, text, env={"PART": "x"})
+    told = [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
+    assert told
+    assert told[0].line
+    assert SECRET not in "\n".join(str(problem) for problem in found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{password: '${env:PW}'}",
+        "{dsn: 'postgresql://user:${env:PW}@host/db'}",
+        "{dsn: 'postgresql://user@host:5432/db'}",
+        "{dsn: 'host=h user=u password=${env:PW}'}",
+        "{settings: {password_encryption: scram-sha-256}}",
+    ],
+)
+def test_references_stay_as_written(options: str, tmp_path: Path) -> None:
+    document = read(tmp_path, with_options(options), env={"PW": SECRET}).base.document()
+    assert SECRET not in str(document)
+    if "PW" in options:
+        assert "${env:PW}" in str(document)
+
+
+def test_a_missing_variable_names_the_nearest(tmp_path: Path) -> None:
+    (problem,) = mistakes(
+        tmp_path, with_options("{password: '${env:SBTEST_PASWORD}'}"), env={"SBTEST_PASSWORD": "x"}
+    )
+    assert problem.nearest == "SBTEST_PASSWORD"
+
+
+def test_dollars_in_prose_are_prose(tmp_path: Path) -> None:
+    assert read(tmp_path, PLAN + "title: what ${5} buys\n").title == "what ${5} buys"
+
+
+def test_secrets_are_revealed_and_taken_out_again() -> None:
+    secrets = Secrets({"PW": "p@ss word", "OTHER": "p@ss"})
+    assert secrets.redact("p@ss word") == "p@ss word"
+    assert secrets.reveal("postgres://u:${env:PW}@h and ${env:OTHER}") == "postgres://u:p@ss word@h and p@ss"
+    assert (
+        secrets.redact("said p@ss word, p%40ss%20word and p@ss")
+        == "said ${env:PW}, ${env:PW} and ${env:OTHER}"
+    )
+    assert secrets.reveal("no reference") == "no reference"
+
+
+def test_an_empty_secret_takes_nothing_out() -> None:
+    secrets = Secrets({"PW": ""})
+    assert secrets.reveal("${env:PW}") == ""
+    assert secrets.redact("a text") == "a text"
+
+
+def test_a_secret_that_is_not_there_says_what_to_do() -> None:
+    with pytest.raises(MissingSecretError, match="PW is not set: export it"):
+        Secrets({}).reveal("${env:PW}")
