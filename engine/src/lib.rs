@@ -2,15 +2,20 @@
 //! a snapshot each interval and one result at the end.
 
 pub mod clock;
+pub mod limits;
+pub mod load;
 pub mod observe;
 pub mod pace;
 pub mod prepare;
 pub mod protocol;
+#[cfg(feature = "python")]
+mod python;
 pub mod random;
 pub mod reactor;
 pub mod record;
 pub mod session;
 pub mod spec;
 pub mod sql;
+pub mod start;
 pub mod transport;
 pub mod workload;

@@ -111,6 +111,59 @@ pub struct Spec {
     pub load: Load,
 }
 
+impl Spec {
+    /// Reads a specification, and finds what no load could be made of.
+    pub fn read(text: &str) -> Result<Self, Problem> {
+        let mut spec: Self = serde_json::from_str(text).map_err(|error| {
+            Problem::new("spec", format!("the specification cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+        })?;
+        spec.check()?;
+        if spec.target.socket_path().is_some() {
+            spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.
+        }
+        Ok(spec)
+    }
+
+    /// The workload's name, and what it is told.
+    pub fn workload(&self) -> (&str, &serde_json::Value) {
+        let only = self.workload.as_object().and_then(|object| object.iter().next());
+        only.map_or(("", &serde_json::Value::Null), |(name, section)| (name, section))
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let load = &self.load;
+        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+        if self.version != VERSION {
+            let finding = format!("the specification is of version {}, this engine reads {VERSION}", self.version);
+            return wrong(&finding, "use a worker and an engine of the same loadcell");
+        }
+        if self.target.protocol != "postgres" {
+            let finding = format!("the engine does not speak the protocol `{}`", self.target.protocol);
+            return wrong(&finding, "use `postgres`");
+        }
+        if self.workload.as_object().is_none_or(|object| object.len() != 1) {
+            return wrong("`workload` must be an object with one key, the workload's name", "use `sysbench`");
+        }
+        if load.clients == 0 || load.threads == 0 {
+            return wrong("`clients` and `threads` must be at least 1", "");
+        }
+        if load.duration_ns == 0 || load.interval_ns == 0 {
+            return wrong("`duration_ns` and `interval_ns` must be more than 0", "");
+        }
+        if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
+            return wrong("no phase can last longer than a year", "");
+        }
+        if load.rate_per_s.is_some() {
+            return wrong("this engine makes closed loops only", "give `clients` and no rate");
+        }
+        Ok(())
+    }
+}
+
+const VERSION: u32 = 1;
+/// Instants are computed with these spans; a year leaves them far from the end of time.
+const LONGEST: Nanos = 366 * 86_400 * crate::clock::SECOND;
+
 fn postgres_port() -> u16 {
     5432
 }
@@ -128,4 +181,49 @@ fn five_seconds() -> Nanos {
 }
 fn ten_seconds() -> Nanos {
     10 * crate::clock::SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"{"version":1,"seed":5,
+        "target":{"protocol":"postgres","host":"db","user":"u","database":"d","sslmode":"verify-full"},
+        "workload":{"sysbench":{"script":"oltp_read_only"}},
+        "load":{"clients":16,"threads":2,"duration_ns":5000000000}}"#;
+
+    fn finding(from: &str, to: &str) -> String {
+        assert!(WHOLE.contains(from));
+        let problem = Spec::read(&WHOLE.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(problem.code, "spec");
+        problem.finding
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let spec = Spec::read(WHOLE).unwrap();
+        assert_eq!((spec.target.port, spec.target.sslmode), (5432, SslMode::VerifyFull));
+        assert_eq!((spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries), (0, 1_000_000_000, 10));
+        assert_eq!(spec.workload().0, "sysbench");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named() {
+        assert!(finding("\"version\":1", "\"version\":2").contains("version 2"));
+        assert!(finding("postgres", "mysql").contains("`mysql`"));
+        assert!(finding("\"clients\":16", "\"clients\":0").contains("`clients`"));
+        assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
+        assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));
+        assert!(finding("5000000000", "0").contains("`duration_ns`"));
+        assert!(finding("\"threads\":2", "\"rate_per_s\":100.0").contains("closed loops only"));
+        assert!(finding("verify-full", "always").contains("unknown variant `always`"));
+        assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
+        assert!(finding("{\"version\"", "[\"version\"").contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_unix_socket_is_never_secured() {
+        let spec = Spec::read(&WHOLE.replacen("\"host\":\"db\"", "\"socket\":\"/run/x\"", 1)).unwrap();
+        assert_eq!(spec.target.sslmode, SslMode::Disable);
+    }
 }

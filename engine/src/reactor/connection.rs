@@ -188,7 +188,7 @@ impl<S: Session> Connection<S> {
         desk.recorder.connected(now, self.made);
         desk.count_connections();
         if !std::mem::replace(&mut self.made, true) {
-            let _ = desk.mail.send(Message::Connected);
+            desk.mail.send(Message::Connected);
         }
         // From here on it matters only now and then when the socket takes bytes: see `send`.
         self.watch(desk, self.blocked)

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
 
 use super::Bell;
 use crate::clock::Nanos;
@@ -80,7 +81,7 @@ pub struct Refusal {
     pub errno: Option<i32>,
 }
 
-/// News, from one reactor.
+/// News, from one reactor; the number of its thread comes with it.
 pub enum Message {
     /// One more client has its first connection.
     Connected,
@@ -88,4 +89,18 @@ pub enum Message {
     Published(Published),
     /// The last message of a thread: all it counted, or why it broke.
     Finished(Result<Lifetime, String>),
+}
+
+/// Where a reactor sends its news to.
+#[derive(Clone)]
+pub struct Mail {
+    pub thread: usize,
+    pub to: Sender<(usize, Message)>,
+}
+
+impl Mail {
+    /// If nobody is left to read it, nobody misses it.
+    pub fn send(&self, message: Message) {
+        let _ = self.to.send((self.thread, message));
+    }
 }

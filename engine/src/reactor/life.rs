@@ -159,7 +159,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         } else {
             connection.state = State::Closed;
             let refusal = Refusal { client: connection.client, why: loss.why, errno: loss.errno };
-            let _ = desk.mail.send(Message::Refused(refusal));
+            desk.mail.send(Message::Refused(refusal));
         }
     }
 

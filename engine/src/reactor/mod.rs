@@ -10,13 +10,12 @@ mod epoll;
 mod life;
 mod timers;
 
-pub use control::{Control, Message, Refusal};
+pub use control::{Control, Mail, Message, Refusal};
 pub use epoll::Bell;
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use crate::clock::{self, Nanos};
 use crate::pace::Pacer;
@@ -51,7 +50,7 @@ pub struct Reactor<S: Session, P: Pacer> {
 struct Desk<P> {
     settings: Settings,
     control: Arc<Control>,
-    mail: Sender<Message>,
+    mail: Mail,
     epoll: Epoll,
     timers: Timers,
     recorder: Recorder,
@@ -78,9 +77,12 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         pacer: P,
         recorder: Recorder,
         control: Arc<Control>,
-        mail: Sender<Message>,
+        mail: Mail,
     ) -> io::Result<Self> {
-        let connections: Vec<_> = clients.enumerate().map(|(index, client)| Connection::new(factory.session(client), index, client)).collect();
+        let connections: Vec<_> = clients
+            .enumerate()
+            .map(|(index, client)| Connection::new(factory.session(client), index, client))
+            .collect();
         let epoll = Epoll::new(control.bell.clone())?;
         let desk = Desk {
             settings,
@@ -181,7 +183,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 }
             }
             Alarm::Connect if connection.state == State::Waiting => self.connect(index, now),
-            Alarm::Overdue if connection.state.is_opening() => self.lose(index, now, Loss::overdue(&self.desk.settings)),
+            Alarm::Overdue if connection.state.is_opening() => {
+                self.lose(index, now, Loss::overdue(&self.desk.settings))
+            }
             _ => {}
         }
     }

@@ -180,8 +180,8 @@ impl<C: Count> Histogram<C> {
     }
 
     fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let range = if self.count == 0 { 1..=0 } else { self.used() };
-        range.map(|cell| (cell, self.cells[cell].into())).filter(|&(_, count)| count > 0)
+        let used = (self.count > 0).then(|| self.used());
+        used.into_iter().flatten().map(|cell| (cell, self.cells[cell].into())).filter(|&(_, count)| count > 0)
     }
 }
 

@@ -307,9 +307,9 @@ mod tests {
         (Recorder::publishing(OPS, Outlet { send, spares }), published)
     }
 
-    fn slots(published: &Receiver<Published>) -> Vec<Box<Slot>> {
+    fn slots(published: &Receiver<Published>) -> Vec<Slot> {
         let slot = |what| match what {
-            Published::Slot(slot) => Some(slot),
+            Published::Slot(slot) => Some(*slot),
             Published::Trouble(_) => None,
         };
         published.try_iter().filter_map(slot).collect()

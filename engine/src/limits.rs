@@ -1,0 +1,57 @@
+//! What the operating system lets this process have.
+
+use crate::spec::Problem;
+
+/// Descriptors that are needed besides one a client: Python, libraries, event queues.
+const SPARE_FILES: u64 = 64;
+
+/// Makes sure that `clients` connections can be open at once, raising the soft limit as far as the hard one.
+pub fn allow_connections(clients: u32) -> Result<(), Problem> {
+    let needed = u64::from(clients) + SPARE_FILES;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place to write to.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    if limit.rlim_cur >= needed {
+        return Ok(());
+    }
+    let raised = libc::rlimit { rlim_cur: needed.min(limit.rlim_max), rlim_max: limit.rlim_max };
+    // SAFETY: `raised` is valid for the call. It can fail only as not raising it would.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
+    if limit.rlim_max >= needed {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "limit",
+        format!("{clients} clients need {needed} file descriptors, and this process may have {}", limit.rlim_max),
+        format!(
+            "raise the hard limit (`ulimit -Hn {needed}` as root, or LimitNOFILE= of a service), or use fewer clients"
+        ),
+    ))
+}
+
+/// The most memory that this process has had at once.
+pub fn max_rss_bytes() -> u64 {
+    // SAFETY: all zeros are a valid `rusage`, and a valid place to write to.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    usage.ru_maxrss as u64 * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_refused_with_advice() {
+        allow_connections(1).unwrap();
+        let problem = allow_connections(u32::MAX).unwrap_err();
+        assert_eq!(problem.code, "limit");
+        assert!(problem.finding.contains("4294967359 file descriptors"), "{problem}");
+        assert!(problem.advice.contains("ulimit"), "{problem}");
+    }
+
+    #[test]
+    fn a_process_has_some_memory() {
+        assert!(max_rss_bytes() > 1 << 20);
+    }
+}

@@ -1,0 +1,212 @@
+//! The threads' records brought together: interval by interval, and over the whole window.
+
+use std::collections::VecDeque;
+
+use crate::clock::Nanos;
+use crate::record::{Counts, ErrorTally, Histogram, Phase, Queries, Slot, Tally, count_error};
+
+/// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
+#[derive(Clone, Default)]
+pub struct Total {
+    pub counts: Counts,
+    pub carried_in: u64,
+    pub in_flight: u64,
+    pub response: Histogram,
+    pub service: Histogram,
+    pub failed_response: Histogram,
+}
+
+impl Total {
+    fn add(&mut self, tally: &Tally) {
+        self.counts.add(&tally.counts);
+        self.response.merge(&tally.response);
+        self.service.merge(&tally.service);
+        if let Some(failed) = &tally.failed_response {
+            self.failed_response.merge(failed);
+        }
+    }
+
+    pub fn attempted(&self) -> u64 {
+        self.carried_in + self.counts.started
+    }
+}
+
+/// What one thread did within the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    pub cpu_ns: Nanos,
+    pub wall_ns: Nanos,
+    /// Operations that were answered, transactions as a whole not counted again.
+    pub requests: u64,
+}
+
+/// Everything within the window.
+#[derive(Default)]
+pub struct Totals {
+    pub operations: Vec<Total>,
+    pub queries: Queries,
+    pub errors: Vec<ErrorTally>,
+    pub lateness: Histogram,
+    pub reconnects: u64,
+    pub disconnected_ns: Nanos,
+    pub threads: Vec<Work>,
+}
+
+/// Keeps each thread's slots until the other threads' slots of the same interval are there.
+pub struct Books {
+    waiting: Vec<Lane>,
+    pub totals: Totals,
+}
+
+#[derive(Default)]
+struct Lane {
+    slots: VecDeque<Box<Slot>>,
+    /// No more will come.
+    done: bool,
+    /// Of each operation what was in progress at the end of the thread's last interval within the window; empty before
+    /// its first.
+    in_flight: Vec<u64>,
+}
+
+impl Books {
+    pub fn new(threads: usize, operations: usize) -> Self {
+        let totals = Totals {
+            operations: vec![Total::default(); operations],
+            threads: vec![Work::default(); threads],
+            ..Totals::default()
+        };
+        Self { waiting: (0..threads).map(|_| Lane::default()).collect(), totals }
+    }
+
+    /// Thread `thread` has handed over the slot after its last one.
+    pub fn put(&mut self, thread: usize, slot: Box<Slot>) {
+        self.waiting[thread].slots.push_back(slot);
+    }
+
+    pub fn done(&mut self, thread: usize) {
+        self.waiting[thread].done = true;
+    }
+
+    /// The next interval that is complete: the slot that holds all of it, and all slots, to be emptied and given back to
+    /// their threads. Counts it in the totals if it lies within the window.
+    pub fn take(&mut self) -> Option<Vec<(usize, Box<Slot>)>> {
+        let whole = self.waiting.iter().all(|lane| lane.done || !lane.slots.is_empty());
+        let key = self.waiting.iter().filter_map(|lane| lane.slots.front()).map(|slot| slot.span.key()).min()?;
+        if !whole {
+            return None;
+        }
+        let mut slots = Vec::with_capacity(self.waiting.len());
+        for (thread, lane) in self.waiting.iter_mut().enumerate() {
+            if lane.slots.front().is_none_or(|slot| slot.span.key() != key) {
+                continue;
+            }
+            let slot = lane.slots.pop_front().expect("the front is there");
+            if key.0 == Phase::Measure {
+                self.totals.threads[thread].add(&slot);
+                self.totals.bound(&slot, &mut lane.in_flight);
+            }
+            slots.push((thread, slot));
+        }
+        let (first, others) = slots.split_first_mut().expect("the slot with the least key");
+        others.iter().for_each(|(_, slot)| first.1.merge(slot));
+        if key.0 == Phase::Measure {
+            self.totals.add(&first.1);
+        }
+        Some(slots)
+    }
+}
+
+impl Work {
+    fn add(&mut self, slot: &Slot) {
+        self.cpu_ns += slot.cpu_ns;
+        self.wall_ns += slot.wall_ns;
+        // Operation 0 is the transaction; the others are its parts, if it is counted in parts.
+        let parts = if slot.tallies.len() > 1 { &slot.tallies[1..] } else { &slot.tallies[..] };
+        self.requests += parts.iter().map(|tally| tally.counts.succeeded + tally.counts.failed).sum::<u64>();
+    }
+}
+
+impl Totals {
+    /// Notes what a thread had in progress at both ends of its window. Each thread for itself: a window that ends early
+    /// may find one of them an interval further than the others.
+    fn bound(&mut self, slot: &Slot, in_flight: &mut Vec<u64>) {
+        let first = in_flight.is_empty();
+        in_flight.resize(slot.tallies.len(), 0);
+        for ((total, tally), last) in self.operations.iter_mut().zip(&slot.tallies).zip(in_flight) {
+            total.carried_in += if first { tally.carried_in } else { 0 };
+            total.in_flight = total.in_flight - *last + tally.in_flight;
+            *last = tally.in_flight;
+        }
+    }
+
+    fn add(&mut self, slot: &Slot) {
+        for (total, tally) in self.operations.iter_mut().zip(&slot.tallies) {
+            total.add(tally);
+        }
+        self.queries.add(&slot.queries);
+        for error in &slot.errors {
+            count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
+        }
+        self.lateness.merge(&slot.lateness);
+        self.reconnects += slot.reconnects;
+        self.disconnected_ns += slot.disconnected_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Span;
+
+    fn slot(phase: Phase, index: u32, started: u64, carried_in: u64) -> Box<Slot> {
+        let mut slot = Box::new(Slot::new(1));
+        slot.span = Span { phase, index, start: 0, end: 1 };
+        slot.tallies[0].counts = Counts { started, succeeded: started, failed: 0, retried: 0 };
+        (slot.tallies[0].carried_in, slot.tallies[0].in_flight) = (carried_in, carried_in);
+        slot.cpu_ns = 5;
+        slot
+    }
+
+    #[test]
+    fn an_interval_is_complete_when_every_thread_has_told_of_it() {
+        let mut books = Books::new(2, 1);
+        books.put(0, slot(Phase::Warmup, 0, 100, 0));
+        assert!(books.take().is_none());
+        books.put(0, slot(Phase::Measure, 0, 10, 1));
+        books.put(1, slot(Phase::Warmup, 0, 100, 0));
+        assert_eq!(books.take().unwrap()[0].1.tallies[0].counts.started, 200);
+        assert!(books.take().is_none());
+        books.put(1, slot(Phase::Measure, 0, 20, 2));
+        let merged = books.take().unwrap();
+        assert_eq!(merged.len(), 2);
+        assert_eq!(merged[0].1.tallies[0].counts.started, 30);
+    }
+
+    #[test]
+    fn only_the_window_is_in_the_totals() {
+        let mut books = Books::new(2, 1);
+        for (phase, index, carried_in) in
+            [(Phase::Warmup, 0, 0), (Phase::Measure, 0, 1), (Phase::Measure, 1, 2), (Phase::Drain, 0, 3)]
+        {
+            books.put(0, slot(phase, index, 10, carried_in));
+            books.put(1, slot(phase, index, 20, carried_in));
+        }
+        while books.take().is_some() {}
+        let total = &books.totals.operations[0];
+        assert_eq!((total.carried_in, total.counts.started, total.in_flight), (2, 60, 4));
+        assert_eq!(books.totals.threads[1], Work { cpu_ns: 10, wall_ns: 0, requests: 40 });
+    }
+
+    #[test]
+    fn a_thread_that_is_done_is_not_waited_for() {
+        let mut books = Books::new(2, 1);
+        books.put(0, slot(Phase::Measure, 0, 1, 0));
+        books.put(0, slot(Phase::Measure, 1, 1, 0));
+        books.put(1, slot(Phase::Measure, 0, 1, 0));
+        books.done(1);
+        assert_eq!(books.take().unwrap().len(), 2);
+        assert_eq!(books.take().unwrap().len(), 1);
+        assert!(books.take().is_none());
+        assert_eq!(books.totals.operations[0].counts.started, 3);
+    }
+}

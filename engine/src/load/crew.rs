@@ -1,0 +1,125 @@
+//! The threads that make load, as seen by the one that leads them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, Scope};
+
+use super::Ground;
+use crate::clock::Nanos;
+use crate::limits;
+use crate::pace::Closed;
+use crate::reactor::{Control, Mail, Message, Reactor, Settings};
+use crate::record::{Lifetime, Outlet, Recorder, Slot, Window};
+use crate::session::SessionFactory;
+use crate::spec::{Load, Problem};
+
+/// All threads of a load. Dropping it makes them end.
+pub struct Crew {
+    members: Vec<Member>,
+    pub news: Receiver<(usize, Message)>,
+}
+
+struct Member {
+    control: Arc<Control>,
+    spares: Sender<Box<Slot>>,
+    clients: u32,
+}
+
+impl Crew {
+    /// Starts the threads; they connect their clients at once.
+    pub fn start<'scope, F: SessionFactory>(
+        scope: &'scope Scope<'scope, '_>,
+        factory: &'scope F,
+        ground: &Ground,
+        load: &Load,
+    ) -> Result<Self, Problem> {
+        limits::allow_connections(load.clients)?;
+        let threads = load.threads.min(load.clients) as usize;
+        let (to, news) = channel();
+        let mut crew = Self { members: Vec::with_capacity(threads), news };
+        for thread in 0..threads {
+            let control = Arc::new(Control::new().map_err(unavailable)?);
+            let (spares, returned) = channel();
+            // With the one it makes itself a thread has two: one is filled while the other is merged.
+            let _ = spares.send(Box::new(Slot::new(factory.operations().len())));
+            let clients = (thread as u32..load.clients).step_by(threads);
+            let mail = Mail { thread, to: to.clone() };
+            let settings = Settings {
+                endpoint: ground.endpoint.clone(),
+                connect_timeout_ns: ground.connect_timeout_ns,
+                drain_ns: load.drain_ns,
+            };
+            crew.members.push(Member { control: control.clone(), spares, clients: clients.len() as u32 });
+            let work = move || work(factory, clients, settings, control, mail, returned);
+            Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, work).map_err(unavailable)?;
+        }
+        Ok(crew)
+    }
+
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many clients each thread has.
+    pub fn clients(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members.iter().map(|member| member.clients)
+    }
+
+    pub fn begin(&self, window: Window) {
+        self.members.iter().for_each(|member| member.control.begin(window));
+    }
+
+    pub fn end_at(&self, end: Nanos) {
+        self.members.iter().for_each(|member| member.control.end_at(end));
+    }
+
+    pub fn abandon(&self) {
+        self.members.iter().for_each(|member| member.control.abandon());
+    }
+
+    /// How many clients have a connection just now.
+    pub fn connections(&self) -> u32 {
+        self.members.iter().map(|member| member.control.connections()).sum()
+    }
+
+    /// Gives a thread an emptied slot back.
+    pub fn give_back(&self, thread: usize, slot: Box<Slot>) {
+        let _ = self.members[thread].spares.send(slot); // A thread that has ended needs none.
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+fn unavailable(error: std::io::Error) -> Problem {
+    Problem::new("limit", format!("the operating system refuses what a load needs ({error})"), "use fewer threads")
+}
+
+/// What one thread does, from its first connection to its account.
+fn work<F: SessionFactory>(
+    factory: &F,
+    clients: impl Iterator<Item = u32>,
+    settings: Settings,
+    control: Arc<Control>,
+    mail: Mail,
+    spares: Receiver<Box<Slot>>,
+) {
+    let publish = mail.clone();
+    let outlet = Outlet { send: Box::new(move |what| publish.send(Message::Published(what))), spares };
+    let account = mail.clone();
+    let run = AssertUnwindSafe(|| -> std::io::Result<Lifetime> {
+        let recorder = Recorder::publishing(factory.operations(), outlet);
+        Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
+    });
+    // A thread that breaks must say so: the leader waits for its account.
+    let ended = match catch_unwind(run) {
+        Ok(Ok(lifetime)) => Ok(lifetime),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into())),
+    };
+    account.send(Message::Finished(ended));
+}

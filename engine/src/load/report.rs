@@ -1,0 +1,219 @@
+//! Intervals and results as JSON.
+
+use serde_json::{Value, json};
+
+use super::Ground;
+use super::books::{Total, Totals};
+use crate::clock::{Calendar, Nanos};
+use crate::limits::max_rss_bytes;
+use crate::reactor::Refusal;
+use crate::record::{Figures, Histogram, Lifetime, Operation, Quantiles, Slot, TRANSACTION, Trouble, Window, hlog};
+
+/// How a load ended, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    name: &'static str,
+    reason: Option<String>,
+    advice: Option<String>,
+}
+
+impl Outcome {
+    pub fn completed() -> Self {
+        Self { name: "completed", reason: None, advice: None }
+    }
+
+    pub fn stopped() -> Self {
+        Self { name: "stopped", reason: Some("it was stopped before its time".into()), advice: None }
+    }
+
+    pub fn lost(ground: &Ground, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
+        let seconds = lost_ns as f64 / 1e9;
+        let last = trouble.map(|trouble| format!(" ({})", said(&trouble.code, &trouble.message))).unwrap_or_default();
+        let code = trouble.map_or("connection", |trouble| trouble.code.as_str());
+        Self {
+            name: "lost",
+            reason: Some(format!("no client could connect to {} for {seconds} s{last}", ground.endpoint)),
+            advice: advised(ground, code),
+        }
+    }
+
+    pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
+        let said = said(&first.why.code, &first.why.message);
+        Self {
+            name: "connect-failed",
+            reason: Some(format!("{refused} of {clients} clients could not connect to {}: {said}", ground.endpoint)),
+            advice: advised(ground, &first.why.code),
+        }
+    }
+
+    pub fn is_completed(&self) -> bool {
+        self.name == "completed"
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.name == "stopped"
+    }
+}
+
+/// A server's code says more than its words, one of the engine's own does not.
+fn said(code: &str, message: &str) -> String {
+    if code.starts_with(|first: char| first.is_ascii_lowercase()) {
+        message.to_string()
+    } else {
+        format!("{message} [{code}]")
+    }
+}
+
+fn advised(ground: &Ground, code: &str) -> Option<String> {
+    Some((ground.advice)(code)).filter(|advice| !advice.is_empty()).map(Into::into)
+}
+
+/// Everything that a result is made of.
+pub struct Account<'a> {
+    pub operations: &'a [Operation],
+    pub window: &'a Window,
+    pub calendar: &'a Calendar,
+    pub totals: &'a Totals,
+    pub lifetime: &'a Lifetime,
+    pub clients: &'a [u32],
+    pub outcome: &'a Outcome,
+}
+
+/// One interval, of all threads together. Its times in the interval log are relative to `base`.
+pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base: Nanos) -> Value {
+    let span = &slot.span;
+    let mut event = json!({
+        "type": "interval",
+        "phase": span.phase,
+        "index": span.index,
+        "start_mono_ns": span.start,
+        "start_utc_ns": calendar.utc(span.start),
+        "duration_ns": span.end - span.start,
+        "in_flight": slot.tallies[TRANSACTION.index()].in_flight,
+        "connected": slot.connected,
+    });
+    let each = operations.iter().zip(&slot.tallies).map(|(operation, tally)| {
+        json!({
+            "name": operation.name,
+            "kind": operation.kind,
+            "started": tally.counts.started,
+            "succeeded": tally.counts.succeeded,
+            "failed": tally.counts.failed,
+            "retried": tally.counts.retried,
+            "response": Quantiles::of(&tally.response),
+            "service": Quantiles::of(&tally.service),
+        })
+    });
+    event["operations"] = each.collect();
+    let mut lines = Vec::new();
+    if span.start >= base {
+        let (name, tally) = (operations[TRANSACTION.index()].name, &slot.tallies[TRANSACTION.index()]);
+        let (start, length) = (span.start - base, span.end - span.start);
+        for (kind, histogram) in [("response", &tally.response), ("service", &tally.service)] {
+            if histogram.count() > 0 {
+                lines.push(hlog::line(&format!("{name}/{kind}"), start, length, histogram));
+            }
+        }
+    }
+    event["hlog"] = lines.into();
+    event
+}
+
+/// What a load came to.
+pub fn result(account: &Account<'_>) -> Value {
+    let Account { operations, window, calendar, totals, lifetime, outcome, .. } = account;
+    // A load that never began has no window.
+    let begun = window.start != Nanos::MAX;
+    json!({
+        "outcome": outcome.name,
+        "reason": outcome.reason,
+        "advice": outcome.advice,
+        "window": begun.then(|| json!({
+            "start_mono_ns": window.start,
+            "start_utc_ns": calendar.utc(window.start),
+            "duration_ns": window.duration(),
+        })),
+        "operations": operations.iter().zip(&totals.operations).map(operation).collect::<Value>(),
+        "queries": {
+            "total": totals.queries.total(),
+            "read": totals.queries.read,
+            "write": totals.queries.write,
+            "other": totals.queries.other,
+        },
+        "errors": totals.errors.iter().map(|error| json!({
+            "code": error.code,
+            "operation": operations[error.operation.index()].name,
+            "count": error.count,
+            "message": error.message,
+        })).collect::<Value>(),
+        "lifetime": life(operations, lifetime),
+        "client": client(account),
+        "hlog": if begun { whole_window(account) } else { Vec::new() },
+        "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
+    })
+}
+
+fn operation((operation, total): (&Operation, &Total)) -> Value {
+    json!({
+        "name": operation.name,
+        "kind": operation.kind,
+        "attempted": total.attempted(),
+        "carried_in": total.carried_in,
+        "succeeded": total.counts.succeeded,
+        "failed": total.counts.failed,
+        "in_flight": total.in_flight,
+        "retried": total.counts.retried,
+        "response": Figures::of(&total.response),
+        "service": Figures::of(&total.service),
+        "failed_response": Figures::of(&total.failed_response),
+    })
+}
+
+fn life(operations: &[Operation], lifetime: &Lifetime) -> Value {
+    let transactions = lifetime.operations[TRANSACTION.index()];
+    let counts = operations.iter().zip(&lifetime.operations);
+    json!({
+        "transactions": transactions.succeeded,
+        "failed": transactions.failed,
+        "queries": lifetime.queries.total(),
+        "rows_changed": lifetime.rows_changed,
+        "operations": counts.map(|(operation, counts)| (operation.name, counts.succeeded)).collect::<Value>(),
+    })
+}
+
+fn client(account: &Account<'_>) -> Value {
+    let Totals { threads, lateness, reconnects, disconnected_ns, .. } = account.totals;
+    let each = threads.iter().zip(account.clients).map(|(work, clients)| {
+        json!({
+            "cpu_ns": work.cpu_ns,
+            "wall_ns": work.wall_ns,
+            "busy": if work.wall_ns > 0 { work.cpu_ns as f64 / work.wall_ns as f64 } else { 0.0 },
+            "connections": clients,
+            "requests": work.requests,
+        })
+    });
+    json!({
+        "threads": each.collect::<Value>(),
+        "cpu_ns": threads.iter().map(|work| work.cpu_ns).sum::<Nanos>(),
+        "max_rss_bytes": max_rss_bytes(),
+        "lateness": Figures::of(lateness),
+        "connects": account.lifetime.connects,
+        "reconnects": reconnects,
+        "reconnecting_ns": disconnected_ns,
+    })
+}
+
+/// The parts of the transaction over the whole window: their intervals would fill disks.
+fn whole_window(account: &Account<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = |name: &str, kind: &str, histogram: &Histogram| {
+        if histogram.count() > 0 {
+            lines.push(hlog::line(&format!("{name}/{kind}"), 0, account.window.duration(), histogram));
+        }
+    };
+    for (operation, total) in account.operations.iter().zip(&account.totals.operations).skip(1) {
+        line(operation.name, "response", &total.response);
+        line(operation.name, "service", &total.service);
+    }
+    lines
+}

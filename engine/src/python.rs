@@ -1,0 +1,113 @@
+//! The Python module `loadcell._engine`: JSON in, JSON out, and no call per request.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::load::NoResult;
+use crate::observe::{Go, Observer};
+use crate::spec::Problem;
+use crate::start;
+
+create_exception!(
+    _engine,
+    EngineError,
+    PyException,
+    "Something a user can act upon: one argument, a JSON object with `code`, `finding` and `advice`."
+);
+
+/// Set by `stop`, from any thread or from a signal handler.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A Python callable that is told of events, and Python's signals.
+struct Listener {
+    on_event: Py<PyAny>,
+    /// What it raised, or a signal did.
+    raised: Option<PyErr>,
+}
+
+impl Listener {
+    fn ask(&mut self, what: impl FnOnce(Python<'_>) -> PyResult<()>) -> Go {
+        match Python::attach(what) {
+            Ok(()) if STOP.load(Relaxed) => Go::Stop,
+            Ok(()) => Go::On,
+            Err(raised) => {
+                self.raised = Some(raised);
+                Go::Abort
+            }
+        }
+    }
+}
+
+impl Observer for Listener {
+    fn event(&mut self, event: &Value) -> Go {
+        let (text, on_event) = (event.to_string(), Python::attach(|py| self.on_event.clone_ref(py)));
+        self.ask(|py| on_event.call1(py, (text,)).map(drop))
+    }
+
+    fn tick(&mut self) -> Go {
+        self.ask(|py| py.check_signals())
+    }
+}
+
+/// Calls the engine without holding Python up, and raises what was raised meanwhile.
+fn listen<T: Send>(
+    py: Python<'_>,
+    on_event: Py<PyAny>,
+    call: impl FnOnce(&mut Listener) -> Result<T, NoResult> + Send,
+) -> PyResult<T> {
+    let mut listener = Listener { on_event, raised: None };
+    let result = py.detach(|| call(&mut listener));
+    STOP.store(false, Relaxed);
+    match (listener.raised, result) {
+        (Some(raised), _) => Err(raised),
+        (None, Ok(value)) => Ok(value),
+        (None, Err(NoResult::Problem(problem))) => Err(error(&problem)),
+        (None, Err(NoResult::Aborted)) => Err(error(&Problem::new("stopped", "it was given up", ""))),
+    }
+}
+
+fn error(problem: &Problem) -> PyErr {
+    EngineError::new_err(json!(problem).to_string())
+}
+
+/// Makes the load that `spec` (JSON) describes; events go to `on_event` as JSON; returns the result as JSON.
+#[pyfunction]
+fn run(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
+    listen(py, on_event, |listener| start::run(&spec, listener)).map(|result| result.to_string())
+}
+
+/// Loads the data that `spec` (JSON) describes; otherwise as `run`.
+#[pyfunction]
+fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
+    let prepared = listen(py, on_event, |listener| start::prepare(&spec, listener).map_err(NoResult::from))?;
+    let mut result = json!({"rows": prepared.rows, "duration_s": prepared.duration_ns as f64 / 1e9});
+    if let Some(size_bytes) = prepared.size_bytes {
+        result["size_bytes"] = size_bytes.into();
+    }
+    Ok(result.to_string())
+}
+
+/// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
+#[pyfunction]
+fn stop() {
+    STOP.store(true, Relaxed);
+}
+
+/// The engine's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(stop, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)
+}

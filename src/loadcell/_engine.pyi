@@ -1,0 +1,38 @@
+"""The engine: makes load and records it. Written in Rust; see engine/ for how, docs/explanation for why.
+
+Specifications, events and results are JSON texts. Times are integers in nanoseconds: `*_mono_ns` of
+`time.monotonic_ns()`, `*_utc_ns` since 1970.
+"""
+
+from collections.abc import Callable
+
+class EngineError(Exception):
+    """Something a user can act upon. `args[0]` is JSON: `{"code", "finding", "advice"}`.
+
+    `code` is an SQLSTATE, or one of `spec`, `connection`, `timeout`, `tls`, `protocol`, `limit`, `stopped`, `internal`.
+    """
+
+def run(spec: str, on_event: Callable[[str], None]) -> str:
+    """Make the load that `spec` describes: connect, warm up, measure, drain.
+
+    Blocks without holding the GIL. Events (`connected`, `phase`, `interval`, `trouble`) go to `on_event` on the calling
+    thread. About every 50 ms signals are handled. What `on_event` or a signal handler raises ends the load at once and
+    is raised here.
+
+    The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`) or
+    `connect-failed` (nothing was measured; `window` is null); `reason` and `advice` say more.
+
+    Raises EngineError when the specification cannot be carried out.
+    """
+
+def prepare(spec: str, on_event: Callable[[str], None]) -> str:
+    """Load the data that `spec` describes. Events are of type `progress`; otherwise as `run`.
+
+    Returns `{"rows", "duration_s"}`, and `"size_bytes"` where the server told.
+    """
+
+def stop() -> None:
+    """End what is running, or would run next, early but properly. May be called from a signal handler or any thread."""
+
+def version() -> str:
+    """Return the engine's version."""
