@@ -90,10 +90,11 @@ def _only(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def _loaded(ctx: click.Context) -> LoadedPlan | None:
-    """The plan typed so far, if it is one."""
+    """The plan typed so far, if it is one. Behind an option without a value, click leaves it among the unparsed words."""
     from loadcell.plan.problems import PlanError
 
+    plan = ctx.params.get("plan") or next(iter(ctx.args), None)
     try:
-        return load(ctx.params["plan"], (), ())
-    except (PlanError, KeyError, TypeError):
+        return load(plan, (), ()) if plan else None
+    except PlanError:
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from loadcell.plan.problems import PlanError, Problem, listed, nearest
+
 #: in an installed package, and in a checkout
 _PLACES = (Path(__file__).parent.parent / "ready_plans", Path(__file__).parents[3] / "plans")
 
@@ -18,8 +20,18 @@ def ready_plans() -> dict[str, Path]:
 
 
 def find(text: str) -> Path:
-    """The plan a user names: a path, or, when there is no such file, the name of a ready-made plan."""
+    """The plan a user names: a path, or, when there is no such file, the name of a ready-made plan.
+
+    Raises PlanError when it is neither, but nearly the latter.
+    """
     path = Path(text)
-    if not path.exists() and "/" not in text:
-        return ready_plans().get(path.stem, path) if path.suffix in ("", ".yaml") else path
-    return path
+    if "/" in text or path.suffix not in ("", ".yaml") or path.exists():
+        return path
+    ready = ready_plans()
+    near = nearest(path.stem, ready)
+    if path.stem in ready:
+        return ready[path.stem]
+    if near is None:
+        return path
+    allowed = f"a plan file, or one of {listed(ready)}"
+    raise PlanError([Problem(text, None, None, "", "is neither a file nor a ready-made plan", allowed, near)])

@@ -1,0 +1,177 @@
+"""`loadcell check`: what would run, and every mistake, on the real parts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from loadcell.cli import main
+from loadcell.plan.ready import ready_plans
+
+PLAN = """\
+title: A sweep
+question: How far does it go?
+target: {postgres: {server: local}}
+workload: {sysbench: {script: oltp_read_only}}
+load: {clients: 1, warmup: 1s, duration: 9s}
+"""
+
+
+def check(directory: Path, text: str, *options: str) -> Result:
+    path = directory / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", str(path), *options])
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", ready_plans())
+def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", name])
+    assert result.exit_code == 0, result.output
+    assert "The plan is right." in result.stdout
+    assert "Remark" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_the_quickstart_is_over_in_two_minutes() -> None:
+    result = CliRunner().invoke(main, ["check", "quickstart", "--json"])
+    assert json.loads(result.stdout)["expected_s"] < 100
+
+
+def test_the_sweeps_are_those_of_the_report() -> None:
+    for name, most, script in (("readwrite", 160, "oltp_read_write"), ("readonly", 120, "oltp_read_only")):
+        found = json.loads(
+            CliRunner().invoke(main, ["check", f"postgres-concurrency-{name}", "--json"]).stdout
+        )
+        assert [t["values"] for t in found["treatments"]] == [
+            {"load.clients": n} for n in range(5, most + 1, 5)
+        ]
+        assert found["settings"]["workload"]["sysbench"]["script"] == script
+        assert found["settings"]["workload"]["sysbench"]["tables"] == 12
+        assert found["settings"]["workload"]["sysbench"]["table_size"] == 100_000
+        assert (found["repeats"], found["settings"]["load"]["duration"]) == (2, "30s")
+
+
+def test_it_says_what_would_run(tmp_path: Path) -> None:
+    text = PLAN + (
+        "factors:\n"
+        "  load.clients: [1, 2, 4]\n"
+        "  cache: {small: {target.postgres.settings.shared_buffers: 16MB}, big: {target.postgres.settings.shared_buffers: 64MB}}\n"
+        "repeats: 2\nexpect: [latency.p99 < 20ms]\n"
+    )
+    result = check(tmp_path, text)
+    said = squeezed(result.stdout)
+    assert result.exit_code == 0
+    for part in (
+        "A sweep How far does it go?",
+        "postgres: server local",
+        "sysbench: script oltp_read_only",
+        "clients 1, threads auto, warmup 1s, duration 9s",
+        "load.clients 3 levels: 1, 2, 4",
+        "small: target.postgres.settings.shared_buffers 16MB",
+        "6 treatments",
+        "2 blocks of every treatment, each in random order. The seed is drawn when the run starts",
+        "12 trials: 2 min of load",
+        "Expect latency.p99 < 20ms",
+    ):
+        assert part in said, part
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_a_seed_shows_the_order(tmp_path: Path) -> None:
+    from loadcell.design.order import trials
+    from loadcell.parts import installed
+    from loadcell.plan.load import load_plan
+
+    text = PLAN + "factors: {load.clients: [1, 2, 4]}\n"
+    result = check(tmp_path, text, "--seed", "11")
+    names = [trial.name for trial in trials(load_plan(tmp_path / "plan.yaml", installed()), 11)]
+    assert "by seed 11:" in squeezed(result.stdout)
+    assert [
+        line.strip() for line in result.stdout.splitlines() if "-r" in line and line.startswith("  0")
+    ] == names
+    assert json.loads(check(tmp_path, text + "seed: 11\n", "--json").stdout)["trials"] == names
+    assert json.loads(check(tmp_path, text, "--json").stdout)["trials"] is None
+
+
+def test_as_written_needs_no_seed(tmp_path: Path) -> None:
+    result = check(tmp_path, PLAN + "order: as-written\nrepeats: 1\nfactors: {load.clients: [4, 1]}\n")
+    assert "as written" in result.stdout
+    assert squeezed(result.stdout).index("001-clients=4-r1") < squeezed(result.stdout).index(
+        "002-clients=1-r1"
+    )
+
+
+def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:
+    result = check(tmp_path, PLAN + "factors: {load.clients: {from: 1, to: 200, step: 1}}\n", "--seed", "1")
+    assert "200 treatments" in result.stdout
+    assert len(result.stdout.splitlines()) < 80
+    rows = re.findall(r"^ *(\d+) +\1 *$", result.stdout, re.MULTILINE)
+    assert (rows[0], rows[-1]) == ("1", "200")
+
+
+def test_set_and_only_change_what_is_shown(tmp_path: Path) -> None:
+    text = PLAN + "factors: {load.clients: [1, 2, 4]}\n"
+    found = json.loads(check(tmp_path, text, "--set", "repeats=5", "--only", "clients=2,4", "--json").stdout)
+    assert (found["repeats"], found["trial_count"], len(found["treatments"])) == (5, 10, 2)
+
+
+def test_too_few_connections_are_remarked_on_once(tmp_path: Path) -> None:
+    result = check(tmp_path, PLAN + "factors: {load.clients: {from: 50, to: 200, step: 50}}\n")
+    said = squeezed(result.stdout)
+    assert said.count("Remark") == 1
+    assert (
+        "Remark target.postgres.settings.max_connections (clients=200 and 2 more): 200 clients need" in said
+    )
+
+
+def test_ten_thousand_treatments_ask_for_consent(tmp_path: Path) -> None:
+    text = PLAN + "factors: {load.clients: {from: 1, to: 10000, step: 1}}\nrepeats: 1\n"
+    result = check(tmp_path, text)
+    assert result.exit_code == 0
+    assert "10,000 trials" in result.stdout
+    assert "loadcell run asks for --yes" in squeezed(result.stdout)
+    assert not json.loads(check(tmp_path, PLAN, "--json").stdout)["needs_consent"]
+
+
+WRONG = PLAN.replace("clients: 1", "clients: 0").replace("9s", "9") + "expect: [errors = 0]\n"
+
+
+def test_mistakes_go_to_standard_error_with_status_2(tmp_path: Path) -> None:
+    result = check(tmp_path, WRONG)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    places = [
+        line.split(": ")[0].rpartition("plan.yaml")[2]
+        for line in result.stderr.splitlines()
+        if line[0] == "/"
+    ]
+    assert places == [":5:17", ":5:42", ":6:10"]
+    assert "did you mean: errors == 0" in result.stderr
+    assert result.stderr.endswith("3 mistakes; nothing was run.\n")
+
+
+def test_mistakes_as_json(tmp_path: Path) -> None:
+    result = check(tmp_path, WRONG, "--json")
+    assert result.exit_code == 2
+    found = json.loads(result.stdout)
+    assert found["ok"] is False
+    assert [problem["path"] for problem in found["problems"]] == ["load.clients", "load.duration", "expect"]
+    assert found["problems"][0]["line"] == 5
+    assert found["problems"][0]["allowed"] == "at least 1"
+
+
+def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["check", str(tmp_path / "none.yaml")])
+    assert result.exit_code == 2
+    assert "No such file" in result.stderr
+    result = CliRunner().invoke(main, ["check", "quickstrat"])
+    assert result.exit_code == 2
+    assert "did you mean: quickstart" in result.stderr

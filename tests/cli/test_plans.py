@@ -1,0 +1,38 @@
+"""`loadcell plans`."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from loadcell.cli import main
+from loadcell.plan.ready import ready_plans
+
+
+def test_ready_made_plans_are_listed_with_their_size() -> None:
+    result = CliRunner().invoke(main, ["plans"])
+    assert result.exit_code == 0
+    for name in ("quickstart", "postgres-concurrency-readwrite", "postgres-concurrency-readonly"):
+        assert f"{name}\n" in result.stdout
+    assert "64 trials" in result.stdout
+    rows = {row["name"]: row for row in json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)}
+    assert set(rows) == set(ready_plans())
+    assert rows["quickstart"]["trials"] == 15
+    assert all(row["problem"] is None for row in rows.values())
+
+
+def test_one_is_shown_as_it_is() -> None:
+    result = CliRunner().invoke(main, ["plans", "show", "quickstart"])
+    assert result.stdout == ready_plans()["quickstart"].read_text(encoding="utf-8")
+
+
+def test_a_plan_that_there_is_not() -> None:
+    result = CliRunner().invoke(main, ["plans", "show", "quickstrat"])
+    assert result.exit_code == 2
+    assert "Did you mean quickstart?" in result.stderr
+
+
+def test_the_schema_is_json() -> None:
+    result = CliRunner().invoke(main, ["plans", "schema"])
+    assert json.loads(result.stdout)["title"] == "loadcell plan"
