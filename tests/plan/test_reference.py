@@ -1,0 +1,55 @@
+"""The reference page names everything the plan language knows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loadcell.plan import units
+from loadcell.plan.expect import COMPARATORS, METRICS
+from loadcell.plan.load import KEYS, load_plan
+from loadcell.plan.model import Limits, Load
+from loadcell.plan.problems import PlanError
+from plan.fake_parts import PARTS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plan.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*KEYS, *Load.model_fields, *Limits.model_fields])
+def test_every_key_has_its_row(name: str) -> None:
+    assert f"\n| `{name}` |" in PAGE
+
+
+def test_every_unit_comparison_and_metric_is_named() -> None:
+    for unit in (*units.SECONDS, *units.BYTES, *units.PER_SECOND, *units.PERCENT, *COMPARATORS):
+        assert f"`{unit}`" in PAGE, unit
+    for name in METRICS:
+        family, _, quantile = name.partition(".")
+        assert f"`{name}`" in PAGE or (f"`.{quantile}`" in PAGE and f"`{family}.mean`" in PAGE), name
+
+
+def test_defaults_are_as_stated() -> None:
+    rows = dict(re.findall(r"\n\| `(\w+)` \|.*\| (?:`([^`]+)`|[^|]*) \|", PAGE))
+    for model in (Load(), Limits()):
+        for name, value in model.model_dump(mode="json").items():
+            if isinstance(value, str):
+                assert rows[name] == value
+
+
+def test_the_mistakes_shown_read_as_real_ones_do(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "workload: {mix: {}}\n" * 1
+        + "target: {database: {}}\nload:\n  duration: 30\nfactors:\n  load.cleints: [1]\n"
+    )
+    with pytest.raises(PlanError) as caught:
+        load_plan(path, PARTS)
+    shown = PAGE.partition("```text\n")[2].partition("```")[0]
+    real = str(caught.value).replace(str(path), "plan.yaml")
+
+    def without_places(text: str) -> str:
+        return re.sub(r"plan.yaml:\d+:\d+", "plan.yaml", text)
+
+    assert without_places(real).strip() == without_places(shown).strip()
