@@ -16,7 +16,7 @@ from typing import Any
 from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, spread, whole_process
 
 sys.path.insert(0, "tests")
-from servers import PostgresServer, debian_postgres  # noqa: E402
+from servers import PostgresServer, debian_postgres
 
 TABLES, TABLE_SIZE, CLIENTS = 4, 100_000, 16
 
