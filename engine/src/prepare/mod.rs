@@ -42,11 +42,10 @@ pub trait Data: Sync {
 
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    match spec.workload.as_object().and_then(|object| object.iter().next()) {
-        Some((name, section)) if name == "sysbench" => prepare_sysbench(spec, section, observer),
-        other => {
-            let found = other.map_or("nothing", |(name, _)| name);
-            let finding = format!("the engine cannot load data for the workload `{found}`");
+    match spec.workload() {
+        ("sysbench", section) => prepare_sysbench(spec, section, observer),
+        (name, _) => {
+            let finding = format!("the engine cannot load data for the workload `{name}`");
             Err(Problem::new("spec", finding, "use `sysbench`"))
         }
     }

@@ -22,7 +22,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// From the specification. A Unix socket is never encrypted, whatever `sslmode` says (as libpq has it).
+    /// From the specification.
     pub fn new(target: &Target) -> Self {
         Self {
             user: target.user.clone(),
@@ -30,7 +30,7 @@ impl Config {
             database: target.database.clone(),
             application_name: target.application_name.clone().unwrap_or_default(),
             options: target.options.clone().unwrap_or_default(),
-            sslmode: if target.socket_path().is_some() { SslMode::Disable } else { target.sslmode },
+            sslmode: target.sslmode,
         }
     }
 }
