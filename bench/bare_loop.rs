@@ -56,16 +56,8 @@ const STATEMENTS: [(&str, &str, usize); 5] = [
     ("p", "SELECT c FROM {t} WHERE id=$1", 1),
     ("r", "SELECT c FROM {t} WHERE id BETWEEN $1 AND $2", 2),
     ("s", "SELECT SUM(k) FROM {t} WHERE id BETWEEN $1 AND $2", 2),
-    (
-        "o",
-        "SELECT c FROM {t} WHERE id BETWEEN $1 AND $2 ORDER BY c",
-        2,
-    ),
-    (
-        "d",
-        "SELECT DISTINCT c FROM {t} WHERE id BETWEEN $1 AND $2 ORDER BY c",
-        2,
-    ),
+    ("o", "SELECT c FROM {t} WHERE id BETWEEN $1 AND $2 ORDER BY c", 2),
+    ("d", "SELECT DISTINCT c FROM {t} WHERE id BETWEEN $1 AND $2 ORDER BY c", 2),
 ];
 
 fn until_ready(stream: &mut TcpStream) {
@@ -73,19 +65,12 @@ fn until_ready(stream: &mut TcpStream) {
     let mut buffer = [0u8; 8192];
     loop {
         let count = stream.read(&mut buffer).expect("the server answers");
-        assert!(
-            count > 0,
-            "the server closed the connection: does it trust this user without a password?"
-        );
+        assert!(count > 0, "the server closed the connection: does it trust this user without a password?");
         seen.extend_from_slice(&buffer[..count]);
         if seen.len() >= 6 && seen[seen.len() - 6..seen.len() - 1] == [b'Z', 0, 0, 0, 5] {
             return;
         }
-        assert!(
-            seen.first() != Some(&b'E'),
-            "the server said: {}",
-            String::from_utf8_lossy(&seen)
-        );
+        assert!(seen.first() != Some(&b'E'), "the server said: {}", String::from_utf8_lossy(&seen));
     }
 }
 
@@ -117,9 +102,7 @@ fn connect(host: &str, port: u16, user: &str, database: &str, tables: u64) -> Tc
 fn requests(script: &str, tables: u64, table_size: u64) -> Vec<Vec<u8>> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = |limit: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % limit + 1
     };
     let mut all = Vec::new();
@@ -130,9 +113,7 @@ fn requests(script: &str, tables: u64, table_size: u64) -> Vec<Vec<u8>> {
     };
     for _ in 0..TRANSACTIONS {
         match script {
-            "oltp_point_select" => {
-                all.push(execute(&format!("p{}", draw(tables)), &[draw(table_size)]))
-            }
+            "oltp_point_select" => all.push(execute(&format!("p{}", draw(tables)), &[draw(table_size)])),
             "oltp_read_only" => {
                 all.push(simple("BEGIN"));
                 let table = draw(tables);
@@ -141,10 +122,7 @@ fn requests(script: &str, tables: u64, table_size: u64) -> Vec<Vec<u8>> {
                 }
                 for kind in ["r", "s", "o", "d"] {
                     let first = draw(table_size);
-                    all.push(execute(
-                        &format!("{kind}{}", draw(tables)),
-                        &[first, first + 99],
-                    ));
+                    all.push(execute(&format!("{kind}{}", draw(tables)), &[first, first + 99]));
                 }
                 all.push(simple("COMMIT"));
             }
@@ -164,43 +142,24 @@ fn cpu() -> Duration {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    assert!(
-        args.len() == 10,
-        "bare_loop HOST PORT USER DATABASE SCRIPT TABLES TABLE_SIZE CLIENTS SECONDS"
-    );
-    let number = |index: usize| {
-        args[index]
-            .parse::<u64>()
-            .unwrap_or_else(|_| panic!("{} is not a number", args[index]))
-    };
+    assert!(args.len() == 10, "bare_loop HOST PORT USER DATABASE SCRIPT TABLES TABLE_SIZE CLIENTS SECONDS");
+    let number =
+        |index: usize| args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]));
     let (tables, clients) = (number(6), number(8) as usize);
     let requests = requests(&args[5], tables, number(7));
-    let streams: Vec<TcpStream> = (0..clients)
-        .map(|_| connect(&args[1], number(2) as u16, &args[3], &args[4], tables))
-        .collect();
+    let streams: Vec<TcpStream> =
+        (0..clients).map(|_| connect(&args[1], number(2) as u16, &args[3], &args[4], tables)).collect();
     // SAFETY: plain system calls on file descriptors this function owns for its whole length.
     let epoll = unsafe { libc::epoll_create1(0) };
     let mut next = vec![0usize; clients];
     let (begun, cpu_before) = (Instant::now(), cpu());
     for (index, stream) in streams.iter().enumerate() {
         stream.set_nonblocking(true).expect("O_NONBLOCK");
-        let mut event = libc::epoll_event {
-            events: libc::EPOLLIN as u32,
-            u64: index as u64,
-        };
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: index as u64 };
         // SAFETY: `event` lives across the call, both descriptors are open.
-        unsafe {
-            libc::epoll_ctl(
-                epoll,
-                libc::EPOLL_CTL_ADD,
-                stream.as_raw_fd(),
-                &raw mut event,
-            )
-        };
+        unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, stream.as_raw_fd(), &raw mut event) };
         next[index] = index * requests.len() / clients;
-        (&mut &*stream)
-            .write_all(&requests[next[index]])
-            .expect("the first request is sent");
+        (&mut &*stream).write_all(&requests[next[index]]).expect("the first request is sent");
     }
     let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; clients];
     let mut buffer = vec![0u8; 65536];
@@ -212,24 +171,17 @@ fn main() {
         for event in &events[..ready.max(0) as usize] {
             let index = event.u64 as usize;
             let stream = &streams[index];
-            let count = (&mut &*stream)
-                .read(&mut buffer)
-                .expect("the server answers");
+            let count = (&mut &*stream).read(&mut buffer).expect("the server answers");
             assert!(count > 0, "the server closed a connection");
             // The answer is whole when it ends in ReadyForQuery; an answer cut in two ends elsewhere with all but
             // certainty, and a wrong guess would only send the next request early.
             if count >= 6 && buffer[count - 6..count - 1] == [b'Z', 0, 0, 0, 5] {
                 queries += 1;
                 next[index] = (next[index] + 1) % requests.len();
-                (&mut &*stream)
-                    .write_all(&requests[next[index]])
-                    .expect("the next request is sent");
+                (&mut &*stream).write_all(&requests[next[index]]).expect("the next request is sent");
             }
         }
     }
-    let (wall, cpu) = (
-        begun.elapsed().as_secs_f64(),
-        (cpu() - cpu_before).as_secs_f64(),
-    );
+    let (wall, cpu) = (begun.elapsed().as_secs_f64(), (cpu() - cpu_before).as_secs_f64());
     println!("{{\"queries\": {queries}, \"wall_s\": {wall:.6}, \"cpu_s\": {cpu:.6}}}");
 }

@@ -30,11 +30,7 @@ static STALLED: AtomicU64 = AtomicU64::new(0);
 fn option(name: &str) -> Option<u64> {
     let args: Vec<String> = std::env::args().collect();
     let at = args.iter().position(|arg| arg == name)?;
-    Some(
-        args.get(at + 1)
-            .and_then(|v| v.parse().ok())
-            .unwrap_or_else(|| panic!("{name} needs a number")),
-    )
+    Some(args.get(at + 1).and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("{name} needs a number")))
 }
 
 fn frame(kind: u8, body: &[u8], out: &mut Vec<u8>) {
