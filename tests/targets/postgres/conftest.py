@@ -66,6 +66,8 @@ class Bench:
         return text
 
     def target(self, **options: Any) -> Postgres:
+        if options.get("server") != "external":  # nobody waits for a disk here
+            options["settings"] = {"fsync": "off", **options.get("settings", {})}
         context = TargetContext(self.work, self.log.append, self.reveal)
         self.made.append(Postgres(PostgresOptions(**options), context))
         return self.made[-1]
@@ -96,6 +98,16 @@ def bench() -> Iterator[Bench]:
     yield made
     for target in made.made:
         target.down()
+        target.destroy()
+    shutil.rmtree(made.work, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Bench]:
+    """A bench whose targets share one data directory with those of other tests: quicker, as `initdb` is run once."""
+    made = Bench(open_directory())
+    yield made
+    for target in made.made:
         target.destroy()
     shutil.rmtree(made.work, ignore_errors=True)
 

@@ -35,12 +35,19 @@ class Cluster:
     """
 
     def __init__(
-        self, parent: Path, binaries: Binaries, account: Account, log: Callable[[str], None]
+        self,
+        parent: Path,
+        binaries: Binaries,
+        account: Account,
+        log: Callable[[str], None],
+        *,
+        lasting: bool = False,
     ) -> None:
         self.parent = parent
         self.binaries = binaries
         self.account = account
         self.log = log
+        self.lasting = lasting
         self.home = parent / f"postgres-{binaries.major}"
         self.pgdata = self.home / "pgdata"
         self.config = self.home / "postgresql.conf"
@@ -111,6 +118,8 @@ class Cluster:
             "--auth-local=peer",
             "--auth-host=reject",
         ]
+        if not self.lasting:  # of no use after a crash of the machine: nothing to wait for
+            command.append("--no-sync")
         done = self.account.run([*command, "--encoding=UTF8", "--no-locale"], directory=self.pgdata)
         if done.returncode != 0:
             for line in done.stdout.splitlines():

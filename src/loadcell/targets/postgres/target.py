@@ -70,7 +70,7 @@ class Postgres(Target[PostgresOptions]):
             found = binaries.local(options.binaries, options.version)
         found = binaries.usable_by(found, who)
         parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
-        cluster = Cluster(parent, found, who, self.context.log)
+        cluster = Cluster(parent, found, who, self.context.log, lasting=options.keep_data)
         given = {
             name: self.context.secret(value) if isinstance(value, str) else value
             for name, value in options.settings.items()
