@@ -31,11 +31,15 @@ class LoadError(Exception):
         self.code = code
 
 
-class LoadTimedOut(Exception):
+class LoadTimeoutError(Exception):
     """The load had not ended by its time limit, and was killed."""
 
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"not ended after {limit_s:g} s")
+        self.limit_s = limit_s
 
-class LoadStopped(Exception):
+
+class LoadStoppedError(Exception):
     """The load was ended early because an end was asked for."""
 
 
@@ -55,7 +59,7 @@ class Executor(Protocol):
     ) -> dict[str, Any]:
         """Make the load (`mode` is run or prepare) and give its result.
 
-        `on_tick` is called some ten times a second. Raises LoadError, LoadTimedOut, LoadStopped.
+        `on_tick` is called some ten times a second. Raises LoadError, LoadTimeoutError, LoadStoppedError.
         """
         ...
 
@@ -94,7 +98,11 @@ class WorkerExecutor:
         deadline = time.monotonic() + limit_s
         order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec}).encode()
         process = self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         try:
             streams = _Streams(process)
@@ -118,17 +126,17 @@ class WorkerExecutor:
                 on_tick()
                 now = time.monotonic()
                 if now > deadline:
-                    raise LoadTimedOut
+                    raise LoadTimeoutError(limit_s)
                 if asked_at is None and stop_asked():
                     asked_at = now
                     process.terminate()
                 if asked_at is not None and now > asked_at + STOP_PATIENCE_S:
-                    raise LoadStopped
+                    raise LoadStoppedError
             code = process.wait(timeout=5)
         finally:
             self._end(process)
         if asked_at is not None:
-            raise LoadStopped
+            raise LoadStoppedError
         if last is None:
             raise _died(code)
         if last["type"] == "error":
@@ -160,9 +168,13 @@ def _died(code: int) -> LoadError:
         advice = "Something outside loadcell killed it; see output.log and the kernel's log"
         if -code == signal.SIGKILL:
             advice += " (the out-of-memory killer sends SIGKILL)"
-        return LoadError(f"the worker process was killed by {name}", advice=advice + ".", code="worker-killed")
+        return LoadError(
+            f"the worker process was killed by {name}", advice=advice + ".", code="worker-killed"
+        )
     return LoadError(
-        f"the worker process ended with status {code} and no result", advice="See output.log of this trial.", code="worker"
+        f"the worker process ended with status {code} and no result",
+        advice="See output.log of this trial.",
+        code="worker",
     )
 
 

@@ -38,7 +38,8 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            self._before[number] = signal.signal(number, self._asked)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background job
+                self._before[number] = signal.signal(number, self._asked)
         self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._late)
         return self
 

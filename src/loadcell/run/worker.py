@@ -53,7 +53,13 @@ def main() -> int:
         say(_engine_error(error))
         return 1
     except Exception as error:  # the last line must come, whatever happened
-        say(_error("engine-broken", f"{type(error).__name__}: {error}", "This is a defect of loadcell; see output.log."))
+        say(
+            _error(
+                "engine-broken",
+                f"{type(error).__name__}: {error}",
+                "This is a defect of loadcell; see output.log.",
+            )
+        )
         raise
     say('{"type":"result","result":' + result + "}")
     return 0

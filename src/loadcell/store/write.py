@@ -74,6 +74,16 @@ class RunWriter:
         """Replace environment.json."""
         self._replace(layout.ENVIRONMENT, json_text(redacted(document, self.redact)))
 
+    def output(self, lines: Iterable[str]) -> None:
+        """Append what a target said outside any trial to the run's own output.log."""
+        text = self.redact("".join(line.rstrip("\n") + "\n" for line in lines))
+        try:
+            if text:
+                with (self.path / layout.OUTPUT).open("a", encoding="utf-8") as file:
+                    file.write(text)
+        except OSError as error:
+            raise cannot_write(self.path / layout.OUTPUT, error, self.path) from None
+
     def trial(self, name: str) -> TrialWriter:
         """Begin a trial; what an earlier, killed attempt left unfinished under this name is thrown away."""
         return TrialWriter(self, name)
@@ -178,6 +188,10 @@ class TrialWriter:
         """Write trial.json, with the size of every other file in it, and give the trial its name."""
         try:
             sizes: dict[str, int] = {}
+            headless = self._files.pop(f".{layout.LATENCY}", None)
+            if headless is not None:  # the load never said how the log begins: it is of no use to any reader
+                headless.close()
+                Path(headless.name).unlink()
             for name, file in self._files.items():
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,0 +1,100 @@
+"""`loadcell list [RESULTS]`: the runs there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("list")
+@click.argument("results", type=click.Path(path_type=Path), default="results")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def list_(results: Path, as_json: bool) -> None:
+    """List the runs under RESULTS (default: ./results), oldest first.
+
+    The short id, or any unique beginning of the name, is what other commands take for RUN; `last` is the latest.
+    """
+    from loadcell.store.find import runs_under
+
+    if not results.is_dir():
+        raise click.ClickException(
+            f"There is no directory {results}. Name the one that `loadcell run` wrote to, or go to where it is."
+        )
+    rows = [_row(path) for path in runs_under(results)]
+    if as_json:
+        import json
+
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif rows:
+        _show(rows)
+    else:
+        click.echo(f"No runs in {results}. `loadcell run PLAN` makes one.")
+
+
+def _row(path: Path) -> dict[str, Any]:
+    from loadcell.store.errors import StoreError
+    from loadcell.store.read import read_run
+
+    row: dict[str, Any] = {"run": str(path), "id": path.name.rpartition("-")[2], "size_bytes": _size(path)}
+    try:
+        stored = read_run(path)
+    except StoreError as error:
+        return {**row, "state": "unreadable", "reason": error.finding}
+    statuses = [trial.get("status") for trial in stored.trials]
+    return {
+        **row,
+        "plan": stored.run.get("plan_name"),
+        "title": stored.run.get("title"),
+        "started_utc": stored.run.get("started_utc"),
+        "ended_utc": stored.run.get("ended_utc"),
+        "state": stored.state,
+        "trials": len(stored.planned),
+        "ok": statuses.count("ok"),
+        "not_ok": len(statuses) - statuses.count("ok"),
+    }
+
+
+def _size(path: Path) -> int:
+    total = 0
+    for file in path.rglob("*"):
+        try:
+            total += file.lstat().st_size if file.is_file() else 0
+        except OSError:  # removed meanwhile by the run that goes on in it
+            continue
+    return total
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    styles = {"finished": "green", "running": "cyan"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "plan", "started (UTC)", "state"):
+        table.add_column(name, no_wrap=name != "plan", overflow="fold")
+    for name in ("ok", "other", "of", "size"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        started = (row.get("started_utc") or "")[:19].replace("T", " ")
+        table.add_row(
+            row["id"],
+            row.get("plan") or "?",
+            started,
+            f"[{styles.get(row['state'], 'yellow')}]{row['state']}[/]",
+            str(row.get("ok", "")),
+            str(row.get("not_ok", "")),
+            str(row.get("trials", "")),
+            size_text(row["size_bytes"]),
+        )
+    Console().print(table)
+
+
+def size_text(size: float) -> str:
+    """`812 B`, `3.4 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("unreachable: the last unit takes any size")

@@ -1,0 +1,193 @@
+"""`loadcell run PLAN`: run a plan, or go on with a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from loadcell.cli.arguments import _plans, change_options, load
+
+if TYPE_CHECKING:
+    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.run.progress import Progress
+    from loadcell.run.runner import Ended
+
+
+@click.command("run")
+@click.argument("plan", required=False, metavar="PLAN", shell_complete=_plans)
+@change_options
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Fix the random order. Default: drawn, and recorded."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The run's directory. Default: results/<plan>/<time>-<id>."
+)
+@click.option(
+    "--resume",
+    type=str,
+    metavar="RUN",
+    help="Go on with a run: only what is left of it is done. PLAN may be left out.",
+)
+@click.option(
+    "--retry-failed", is_flag=True, help="With --resume: do failed, timed-out and invalid trials again too."
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The report's language.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as plain JSON.")
+def run(
+    plan: str | None,
+    sets: tuple[str, ...],
+    only: tuple[str, ...],
+    seed: int | None,
+    out: Path | None,
+    resume: str | None,
+    retry_failed: bool,
+    yes: bool,
+    quiet: bool,
+    lang: str,
+    as_json: bool,
+) -> int:
+    """Run PLAN: every treatment, every repeat; then print the results and write the report.
+
+    PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given up, what was
+    started is put away); a second time ends at once. Finished trials are safe whatever happens.
+    """
+    from loadcell.run.resume import PlanChangedError
+    from loadcell.run.runner import Options, Runner
+    from loadcell.store.errors import StoreError
+
+    try:
+        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed)
+        _consent(loaded, yes)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from None
+    from loadcell.parts import installed
+
+    options = Options(
+        out=out, seed=seed, resume=resumed, retry_failed=retry_failed, command=("loadcell", *sys.argv[1:])
+    )
+    runner = Runner(loaded, installed(), options, _progress(quiet))
+    try:
+        ended = runner.run()
+    except PlanChangedError as error:
+        lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
+        raise click.ClickException(
+            f"{error}:{lines}\nStart a new run, or put the plan back as it was (the run keeps a copy: plan.yaml)."
+        ) from None
+    except StoreError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 3 if runner.begun else 2
+    return _results(ended, lang, as_json)
+
+
+def _plan(
+    plan: str | None,
+    sets: tuple[str, ...],
+    only: tuple[str, ...],
+    out: Path | None,
+    resume: str | None,
+    retry_failed: bool,
+) -> tuple[LoadedPlan, Path | None]:
+    """The plan to run, and the run to go on with. A resumed run brings its plan, --set and --only along."""
+    if resume is None:
+        if plan is None:
+            raise click.UsageError("Missing argument 'PLAN': a file, or a name that `loadcell plans` lists.")
+        if retry_failed:
+            raise click.UsageError("--retry-failed goes with --resume RUN.")
+        return load(plan, sets, only), None
+    if out is not None:
+        raise click.UsageError("--out and --resume do not go together: a resumed run stays where it is.")
+    from loadcell.store.find import find_run
+    from loadcell.store.layout import PLAN
+    from loadcell.store.read import read_run
+
+    path = find_run(resume)
+    stored = read_run(path)
+    sets = sets or tuple(stored.run.get("sets", ()))
+    only = only or tuple(stored.run.get("only", ()))
+    return load(plan or str(path / PLAN), sets, only), path
+
+
+def _consent(plan: LoadedPlan, yes: bool) -> None:
+    """Very many trials are surely meant only when the user says so."""
+    from loadcell.design.estimate import NEEDS_CONSENT, estimate
+    from loadcell.run.progress import duration
+
+    expected = estimate(plan)
+    if yes or expected.trials <= NEEDS_CONSENT:
+        return
+    said = f"This plan has {expected.trials:,} trials: at least {duration(expected.total_s)}."
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{said} Say --yes if that is meant.")
+    click.confirm(f"{said} Run them?", abort=True, err=True)
+
+
+def _progress(quiet: bool) -> Progress:
+    from loadcell.run.progress import LineProgress, Progress
+
+    if quiet:
+        return Progress()
+    if sys.stderr.isatty():
+        from loadcell.run.progress_live import LiveProgress
+
+        return LiveProgress()
+    return LineProgress()
+
+
+def _results(ended: Ended, lang: str, as_json: bool) -> int:
+    """Results on standard output, reports into the run's directory."""
+    from loadcell import report
+    from loadcell.store.read import read_run
+
+    stored = read_run(ended.path)
+    if ended.reason and ended.state == "failed":
+        click.echo(f"The run was {ended.reason}", err=True)
+    reports: list[Path] = []
+    if stored.trials:
+        reports = report.write(ended.path, lang=lang)
+    if as_json:
+        click.echo(_json(ended, stored.trials, reports))
+        return ended.exit_status
+    if stored.trials:
+        from loadcell.report.terminal import print_run
+
+        print_run(stored, lang)
+    if stored.missing:
+        click.echo(
+            f"{len(stored.missing)} of {len(stored.planned)} trials are left. "
+            f"Go on with: loadcell run --resume {ended.path}",
+            err=True,
+        )
+    for path in reports:
+        click.echo(f"report: {path}")
+    return ended.exit_status
+
+
+def _json(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
+    import json
+
+    keys = (
+        "number",
+        "name",
+        "treatment",
+        "levels",
+        "repeat",
+        "status",
+        "reason",
+        "advice",
+        "totals",
+        "expect",
+    )
+    document = {
+        "run": str(ended.path),
+        "state": ended.state,
+        "reason": ended.reason,
+        "exit_status": ended.exit_status,
+        "trials": [{key: trial.get(key) for key in keys} for trial in trials],
+        "reports": [str(path) for path in reports],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)

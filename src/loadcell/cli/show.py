@@ -1,0 +1,155 @@
+"""`loadcell show RUN [TRIAL]`: the results of a run, or all about one of its trials."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from loadcell.store.read import StoredRun
+
+
+@click.command("show")
+@click.argument("run")
+@click.argument("trial", required=False)
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of a run's results."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
+    """Show the results of RUN, or one TRIAL of it (its number, or a unique part of its name).
+
+    RUN is a directory, the beginning of a run's name or short id, or `last`.
+    """
+    from loadcell.store.errors import StoreError
+    from loadcell.store.find import find_run
+    from loadcell.store.read import read_run
+
+    try:
+        stored = read_run(find_run(run))
+        if trial is not None:
+            document = _find(stored, trial)
+            click.echo(_json(document)) if as_json else _show_trial(stored, document)
+            return
+    except StoreError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        document = {
+            **stored.run,
+            "path": str(stored.path),
+            "state": stored.state,
+            "unfinished": stored.unfinished,
+        }
+        click.echo(
+            _json({**document, "records": stored.trials, "damage": [str(one) for one in stored.damage]})
+        )
+        return
+    from loadcell.report.terminal import print_run
+
+    print_run(stored, lang)
+    for damage in stored.damage:
+        click.echo(f"damaged: {damage}", err=True)
+
+
+def _json(document: Any) -> str:
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
+    """The finished trial of this number, or whose name has this part and no other's has."""
+    from loadcell.store.errors import StoreError
+
+    exact = [one for one in stored.trials if wanted in (one["name"], str(one.get("number")))]
+    found = exact or [one for one in stored.trials if wanted in one["name"]]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(one["name"] for one in found[:5])
+        raise StoreError(f"{wanted!r} fits {len(found)} trials: {names}", advice="Type its number.")
+    if any(wanted in name for name in stored.missing):
+        raise StoreError(
+            f"trial {wanted!r} was not finished",
+            advice=f"`loadcell run --resume {stored.path}` does what is left.",
+        )
+    raise StoreError(f"there is no trial {wanted!r}", advice=f"There are numbers 1 to {len(stored.planned)}.")
+
+
+def _show_trial(stored: StoredRun, trial: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(f"{trial['name']}  [bold]{trial['status']}[/bold]", markup=True)
+    for key in ("reason", "advice"):
+        if trial.get(key):
+            console.print(f"  {trial[key]}", markup=False)
+    console.print(f"  {stored.directory(trial['name'])}", markup=False, soft_wrap=True)
+    for title, rows in _tables(trial):
+        if rows:
+            _table(console, title, rows)
+
+
+def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    from loadcell.run.progress import duration, milliseconds, rate
+
+    totals = trial.get("totals") or {}
+    transactions = totals.get("transactions") or {}
+    figures = [
+        (key.replace("_", " "), f"{value:,}") for key, value in transactions.items() if value is not None
+    ]
+    if totals.get("throughput_per_s") is not None:
+        figures.insert(0, ("throughput", rate(totals["throughput_per_s"])))
+    latencies = [
+        (
+            name.removesuffix("_ms"),
+            *(_cell(totals.get(kind), name, milliseconds) for kind in ("response", "service")),
+        )
+        for name in ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
+        if totals.get("response")
+    ]
+    operations = [
+        (
+            name,
+            one["kind"],
+            f"{one['succeeded']:,}",
+            f"{one['failed']:,}",
+            _cell(one.get("response"), "p99_ms", milliseconds),
+        )
+        for name, one in (trial.get("operations") or {}).items()
+    ]
+    phases = [(one["name"], duration(one["duration_s"]), one["status"]) for one in trial.get("phases", [])]
+    errors = [
+        (str(one["count"]), one["code"], one.get("meaning") or "", one.get("operation") or "", one["message"])
+        for one in trial.get("errors", [])
+    ]
+    checks = [(one["name"], one["verdict"]) for one in trial.get("checks", [])]
+    expect = [(one["expression"], one["verdict"]) for one in trial.get("expect", [])]
+    return [
+        ("transactions", [*figures]),
+        ("latency: response, service", [*latencies]),
+        ("operations: kind, succeeded, failed, response p99", [*operations]),
+        ("errors", [*errors]),
+        ("expected", [*expect]),
+        ("checks", [*checks]),
+        ("phases", [*phases]),
+    ]
+
+
+def _cell(figures: dict[str, Any] | None, name: str, text: Any) -> str:
+    return "" if not figures or figures.get(name) is None else str(text(figures[name]))
+
+
+def _table(console: Any, title: str, rows: list[tuple[str, ...]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    for index in range(len(rows[0])):
+        numeric = index > 0 and all(row[index][:1].isdigit() or not row[index] for row in rows)
+        table.add_column(justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(f"\n[bold]{title}[/bold]")
+    console.print(table)

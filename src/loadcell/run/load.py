@@ -1,0 +1,200 @@
+"""One load of a trial: what the engine is asked for, and what is written while it says how it goes."""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from loadcell.monitors.base import MonitorContext, Row
+from loadcell.monitors.sampler import Sampler
+from loadcell.plan.model import Resolved
+from loadcell.run import neighbours
+from loadcell.run.means import Means
+from loadcell.run.phases import Phases
+from loadcell.run.record import TRANSACTION, interval_rows, utc_text
+from loadcell.run.witness import Witness
+from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
+from loadcell.store.write import TrialWriter
+
+#: The data are the same in every trial of every run: only the work on them is random.
+DATA_SEED = 1
+#: How often a load looks for other runs; a look costs about a millisecond.
+_NEIGHBOUR_EVERY_NS = 5_000_000_000
+
+Event = Callable[[dict[str, Any]], None]
+
+
+def trial_seed(run_seed: int, repeat: int) -> int:
+    """The same for all treatments of one repeat: what is compared within a block draws the same numbers."""
+    digest = hashlib.sha256(f"loadcell:{run_seed}:{repeat}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def specification(
+    endpoint: dict[str, Any], workload: dict[str, Any], resolved: Resolved, threads: int, seed: int
+) -> dict[str, Any]:
+    """What the engine is given. Holds secrets: never to be written anywhere."""
+    load = resolved.load
+    return {
+        "version": 1,
+        "seed": seed,
+        "target": endpoint,
+        "workload": workload,
+        "load": {
+            "clients": load.clients,
+            "threads": threads,
+            "warmup_ns": load.warmup.ns,
+            "duration_ns": load.duration.ns,
+            "interval_ns": load.interval.ns,
+            "max_retries": load.max_retries,
+        },
+    }
+
+
+class LoadWatch:
+    """Stands beside one load: writes intervals, samples and events as they come, and looks out for disturbances.
+
+    Times are relative to the measurement's start, which is known only when it begins: rows before it wait.
+    """
+
+    def __init__(
+        self, means: Means, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
+    ) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.witness = Witness(means.root)
+        self.neighbours: set[int] = set()
+        self.steal_share: float | None = None
+        self.measuring_since_ns: int | None = None
+        self.target_cpu: list[float] = []
+        self._means = means
+        self._phases = phases
+        self._writer = writer
+        self._event = event
+        self._resolved = resolved
+        self._columns: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._samplers: list[Sampler] = []
+        self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
+        self._waiting: list[tuple[str, tuple[str, ...], list[dict[str, Any]]]] = []
+        self._looked_ns = 0
+        self._errors = 0
+
+    def start_monitors(self, roots: list[int]) -> None:
+        """Begin sampling; `roots` are the target's processes."""
+        context = MonitorContext(roots=lambda: roots)
+        for name, options in self._resolved.monitors.items():
+            monitor = self._means.parts.monitors[name](options, context)
+            self._columns[name] = (monitor.file, (*SAMPLE_HEAD, *monitor.columns))
+            self._samplers.append(Sampler(name, monitor, lambda who, rows: self._sampled.put((who, rows))))
+        for sampler in self._samplers:
+            sampler.start()
+
+    def stop_monitors(self) -> dict[str, Any]:
+        """End sampling, write what is left, and give the account of each monitor."""
+        accounts = {sampler.name: sampler.stop().document() for sampler in self._samplers}
+        self._samplers.clear()
+        self.tick()
+        for file, columns, rows in self._waiting:
+            self._writer.rows(file, columns, rows)
+        self._waiting.clear()
+        return accounts
+
+    def event(self, event: dict[str, Any]) -> None:
+        """Take one event of the engine."""
+        kind = event.get("type")
+        if kind == "interval":
+            self._interval(event)
+        elif kind == "phase":
+            self._phase(event)
+        elif kind == "connected":
+            self._event(
+                {
+                    "event": "connected",
+                    **_times(event),
+                    "clients": event["clients"],
+                    "took_s": event["took_ns"] / 1e9,
+                }
+            )
+        elif kind == "trouble":
+            rest = {
+                key: value for key, value in event.items() if key not in ("type", "mono_ns", "utc_ns", "utc")
+            }
+            self._event({"event": "trouble", **_times(event), **rest})
+
+    def tick(self) -> None:
+        """Look round: the clock, the monitors, the target's words, the neighbours."""
+        for line in self._means.waiting_lines():
+            self._writer.output(line)
+        while not self._sampled.empty():
+            name, rows = self._sampled.get()
+            file, columns = self._columns[name]
+            self._put(file, columns, rows)
+            if name == "target" and self.measuring_since_ns is not None:
+                self.target_cpu += [
+                    row["cpu_percent"] for row in rows if row["pid"] == 0 and row["cpu_percent"] is not None
+                ]
+        step_s = self.witness.tick()
+        if step_s is not None:
+            self._event({"event": "clock-step", "step_s": step_s})
+        now_ns = self._means.monotonic_ns()
+        if now_ns - self._looked_ns > _NEIGHBOUR_EVERY_NS:
+            self._looked_ns = now_ns
+            self.meet(self._means.neighbours())
+
+    def meet(self, pids: list[int]) -> None:
+        """Note other runs; each is said once a trial."""
+        for pid in pids:
+            if pid not in self.neighbours:
+                self.neighbours.add(pid)
+                who = neighbours.described(pid, self._means.root)
+                self._event({"event": "neighbour", "pid": pid, "who": who})
+                self._means.progress.note(
+                    f"another loadcell is running on this machine ({who}): both measure each other"
+                )
+
+    def _phase(self, event: Mapping[str, Any]) -> None:
+        name, mono_ns = event["phase"], event["mono_ns"]
+        self._event({"event": "phase", **_times(event), "phase": name})
+        if name in ("warmup", "measure"):
+            if self._phases.current == name:  # begun with connecting, which is no part of it
+                self._phases.found.pop()
+            self._phases.begin(name, mono_ns, utc_text(event["utc_ns"]))
+        elif self._phases.open:
+            self._phases.end("ok", mono_ns)
+        if name == "measure":
+            self.measuring_since_ns = mono_ns
+            self.witness.begin()
+            waiting, self._waiting = self._waiting, []
+            for file, columns, rows in waiting:
+                self._put(file, columns, rows)
+        elif name == "drain":
+            self.steal_share = self.witness.steal_share()
+
+    def _interval(self, event: Mapping[str, Any]) -> None:
+        rows = interval_rows(event)
+        self._put(INTERVALS, INTERVAL_COLUMNS, rows)
+        if event.get("hlog"):
+            self._writer.latency(event["hlog"])
+        for row in rows:
+            if row["operation"] == TRANSACTION:
+                self.rows.append(row)
+                if row["phase"] == "measure":
+                    self._errors += row["failed"] or 0
+                self._means.progress.interval(
+                    row["throughput_per_s"] or 0.0, row.get("response_p99_ms"), self._errors
+                )
+
+    def _put(self, file: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+        """Write rows, or keep them until their time in the measurement is known."""
+        if self.measuring_since_ns is None:
+            self._waiting.append((file, columns, rows))
+            return
+        for row in rows:
+            row["t_s"] = (row["mono_ns"] - self.measuring_since_ns) / 1e9
+        self._writer.rows(file, columns, rows)
+
+
+def _times(event: Mapping[str, Any]) -> dict[str, Any]:
+    utc = event.get("utc") or (utc_text(event["utc_ns"]) if "utc_ns" in event else utc_text())
+    return {"mono_ns": event["mono_ns"], "utc": utc} if "mono_ns" in event else {"utc": utc}

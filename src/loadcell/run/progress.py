@@ -1,0 +1,177 @@
+"""What a run says of itself while it goes on: the interface, how time left is foretold, and the plain line-by-line form."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+#: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
+_FIRST_GUESS_S = 2.0
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is ahead: every trial that will be run, by name, with the seconds of load in it."""
+
+    title: str
+    path: Path
+    trials: Sequence[tuple[str, float]]
+    reused: int = 0
+
+    @property
+    def total(self) -> int:
+        """Trials of the whole run, those kept from before included."""
+        return len(self.trials) + self.reused
+
+
+@dataclass
+class Forecast:
+    """Time left, from the loads still to come and what trials have taken besides their loads so far."""
+
+    course: Course
+    clock: Callable[[], float] = time.monotonic
+    done: int = 0
+    _overheads: list[float] = field(default_factory=list)
+    _began: float | None = None
+
+    def trial_began(self) -> None:
+        """The next trial begins now."""
+        self._began = self.clock()
+
+    def trial_ended(self) -> None:
+        """It has ended."""
+        if self._began is not None and self.done < len(self.course.trials):
+            took = self.clock() - self._began
+            self._overheads.append(max(0.0, took - self.course.trials[self.done][1]))
+        self.done += 1
+        self._began = None
+
+    @property
+    def overhead_s(self) -> float:
+        """What a trial is expected to take besides its load: the mean so far."""
+        return sum(self._overheads) / len(self._overheads) if self._overheads else _FIRST_GUESS_S
+
+    def expected_s(self, index: int) -> float:
+        """The whole time of one trial."""
+        return self.course.trials[index][1] + self.overhead_s
+
+    def left_s(self) -> float:
+        """From now to the end of the run."""
+        left = sum(self.expected_s(index) for index in range(self.done, len(self.course.trials)))
+        if self._began is not None and self.done < len(self.course.trials):
+            left -= min(self.clock() - self._began, self.expected_s(self.done))
+        return max(0.0, left)
+
+    def share_done(self) -> float:
+        """0 to 1, by expected time."""
+        whole = sum(self.expected_s(index) for index in range(len(self.course.trials)))
+        return 1 - self.left_s() / whole if whole else 1.0
+
+
+class Progress:
+    """Says nothing (`--quiet`), except what must be said; others fill in what they show."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self._noted: set[str] = set()
+
+    def run_began(self, course: Course) -> None:
+        """The run begins."""
+
+    def trial_began(self, name: str) -> None:
+        """A trial begins."""
+
+    def phase(self, name: str) -> None:
+        """It comes to its next phase."""
+
+    def preparing(self, done_rows: int, total_rows: int) -> None:
+        """Data are being loaded."""
+
+    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int) -> None:
+        """An interval of the load has gone by; `errors` counts since the measurement's start."""
+
+    def trial_ended(self, document: dict[str, Any]) -> None:
+        """A trial has ended; its trial.json."""
+
+    def run_ended(self) -> None:
+        """The run has ended, however."""
+
+    def note(self, text: str) -> None:
+        """Something the user should know; said once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=self.stream, flush=True)
+
+
+class LineProgress(Progress):
+    """A line a trial: for logs, and wherever the output is no terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self._forecast: Forecast | None = None
+
+    def run_began(self, course: Course) -> None:
+        self._forecast = Forecast(course)
+        kept = f" ({course.reused} kept from before)" if course.reused else ""
+        self.say(
+            f"{course.title}: {len(course.trials)} trials{kept}, about {duration(self._forecast.left_s())}"
+        )
+        self.say(f"writing {course.path}")
+
+    def trial_began(self, name: str) -> None:  # noqa: ARG002
+        if self._forecast is not None:
+            self._forecast.trial_began()
+
+    def trial_ended(self, document: dict[str, Any]) -> None:
+        forecast = self._forecast
+        if forecast is None:
+            return
+        forecast.trial_ended()
+        course = forecast.course
+        count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.total}]"
+        left = f"  {duration(forecast.left_s())} left" if forecast.done < len(course.trials) else ""
+        self.say(f"{count} {outcome(document)}{left}")
+
+
+def outcome(document: dict[str, Any]) -> str:
+    """A finished trial in one line: its figures, or why it has none."""
+    name = document["name"].partition("-")[2]
+    totals = document.get("totals")
+    if document["status"] not in ("ok", "invalid") or not totals:
+        return f"{name}  {document['status']}: {document.get('reason')}"
+    response = totals.get("response") or {}
+    p99 = f"  p99 {milliseconds(response['p99_ms'])}" if "p99_ms" in response else ""
+    spoilt = f"  invalid: {document.get('reason')}" if document["status"] == "invalid" else ""
+    missed = [one["expression"] for one in document.get("expect", []) if one["verdict"] == "missed"]
+    said = f"  missed: {', '.join(missed)}" if missed else ""
+    return f"{name}  {rate(totals['throughput_per_s'])}{p99}  errors {totals['errors']}{said}{spoilt}"
+
+
+def rate(per_second: float) -> str:
+    """`1,234/s`, with a decimal where it matters."""
+    return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
+
+
+def milliseconds(value: float) -> str:
+    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`."""
+    if value >= 100:
+        return f"{value:,.0f} ms"
+    return f"{value:.3f} ms" if value < 1 else f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min 30 s`, `3 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

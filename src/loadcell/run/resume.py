@@ -1,0 +1,88 @@
+"""Going on with a run that was broken off: what is left of it, and whether the plan is still the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.design.order import Trial
+from loadcell.store.read import StoredRun
+
+#: Not measured, only told apart by the user's haste: done again without being asked for.
+_NOT_DONE = frozenset({"aborted"})
+#: Results, though not good ones: done again only with --retry-failed.
+_NOT_GOOD = frozenset({"failed", "timed-out", "invalid"})
+#: Sections of a treatment's settings that do not bear on what is measured.
+_FREE = frozenset({"limits"})
+
+
+class PlanChangedError(Exception):
+    """The plan is not the one the run was begun with; `differences` say where, one a line."""
+
+    def __init__(self, differences: Sequence[str]) -> None:
+        super().__init__("the plan is not the one this run was begun with")
+        self.differences = tuple(differences)
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a resumed run does (`todo`), and the finished trials it keeps, by name."""
+
+    todo: tuple[Trial, ...]
+    kept: dict[str, dict[str, Any]]
+
+
+def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:
+    """Split the trials of a plan into those still to be run and those that need not be."""
+    again = _NOT_DONE | _NOT_GOOD if retry_failed else _NOT_DONE
+    kept = {trial["name"]: trial for trial in stored.trials if trial.get("status") not in again}
+    return Remaining(tuple(trial for trial in trials if trial.name not in kept), kept)
+
+
+def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Hold a plan, as run.json writes it, against the run's own run.json. Raises PlanChangedError.
+
+    Titles and time limits may change: they do not bear on what is measured.
+    """
+    differences = list(_differences(before, now))
+    if differences:
+        raise PlanChangedError(differences)
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("seed", "order", "design", "repeats"):
+        yield from _between(before.get(key), now.get(key), key)
+    old = {one["id"]: one for one in before.get("treatments", [])}
+    new = {one["id"]: one for one in now.get("treatments", [])}
+    for name in old.keys() - new.keys():
+        yield f"treatment {name} is no longer in the plan"
+    for name in new.keys() - old.keys():
+        yield f"treatment {name} is new in the plan"
+    told: dict[str, list[str]] = {}
+    for name in old.keys() & new.keys():
+        was, is_now = (
+            {key: value for key, value in one[name]["settings"].items() if key not in _FREE}
+            for one in (old, new)
+        )
+        for text in _between(was, is_now, ""):
+            told.setdefault(text, []).append(name)
+    for text, names in told.items():  # said once, not once a treatment
+        yield text if len(names) == len(old) else f"{text} (treatment {', '.join(sorted(names)[:3])})"
+    if not told and old.keys() == new.keys():
+        names_before = [trial["name"] for trial in before.get("trials", [])]
+        names_now = [trial["name"] for trial in now.get("trials", [])]
+        if names_before != names_now:
+            yield "the order of trials is another"
+
+
+def _between(before: Any, now: Any, path: str) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*before, *now}):
+            yield from _between(before.get(key), now.get(key), f"{path}.{key}".lstrip("."))
+    elif before != now:
+        yield f"{path} was {_shown(before)}, is {_shown(now)}"
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

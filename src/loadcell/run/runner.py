@@ -1,0 +1,346 @@
+"""Runs a plan: every trial in its order, each recorded before the next begins, until the end or until somebody stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets as random_source
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadcell import __version__
+from loadcell.design.order import Trial, draw_seed, trials
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.parts import Parts
+from loadcell.plan.secrets import Secrets
+from loadcell.run import environment, neighbours, resume, workdir
+from loadcell.run.executor import Executor, WorkerExecutor
+from loadcell.run.interrupts import EXIT_INTERRUPTED, Interrupts
+from loadcell.run.keeper import Keeper
+from loadcell.run.means import Means
+from loadcell.run.progress import Course, Progress
+from loadcell.run.record import utc_text
+from loadcell.run.trial import TrialRun
+from loadcell.store.errors import StoreError
+from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.read import StoredRun, read_run
+from loadcell.store.write import RunWriter
+
+#: When the target has never come up and this many trials in a row failed for one and the same reason, the rest would too.
+HOPELESS_AFTER = 3
+#: How long putting the targets away may take at the run's end.
+_PUT_AWAY_LIMIT_S = 120.0
+
+EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`."""
+
+    results: Path = Path("results")
+    out: Path | None = None
+    seed: int | None = None
+    resume: Path | None = None
+    retry_failed: bool = False
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of a run. `exit_status` as the command line has it; `reason` when it ended before its end."""
+
+    path: Path
+    state: str
+    exit_status: int
+    reason: str | None = None
+
+
+@dataclass
+class Runner:
+    """One execution of a plan."""
+
+    plan: LoadedPlan
+    parts: Parts
+    options: Options
+    progress: Progress
+    executor: Executor = field(default_factory=WorkerExecutor)
+    secrets: Secrets = field(default_factory=Secrets)
+    work_home: Path = workdir.HOME
+    neighbours: Callable[[], list[int]] = neighbours.look
+    #: whether the run's directory stands: from then on there is something to resume
+    begun: bool = False
+
+    def run(self) -> Ended:
+        """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError."""
+        stored = None if self.options.resume is None else read_run(self.options.resume)
+        seed = self._seed(stored)
+        ordered = trials(self.plan, seed)
+        document = self._document(seed, ordered)
+        if stored is not None:
+            resume.compare(stored.run, document)
+        path = self._path(stored)
+        writer = RunWriter(path, self.secrets.redact)
+        try:
+            writer.recover()
+            kept: dict[str, dict[str, Any]] = {}
+            todo: tuple[Trial, ...] = ordered
+            if stored is not None:
+                left = resume.remaining(read_run(path), ordered, retry_failed=self.options.retry_failed)
+                kept, todo = left.kept, left.todo
+                document = {
+                    **stored.run,
+                    "treatments": document["treatments"],
+                    "ended_utc": None,
+                    "state": "running",
+                }
+            document["executions"] = [
+                *document.get("executions", []),
+                {
+                    "pid": os.getpid(),
+                    "started_utc": utc_text(),
+                    "ended_utc": None,
+                    "how": "first" if stored is None else "resumed",
+                    "trials": len(todo),
+                    "reused": len(kept),
+                    "loadcell_version": __version__,
+                },
+            ]
+            if stored is None:
+                writer.write_plan(self.plan.text)
+                writer.write_environment(environment.collect(self._role()))
+            writer.write_run(document)
+            self.begun = True
+            return self._execute(writer, document, todo, kept, seed)
+        finally:
+            writer.close()
+
+    def _execute(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        todo: Sequence[Trial],
+        kept: dict[str, dict[str, Any]],
+        seed: int,
+    ) -> Ended:
+        with neighbours.named(), Interrupts(self.executor.kill) as interrupts:
+            means = Means(
+                self.parts,
+                self.executor,
+                interrupts,
+                self.progress,
+                self.secrets.reveal,
+                neighbours=self.neighbours,
+            )
+            work = workdir.make(writer.path.name, self.work_home)
+            workdir.sweep(self.work_home)
+            keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
+            self.progress.run_began(
+                Course(document["title"], writer.path, [(t.name, _load_s(t)) for t in todo], reused=len(kept))
+            )
+            records = list(kept.values())
+            state, reason = "failed", None
+            try:
+                reason = self._trials(writer, todo, seed, keeper, means, records)
+                state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
+            finally:
+                self._put_away(keeper, means)
+                workdir.remove(work)
+                self.progress.run_ended()
+                state = "interrupted" if interrupts.requested else state
+                self._close(writer, document, state, reason, records, means)
+        return Ended(writer.path, state, exit_status(state, document["trials"], records), reason)
+
+    def _trials(
+        self,
+        writer: RunWriter,
+        todo: Sequence[Trial],
+        seed: int,
+        keeper: Keeper,
+        means: Means,
+        records: list[dict[str, Any]],
+    ) -> str | None:
+        """Run the trials; returns why the rest was given up, if it was."""
+        mine: list[dict[str, Any]] = []
+        for trial in todo:
+            if means.interrupts.requested:
+                return "interrupted"
+            self.progress.trial_began(trial.name)
+            record = writer.trial(trial.name)
+            try:
+                document = TrialRun(trial, seed, keeper, means, record).execute()
+                record.finish(document)
+            except StoreError:
+                record.abandon()
+                raise
+            records.append(document)
+            mine.append(document)
+            self.progress.trial_ended(self._shown(document))
+            if (reason := hopeless(mine)) is not None:
+                return self.secrets.redact(reason)
+        return "interrupted" if means.interrupts.requested else None
+
+    def _put_away(self, keeper: Keeper, means: Means) -> None:
+        """Stop and remove the targets, whatever happened before; a second signal ends even this."""
+        try:
+            with means.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
+                keeper.destroy()
+        except BaseException as error:  # the record must still be closed
+            self.progress.note(
+                f"the target could not be put away: {self.secrets.redact(str(error) or type(error).__name__)}"
+            )
+
+    def _close(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        state: str,
+        reason: str | None,
+        records: list[dict[str, Any]],
+        means: Means,
+    ) -> None:
+        """Write how the run ended. On a full disk the old run.json stays, and the run reads as `killed`."""
+        now = utc_text()
+        document.update(state=state, ended_utc=now, reason=reason, verdicts=verdicts(document, records))
+        document["executions"][-1]["ended_utc"] = now
+        with contextlib.suppress(StoreError):
+            writer.write_run(document)
+            writer.output(means.waiting_lines())
+
+    def _shown(self, document: dict[str, Any]) -> dict[str, Any]:
+        """For the screen, without secrets."""
+        return {**document, "reason": document["reason"] and self.secrets.redact(document["reason"])}
+
+    def _seed(self, stored: StoredRun | None) -> int:
+        if stored is not None and self.options.seed is None and self.plan.seed is None:
+            return int(stored.run["seed"])
+        chosen = self.plan.seed if self.options.seed is None else self.options.seed
+        return draw_seed() if chosen is None else chosen
+
+    def _path(self, stored: StoredRun | None) -> Path:
+        if stored is not None:
+            return stored.path
+        if self.options.out is not None:
+            if self.options.out.exists() and (
+                not self.options.out.is_dir() or any(self.options.out.iterdir())
+            ):
+                raise StoreError(
+                    f"{self.options.out} is there already",
+                    advice="Name another directory with --out; to go on with a run: --resume DIR.",
+                )
+            return self.options.out
+        return new_run_directory(
+            self.options.results, self.plan.name, datetime.now(UTC), random_source.token_hex(2)
+        )
+
+    def _role(self) -> str:
+        return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
+
+    def _document(self, seed: int, ordered: Sequence[Trial]) -> dict[str, Any]:
+        """run.json as it begins."""
+        plan = self.plan
+        return {
+            "schema": SCHEMA,
+            "plan_name": plan.name,
+            "title": plan.title,
+            "question": plan.question,
+            "seed": seed,
+            "order": plan.order,
+            "design": plan.design,
+            "repeats": plan.repeats,
+            "factors": [factor.document() for factor in plan.factors],
+            "treatments": [
+                {
+                    "id": treatment.id,
+                    "levels": dict(treatment.levels),
+                    "values": dict(treatment.values),
+                    "settings": treatment.resolved.document(),
+                }
+                for treatment in plan.treatments
+            ],
+            "trials": [
+                {
+                    "number": trial.number,
+                    "name": trial.name,
+                    "treatment": trial.treatment.id,
+                    "repeat": trial.repeat,
+                    "block": trial.block,
+                }
+                for trial in ordered
+            ],
+            "expect": [one.text for one in plan.expect],
+            "sets": list(plan.sets),
+            "only": list(plan.only),
+            "loadcell_version": __version__,
+            "engine_version": _engine_version(),
+            "python": sys.version.split()[0],
+            "started_utc": utc_text(),
+            "ended_utc": None,
+            "state": "running",
+            "reason": None,
+            "executions": [],
+            "command": list(self.options.command),
+        }
+
+
+def hopeless(records: Sequence[dict[str, Any]]) -> str | None:
+    """Why going on makes no sense: the target has never come up, always for the same reason."""
+    if len(records) < HOPELESS_AFTER:
+        return None
+    reasons = {record["reason"] for record in records}
+    stuck = all(
+        record["status"] == "failed" and record["phases"] and record["phases"][0]["status"] == "failed"
+        for record in records
+    )
+    if not stuck or len(reasons) != 1:
+        return None
+    return f"given up after {len(records)} trials, none of which could begin: {records[0]['reason']}"
+
+
+def verdicts(document: dict[str, Any], records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each expectation over the whole run: `missed` if any trial missed it, `met` if every one met it, else `unknown`."""
+    found = []
+    for expression in document["expect"]:
+        by_verdict: dict[str, list[str]] = {"met": [], "missed": [], "unknown": []}
+        for record in records:
+            for one in record.get("expect", []):
+                if one["expression"] == expression:
+                    by_verdict[one["verdict"]].append(record["name"])
+        whole = len(by_verdict["met"]) == len(document["trials"])
+        found.append(
+            {
+                "expression": expression,
+                "verdict": "missed" if by_verdict["missed"] else "met" if whole else "unknown",
+                **{verdict: len(names) for verdict, names in by_verdict.items()},
+                "missed_in": by_verdict["missed"],
+            }
+        )
+    return found
+
+
+def exit_status(state: str, planned: Sequence[Any], records: Sequence[dict[str, Any]]) -> int:
+    """130 interrupted; 3 a trial is missing or not `ok`; 1 an expectation was missed; else 0."""
+    if state == "interrupted":
+        return EXIT_INTERRUPTED
+    if len(records) < len(planned) or any(record["status"] != "ok" for record in records):
+        return EXIT_INCOMPLETE
+    if any(one["verdict"] == "missed" for record in records for one in record.get("expect", [])):
+        return EXIT_MISSED
+    return EXIT_OK
+
+
+def _load_s(trial: Trial) -> float:
+    load = trial.treatment.resolved.load
+    return float(load.warmup + load.duration)
+
+
+def _engine_version() -> str | None:
+    try:
+        from loadcell import _engine
+    except ImportError:
+        return None
+    return str(_engine.version())

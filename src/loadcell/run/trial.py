@@ -1,0 +1,243 @@
+"""One trial's life: target up, prepare, warm-up, measure, collect, verify, clean up; and the record of it.
+
+Whatever goes wrong on the way is a result and ends in trial.json. Only a StoreError, when the record itself can no longer
+be written, leaves through here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadcell.design.order import Trial
+from loadcell.plan.model import Resolved
+from loadcell.run import checks
+from loadcell.run.keeper import Keeper
+from loadcell.run.load import DATA_SEED, LoadWatch, specification, trial_seed
+from loadcell.run.means import Means, threads
+from loadcell.run.phases import Phases, TrialEndedError
+from loadcell.run.record import mean, measured, metrics, utc_text
+from loadcell.store.layout import SCHEMA
+from loadcell.store.write import TrialWriter
+from loadcell.targets.base import Target
+
+#: A load that ended other than `completed`, in the words of a trial.
+_OUTCOMES = {
+    "lost": "the target could no longer be reached",
+    "connect-failed": "the clients could not connect",
+    "stopped": "the load was stopped",
+}
+
+
+@dataclass
+class TrialRun:
+    """Runs one trial and gives its trial.json, not yet written."""
+
+    trial: Trial
+    run_seed: int
+    keeper: Keeper
+    means: Means
+    writer: TrialWriter
+    _document: dict[str, Any] = field(default_factory=dict)
+    _checks: list[checks.Check] = field(default_factory=list)
+
+    @property
+    def _resolved(self) -> Resolved:
+        return self.trial.treatment.resolved
+
+    def execute(self) -> dict[str, Any]:
+        """The whole life. Raises StoreError only."""
+        self._document = self._begun()
+        means, output = self.means, self.writer.output
+        self._phases = Phases(means.interrupts, means.monotonic_ns, means.progress.phase, output, self._event)
+        self._watch = LoadWatch(self.means, self._phases, self.writer, self._resolved, self._event)
+        self._watch.meet(self.means.neighbours())
+        try:
+            self._live()
+        except TrialEndedError as ended:
+            self._document.update(status=ended.status, reason=ended.reason, advice=ended.advice)
+        self._clean_up()
+        return self._ended()
+
+    def _live(self) -> None:
+        limits = self._resolved.limits
+        with self._phases.step("up", limits.up):
+            target = self.keeper.up(self._resolved, self._event)
+        with self._phases.step("prepare", limits.prepare):
+            self._prepare(target)
+        result = self._load(target)
+        with self._phases.step("collect", limits.collect):
+            self._collect(target, result)
+        with self._phases.step("verify", limits.verify):
+            self._verify(result)
+
+    def _prepare(self, target: Target[Any]) -> None:
+        workload = self._workload()
+        data = workload.data()
+        if data is None:
+            return
+
+        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+            spec = specification(endpoint, data, self._resolved, self._threads(target), DATA_SEED)
+            return self._execute("prepare", spec, self._loading, self._resolved.limits.prepare)
+
+        made = target.prepare(data, load, will_change=workload.changes_data)
+        self._document["data_set"] = {
+            "fingerprint": made.fingerprint,
+            "how": made.how,
+            "duration_s": made.duration_s,
+            "size_bytes": made.size_bytes,
+            **made.detail,
+        }
+
+    def _load(self, target: Target[Any]) -> dict[str, Any]:
+        """Warm-up and measurement, by the executor; the phases between are told by the engine."""
+        resolved = self._resolved
+        limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
+        with self._phases.step("warmup", None, breakable=False):
+            spec = specification(
+                target.endpoint(),
+                self._workload().engine(),
+                resolved,
+                self._threads(target),
+                trial_seed(self.run_seed, self.trial.repeat),
+            )
+            self._counters_before = target.counters()
+            self._watch.start_monitors(target.processes())
+            try:
+                result = self._execute("run", spec, self._watch.event, limit_s)
+            finally:
+                self._document["monitors"] = self._watch.stop_monitors()
+            self._document.update(measured(result))
+            if result.get("hlog_header"):
+                self.writer.latency(result.get("hlog", []))
+                self.writer.latency_head(result["hlog_header"])
+            if result["outcome"] != "completed":
+                raise self._broken_off(result, target)
+        return result
+
+    def _broken_off(self, result: dict[str, Any], target: Target[Any]) -> TrialEndedError:
+        """Why a load did not run to its end; a target that is dead by now is the better reason."""
+        reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
+        advice = result.get("advice") or "See output.log of this trial for what the target said."
+        if self.means.interrupts.requested:
+            return TrialEndedError(
+                "aborted", "the run was interrupted", "Go on with `loadcell run --resume DIR`."
+            )
+        if not target.alive():
+            reason = f"the target died during the load ({reason})"
+        return TrialEndedError("failed", reason, advice)
+
+    def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
+        self._document["target"] = target.describe()
+        alone = getattr(self._resolved.target, "server", None) != "external"
+        self._checks.append(
+            checks.server_counters(
+                self._counters_before, target.counters(), result.get("lifetime"), alone=alone
+            )
+        )
+
+    def _verify(self, result: dict[str, Any]) -> None:
+        load = self._resolved.load
+        first = [
+            checks.counting_identity(result),
+            checks.littles_law(result, load.clients or 0),
+            checks.client_limit(result),
+        ]
+        self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.rows, result)]
+        spoilt = checks.invalidity(self._checks)
+        if spoilt is None:
+            self._document["status"] = "ok"
+        else:
+            self._document.update(status="invalid", reason=spoilt[0], advice=spoilt[1])
+
+    def _clean_up(self) -> None:
+        """Leave a target that works as it is, for the next trial; put one that broke, or hangs, to rest."""
+        status = self._document["status"]
+        try:
+            with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
+                if status in ("failed", "timed-out"):
+                    self.keeper.rest(unless_alive=status == "failed")
+        except TrialEndedError as ended:
+            self.writer.output(f"cleanup: {ended.reason}")
+
+    def _execute(self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float) -> dict[str, Any]:
+        return self.means.executor.execute(
+            mode,
+            spec,
+            on_event=on_event,
+            on_output=lambda line: self.writer.output(f"worker: {line}"),
+            on_tick=self._watch.tick,
+            limit_s=limit_s,
+            stop_asked=lambda: self.means.interrupts.requested,
+        )
+
+    def _loading(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "progress":
+            self.means.progress.preparing(event["done_rows"], event["total_rows"])
+
+    def _workload(self) -> Any:
+        return self.means.parts.workloads[self._resolved.workload_name](self._resolved.workload)
+
+    def _threads(self, target: Target[Any]) -> int:
+        return threads(self._resolved.load, self.means.cores, local=bool(target.processes()))
+
+    def _event(self, event: dict[str, Any]) -> None:
+        self.writer.event({"mono_ns": self.means.monotonic_ns(), "utc": utc_text(), **event})
+
+    def _begun(self) -> dict[str, Any]:
+        treatment = self.trial.treatment
+        return {
+            "schema": SCHEMA,
+            "number": self.trial.number,
+            "name": self.trial.name,
+            "treatment": treatment.id,
+            "levels": dict(treatment.levels),
+            "values": dict(treatment.values),
+            "repeat": self.trial.repeat,
+            "block": self.trial.block,
+            "status": "failed",
+            "reason": None,
+            "advice": None,
+            "started_utc": utc_text(),
+            "ended_utc": None,
+            "phases": [],
+            "settings": self._resolved.document(),
+            "measure": None,
+            "totals": None,
+            "operations": {},
+            "errors": [],
+            "lifetime": None,
+            "client": None,
+            "checks": [],
+            "target": None,
+            "data_set": None,
+            "monitors": {},
+            "expect": [],
+        }
+
+    def _ended(self) -> dict[str, Any]:
+        """The finished document: the disturbances noticed, and the expectations judged."""
+        watch = self._watch
+        self._checks += [
+            checks.steal(watch.steal_share),
+            checks.clock_step(watch.witness.steps_s),
+            checks.neighbour(sorted(watch.neighbours)),
+        ]
+        cpu = mean(watch.target_cpu)
+        figures = metrics(self._document, None if cpu is None else cpu / 100)
+        if self._document["status"] != "ok":  # figures that are not trusted meet and miss nothing
+            figures = {}
+        verdicts = [(one, one.judge(figures)) for one in self._resolved.expect]
+        for line in self.means.waiting_lines():
+            self.writer.output(line)
+        return {
+            **self._document,
+            "ended_utc": utc_text(),
+            "phases": self._phases.found,
+            "checks": [check.document() for check in self._checks],
+            "expect": [
+                {"expression": one.text, "verdict": verdict.verdict, "value": verdict.value}
+                for one, verdict in verdicts
+            ],
+        }
