@@ -86,6 +86,29 @@ class Sql:
         return []
 
 
+class Operation(Options):
+    weight: int = 1
+    think: Duration = Duration(0)
+
+
+class CallsOptions(Options):
+    operations: dict[str, Operation] = {}  # noqa: RUF012
+    first: Operation = Operation()
+    passed_on: Any = None
+
+
+class Calls:
+    name = "calls"
+    summary = "Named operations."
+    Options = CallsOptions
+
+    def __init__(self, options: CallsOptions) -> None:
+        self.options = options
+
+    def advice(self) -> list[Advice]:
+        return []
+
+
 class HostOptions(Options):
     disks: bool = True
 
@@ -109,7 +132,7 @@ class Jvm:
 
 PARTS = Parts(
     targets={"database": Database, "cache": Cache},
-    workloads={"mix": Mix, "sql": Sql},
+    workloads={"mix": Mix, "sql": Sql, "calls": Calls},
     monitors={"host": Host, "jvm": Jvm},
 )
 

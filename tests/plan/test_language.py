@@ -155,6 +155,7 @@ def test_the_name_is_the_files_and_fit_for_a_path(tmp_path: Path) -> None:
         ("{from: 1, to: 60, times: 4}", [1, 4, 16]),
         ("{from: 1, to: 10, times: 1.5}", [1, 2, 3, 5, 8]),
         ("{from: 64, to: 1, times: 0.25}", [64, 16, 4, 1]),
+        ("{from: 5, to: 5, times: 2}", [5]),
         ("[3, 1, 2]", [3, 1, 2]),
     ],
 )
@@ -194,6 +195,20 @@ def test_a_free_setting_may_have_dots_in_its_name(tmp_path: Path) -> None:
         {"pg_stat.track": "none"},
     ]
     assert [treatment.id for treatment in plan.treatments] == ["track=all", "track=none"]
+
+
+def test_paths_lead_into_named_and_nested_options(tmp_path: Path) -> None:
+    text = PLAN.replace("{mix: {}}", "{calls: {operations: {read: {}}}}") + (
+        "factors:\n"
+        "  workload.calls.operations.read.weight: [1, 9]\n"
+        "  workload.calls.first.think: [1s]\n"
+        "  workload.calls.passed_on.any.thing: [x]\n"
+    )
+    assert read(tmp_path, text).treatments[1].resolved.document()["workload"]["calls"] == {
+        "operations": {"read": {"weight": 9, "think": "0s"}},
+        "first": {"weight": 1, "think": "1s"},
+        "passed_on": {"any.thing": "x"},
+    }
 
 
 def test_named_levels_set_several_things_and_leave_the_rest(tmp_path: Path) -> None:

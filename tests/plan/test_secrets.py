@@ -21,6 +21,7 @@ def with_options(options: str) -> str:
     [
         with_options(f"{{password: {SECRET}}}"),
         with_options(f"{{password: [{SECRET}]}}"),
+        with_options("{password: 12345}"),
         with_options(f"{{settings: {{ssl_passphrase: {SECRET}}}}}"),
         with_options(f"{{dsn: 'postgresql://user:{SECRET}@host/db'}}"),
         with_options(f"{{dsn: 'postgresql://:{SECRET}@host/db'}}"),
@@ -38,7 +39,9 @@ def test_a_secret_written_out_is_a_mistake_that_does_not_repeat_it(text: str, tm
     told = [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
     assert told
     assert told[0].line
-    assert SECRET not in "\n".join(str(problem) for problem in found)
+    said = "\n".join(str(problem) for problem in found)
+    assert SECRET not in said
+    assert "12345" not in said
 
 
 @pytest.mark.parametrize(

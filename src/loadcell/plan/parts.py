@@ -20,7 +20,11 @@ class Options(BaseModel):
 
 
 class Part(Protocol):
-    """What a plan needs to know of a target, workload or monitor."""
+    """What a plan needs to know of a target, workload or monitor.
+
+    More is optional: a workload's `targets` names the targets it can be run on; a monitor with `by_default = False`
+    watches only in plans that name it; `advice` remarks on options that are valid but unwise.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
