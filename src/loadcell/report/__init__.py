@@ -1,0 +1,25 @@
+"""Reports of a run: an HTML page, Markdown with pictures, and what a terminal shows.
+
+Nothing is imported until it is needed: charts cost half a second that a terminal does not have to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+FORMATS = ("html", "md")
+
+
+def write(
+    run_dir: Path, lang: str = "en", formats: Sequence[str] = FORMATS, out: Path | None = None
+) -> list[Path]:
+    """Write the reports of a run (`report.html`, `report.md` and its pictures) and return their paths.
+
+    They go into the run's directory, or to `out`: a directory, or with one format the file itself. Raises
+    `loadcell.store.errors.StoreError` when the run cannot be read or the place not written, ValueError for a
+    language or format that there is not.
+    """
+    from loadcell.report.publish import publish
+
+    return publish(run_dir, lang, formats, out)

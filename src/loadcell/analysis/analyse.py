@@ -1,0 +1,72 @@
+"""A whole run analysed: documents in, one plain value out, for the report, the terminal and `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis import findings
+from loadcell.analysis.layout import Layout, lay_out
+from loadcell.analysis.phrase import Finding
+from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.treatments import Treatment, treatments
+from loadcell.analysis.trials import Trial, of_run
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A run's trials in run order, its treatments in the plan's order, how these lie, and what was found."""
+
+    trials: tuple[Trial, ...]
+    treatments: tuple[Treatment, ...]
+    layout: Layout
+    findings: tuple[Finding, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON: `loadcell report --json` prints it."""
+        return {
+            "treatments": [_treatment(treatment) for treatment in self.treatments],
+            "trials": [
+                {
+                    "number": trial.number, "name": trial.name, "treatment": trial.treatment,
+                    "repeat": trial.repeat, "block": trial.block, "status": trial.status,
+                    "reason": trial.reason, "advice": trial.advice, "throughput_per_s": trial.throughput_per_s,
+                    "response": dict(trial.response) if trial.response else None,
+                    "attempted": trial.attempted, "succeeded": trial.succeeded, "failed": trial.failed,
+                    "retried": trial.retried,
+                }
+                for trial in self.trials
+            ],
+            "findings": [finding.document() for finding in self.findings],
+        }  # fmt: skip
+
+
+def _treatment(treatment: Treatment) -> dict[str, Any]:
+    return {
+        "id": treatment.id, "label": treatment.label, "levels": dict(treatment.levels),
+        "throughput_per_s": _repeats(treatment.throughput), "queries_per_s": _repeats(treatment.queries),
+        "response": {key: _repeats(found) for key, found in treatment.latency.items()},
+        "failed": treatment.failed, "retried": treatment.retried, "statuses": dict(treatment.statuses),
+    }  # fmt: skip
+
+
+def _repeats(repeats: Repeats) -> dict[str, Any]:
+    interval = repeats.interval
+    return {
+        "median": repeats.median,
+        "interval": None
+        if interval is None
+        else {"low": interval.low, "high": interval.high, "coverage": interval.coverage},
+        "descriptive_only": repeats.descriptive_only,
+        "spread": repeats.spread,
+        "repeats": list(repeats.values),
+    }
+
+
+def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
+    """Analyse a run from its `run.json` and the `trial.json` of its finished trials."""
+    trials = of_run(run, records)
+    found = treatments(run, trials)
+    layout = lay_out(found)
+    return Analysis(trials, found, layout, findings.find(found, trials, layout))

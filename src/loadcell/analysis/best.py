@@ -1,0 +1,86 @@
+"""Which treatment had the highest throughput, what it cost, and how surely it was the highest.
+
+This speaks of the levels that were tried, and of nothing between or beyond them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcell.analysis.layout import Layout
+from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.treatments import Treatment
+
+#: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in latency.
+NEARLY = 0.95
+
+
+@dataclass(frozen=True)
+class Best:
+    """The treatment with the highest median throughput among those measured.
+
+    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, so that this run
+    does not tell them apart. Along a numeric factor, other factors held: `enough` is the lowest level that reached
+    `NEARLY` of the best; `last` is the highest level tried, where `at_edge` says that it is the best itself.
+    """
+
+    treatment: Treatment
+    lowest: Treatment
+    tied: tuple[Treatment, ...]
+    enough: Treatment | None
+    last: Treatment | None
+    at_edge: bool
+
+
+def _throughput(treatment: Treatment) -> float:
+    return treatment.throughput.median or 0.0
+
+
+def reach(repeats: Repeats) -> tuple[float, float] | None:
+    """Where the median may lie: the interval, or with too few repeats for one the extremes."""
+    if repeats.interval is not None:
+        return repeats.interval.low, repeats.interval.high
+    if repeats.low is None or repeats.high is None:
+        return None
+    return repeats.low, repeats.high
+
+
+def _overlap(one: Repeats, other: Repeats) -> bool:
+    a, b = reach(one), reach(other)
+    return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
+
+
+def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
+    """The best of the measured treatments; None when none was measured."""
+    measured = [treatment for treatment in treatments if treatment.measured]
+    if not measured:
+        return None
+    best = max(measured, key=_throughput)
+    line = _line_through(best, measured, layout)
+    nearly = NEARLY * _throughput(best)
+    enough = next((treatment for treatment in line if _throughput(treatment) >= nearly), None)
+    return Best(
+        treatment=best,
+        lowest=min(measured, key=_throughput),
+        tied=tuple(
+            other for other in measured if other is not best and _overlap(best.throughput, other.throughput)
+        ),
+        enough=None if enough is best else enough,
+        last=line[-1] if line else None,
+        at_edge=len(line) >= 3 and line[-1] is best,
+    )
+
+
+def _line_through(best: Treatment, measured: Sequence[Treatment], layout: Layout) -> list[Treatment]:
+    """The treatments that differ from `best` in the numeric factor of `layout` alone, by rising level."""
+    x = layout.x
+    if x is None or not x.numeric:
+        return []
+    others = {key: level for key, level in best.levels.items() if key != x.key}
+    line = [
+        treatment
+        for treatment in measured
+        if all(treatment.levels[key] == level for key, level in others.items())
+    ]
+    return sorted(line, key=lambda treatment: x.at[treatment.levels[x.key]])

@@ -1,0 +1,220 @@
+"""What there is to say of a run, in the order a reader wants it: what came out, what it cost, what went wrong, how far to trust it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from loadcell.analysis import best as best_level
+from loadcell.analysis import drift, littles_law
+from loadcell.analysis.best import Best
+from loadcell.analysis.layout import Layout
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import STATUSES, Trial
+
+#: Repeats further apart than this make small differences between treatments meaningless.
+WIDE_SPREAD = 0.10
+#: How many names a sentence lists before it only counts.
+MOST_NAMES = 4
+
+
+def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
+    """Where throughput was highest, what that cost, and how surely it was the highest."""
+    best = best_level.find(treatments, layout)
+    if best is None:
+        yield Finding("throughput", "problem", Phrase("found.nothing-measured"))
+        return
+    top = best.treatment
+    params: dict[str, Value] = {"treatment": top.label, "throughput_per_s": top.throughput.median or 0.0}
+    p50, p99 = top.latency_ms("p50_ms"), top.latency_ms("p99_ms")
+    if p50 is not None and p99 is not None:
+        params |= {"p50_ms": p50, "p99_ms": p99}
+    only = best.lowest is top
+    key = ("found.throughput" if only else "found.highest") + ("" if p99 is not None else ".no-latency")
+    yield Finding("throughput", "good", Phrase(key, params), (top.id,))
+    if not only:
+        yield from _beside_the_best(best)
+
+
+def _beside_the_best(best: Best) -> Iterator[Finding]:
+    top, highest = best.treatment, best.treatment.throughput.median or 0.0
+    if best.tied:
+        names = tuple(treatment.label for treatment in best.tied)
+        params: dict[str, Value] = {"count": len(names), "best": top.label, "treatments": names[:MOST_NAMES]}
+        key = "found.tied" if len(names) <= MOST_NAMES else "found.tied.many"
+        yield Finding("throughput", "info", Phrase(key, params), tuple(item.id for item in best.tied))
+    if best.enough is not None:
+        yield _nearly_as_good(best.enough, top)
+    if best.at_edge:
+        yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
+    elif best.last is not None and best.last is not top and best.last is not best.enough:
+        fell = 1 - (best.last.throughput.median or 0.0) / highest
+        phrase = Phrase("found.falls", {"treatment": best.last.label, "fell_share": fell})
+        yield Finding("throughput", "info", phrase, (best.last.id,))
+    lowest = best.lowest.throughput.median
+    if lowest:
+        params = {
+            "treatment": best.lowest.label,
+            "throughput_per_s": lowest,
+            "factor_times": highest / lowest,
+        }
+        yield Finding("throughput", "info", Phrase("found.lowest", params), (best.lowest.id,))
+
+
+def _nearly_as_good(enough: Treatment, top: Treatment) -> Finding:
+    params: dict[str, Value] = {
+        "treatment": enough.label,
+        "reached_share": (enough.throughput.median or 0.0) / (top.throughput.median or 1.0),
+    }
+    here, there = enough.latency_ms("p99_ms"), top.latency_ms("p99_ms")
+    if here is None or there is None:
+        return Finding("throughput", "info", Phrase("found.enough.no-latency", params), (enough.id,))
+    params |= {"p99_ms": here, "best_p99_ms": there}
+    return Finding("throughput", "info", Phrase("found.enough", params), (enough.id, top.id))
+
+
+def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Which trials count, and what became of the others."""
+    states = Counter(trial.status for trial in all_trials)
+    total = len(all_trials)
+    if states["ok"] == total:
+        yield Finding("trials", "good", Phrase("found.trials.all", {"count": total}))
+        return
+    others = tuple(
+        Phrase(f"count.{status}", {"count": states[status]})
+        for status in STATUSES
+        if status != "ok" and states[status]
+    )
+    broken = tuple(trial.name for trial in all_trials if trial.status != "ok")
+    params: dict[str, Value] = {"ok_count": states["ok"], "count": total, "others": others}
+    yield Finding("trials", "problem", Phrase("found.trials.some", params), broken)
+    if states["not-run"]:
+        yield Finding("trials", "caution", Phrase("found.unfinished", {"count": states["not-run"]}))
+
+
+def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Transactions that failed or were tried again."""
+    ended = sum(trial.succeeded + trial.failed for trial in all_trials)
+    failed = sum(trial.failed for trial in all_trials)
+    if not ended:
+        return
+    if not failed:
+        yield Finding("errors", "good", Phrase("found.errors.none", {"count": ended}))
+    else:
+        codes: Counter[str] = Counter()
+        meanings: dict[str, str] = {}
+        for trial in all_trials:
+            for error in trial.errors:
+                codes[error.code] += error.count
+                meanings.setdefault(error.code, error.meaning or error.message)
+        params: dict[str, Value] = {"count": failed, "failed_share": failed / ended}
+        key = "found.errors.some"
+        if codes:
+            code, often = codes.most_common(1)[0]
+            params |= {"code": code, "meaning": meanings[code], "code_count": often}
+            key = "found.errors.coded" if meanings[code] else "found.errors.coded.bare"
+        evidence = tuple(trial.name for trial in all_trials if trial.failed)
+        yield Finding("errors", "problem", Phrase(key, params), evidence)
+    retried = sum(trial.retried for trial in all_trials)
+    if retried:
+        phrase = Phrase("found.retried", {"count": retried, "retried_share": retried / ended})
+        yield Finding("errors", "info", phrase)
+
+
+def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Which of the plan's expectations held."""
+    missed: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]] = {}
+    every: dict[str, int] = {}
+    for trial in all_trials:
+        for judged in trial.expectations:
+            every[judged.expression] = every.get(judged.expression, 0) + 1
+            if judged.verdict != "met":
+                where = missed if judged.verdict == "missed" else unknown
+                where.setdefault(judged.expression, []).append(trial.name)
+    met = [expression for expression in every if expression not in missed and expression not in unknown]
+    for expression, names in missed.items():
+        params: dict[str, Value] = {"expression": expression, "count": len(names), "of": every[expression]}
+        yield Finding("expectations", "problem", Phrase("found.expect.missed", params), tuple(names))
+    for expression, names in unknown.items():
+        if expression not in missed:
+            params = {"expression": expression, "count": len(names), "of": every[expression]}
+            yield Finding("expectations", "caution", Phrase("found.expect.unknown", params), tuple(names))
+    if met:
+        phrase = Phrase("found.expect.met", {"count": len(met), "expressions": tuple(met)})
+        yield Finding("expectations", "good", phrase)
+
+
+def checks(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """What the trials' own checks noticed, and Little's law held against them once more."""
+    noticed: dict[str, list[str]] = {}
+    for trial in all_trials:
+        for check in trial.checks:
+            if check.verdict in {"noticed", "broken"}:
+                noticed.setdefault(check.name, []).append(trial.name)
+        law = littles_law.check(trial)
+        if law.verdict == "broken" and trial.name not in noticed.get("littles-law", ()):
+            noticed.setdefault("littles-law", []).append(trial.name)
+    for name, where in noticed.items():
+        params: dict[str, Value] = {"check": Phrase(f"check.{name}"), "count": len(where)}
+        yield Finding("checks", "caution", Phrase("found.check", params), tuple(where))
+
+
+def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """How far repeats of one treatment lie apart, and whether blocks do."""
+    spreads = {
+        treatment: found for treatment in treatments if (found := treatment.throughput.spread) is not None
+    }
+    measured = [treatment for treatment in treatments if treatment.measured]
+    if measured and not spreads:
+        yield Finding("spread", "caution", Phrase("found.spread.none"))
+    elif spreads:
+        worst, most = max(spreads.items(), key=lambda item: item[1])
+        params: dict[str, Value] = {
+            "spread_share": median(spreads.values()), "worst_share": most, "treatment": worst.label,
+        }  # fmt: skip
+        wide = most > WIDE_SPREAD
+        key = "found.spread" if len(spreads) > 1 else "found.spread.one"
+        yield Finding("spread", "caution" if wide else "info", Phrase(key, params), (worst.id,))
+    found_drift = drift.find(treatments)
+    if found_drift is not None and found_drift.range_share > drift.NOTABLE:
+        slowest = min(found_drift.blocks, key=lambda block: found_drift.blocks[block])
+        params = {"block": str(slowest), "range_share": found_drift.range_share}
+        yield Finding("spread", "caution", Phrase("found.drift", params))
+
+
+def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """How far the figures reach beyond this run."""
+    measured = [treatment for treatment in treatments if treatment.measured]
+    if not measured:
+        return
+    few = [treatment for treatment in measured if treatment.throughput.descriptive_only]
+    repeats = [len(treatment.throughput.values) for treatment in measured]
+    params: dict[str, Value] = {"count": min(repeats), "needed": FEWEST_FOR_INTERVAL}
+    if len(few) == len(measured):
+        key = "found.descriptive" if min(repeats) == max(repeats) else "found.descriptive.varied"
+        params |= {"most": max(repeats)}
+        yield Finding("trust", "caution", Phrase(key, params))
+    elif few:
+        params |= {"count": len(few), "of": len(measured)}
+        evidence = tuple(treatment.id for treatment in few)
+        yield Finding("trust", "caution", Phrase("found.partly-descriptive", params), evidence)
+    else:
+        reached = min(item.throughput.interval.coverage for item in measured if item.throughput.interval)
+        yield Finding("trust", "good", Phrase("found.intervals", {**params, "coverage_share": reached}))
+
+
+def find(treatments: Sequence[Treatment], all_trials: Sequence[Trial], layout: Layout) -> tuple[Finding, ...]:
+    """Every finding, in reading order."""
+    return (
+        *throughput(treatments, layout),
+        *spread(treatments),
+        *trials(all_trials),
+        *errors(all_trials),
+        *expectations(all_trials),
+        *checks(all_trials),
+        *trust(treatments),
+    )

@@ -1,0 +1,108 @@
+"""How treatments lie along factors: what a picture of them has on its horizontal axis, and what tells its lines apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from loadcell.analysis.treatments import Treatment, short_keys
+
+#: More lines than this cannot be told apart by colour and shape.
+MOST_SERIES = 8
+#: More pictures side by side than this are not looked at.
+MOST_FACETS = 36
+
+Scale = Literal["linear", "geometric", "ordered"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One factor: its key and short name, how it scales, and its levels in order.
+
+    `scale` is `linear` or `geometric` when every level is a number (geometric: each about the same multiple of
+    the one before it), else `ordered`: labels in the plan's order. `at` maps labels to numbers, empty for `ordered`.
+    """
+
+    key: str
+    name: str
+    scale: Scale
+    levels: tuple[str, ...]
+    at: dict[str, float]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its levels are numbers."""
+        return self.scale != "ordered"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which factor is `x` and which one tells `series` apart.
+
+    Without `x` the treatments themselves, numbered, are the axis: nothing was varied, or more than two factors
+    were, or not every treatment has every factor (`one-at-a-time`). `facet` asks for a picture a series.
+    """
+
+    x: Axis | None = None
+    series: Axis | None = None
+    facet: bool = False
+
+
+def axis(key: str, name: str, levels: Sequence[str], values: Sequence[Any]) -> Axis:
+    """The axis of one factor from its levels (in the plan's order) and their values."""
+    at: dict[str, float] = {}
+    for level, value in zip(levels, values, strict=True):
+        number = _number(level, value)
+        if number is None:
+            return Axis(key, name, "ordered", tuple(levels), {})
+        at[level] = number
+    ordered = tuple(sorted(levels, key=lambda level: at[level]))
+    return Axis(key, name, _scale([at[level] for level in ordered]), ordered, at)
+
+
+def _number(level: str, value: Any) -> float | None:
+    """The level as a number, when people wrote a bare one: `512MB` stays a label, as its bytes would not be read."""
+    if isinstance(value, bool) or (value is not None and not isinstance(value, int | float)):
+        return None
+    try:
+        return float(level.replace("_", ""))
+    except ValueError:
+        return None
+
+
+def _scale(numbers: Sequence[float]) -> Scale:
+    """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike."""
+    if len(numbers) < 4 or numbers[0] <= 0 or numbers[-1] < 8 * numbers[0]:
+        return "linear"
+    ratios = [after / before for before, after in pairwise(numbers)]
+    return "geometric" if min(ratios) > 1.2 and max(ratios) / min(ratios) < 2.6 else "linear"
+
+
+def lay_out(treatments: Sequence[Treatment]) -> Layout:
+    """Choose the axes: the factor with more (numeric first) levels across, the other one as lines or pictures."""
+    keys = list(dict.fromkeys(key for treatment in treatments for key in treatment.levels))
+    if any(key not in treatment.levels for key in keys for treatment in treatments):
+        return Layout()
+    short = short_keys(keys)
+    axes = [_axis_of(key, short[key], treatments) for key in keys]
+    varied = [found for found in axes if len(found.levels) > 1]
+    if not 1 <= len(varied) <= 2:
+        return Layout()
+    varied.sort(key=lambda found: (not found.numeric, -len(found.levels)))
+    if len(varied) == 1:
+        return Layout(varied[0])
+    x, series = varied
+    if len(series.levels) > MOST_SERIES >= len(x.levels):
+        x, series = series, x
+    if len(series.levels) > MOST_FACETS:
+        return Layout()
+    return Layout(x, series, facet=len(series.levels) > MOST_SERIES)
+
+
+def _axis_of(key: str, name: str, treatments: Sequence[Treatment]) -> Axis:
+    values: dict[str, Any] = {}
+    for treatment in treatments:
+        values.setdefault(treatment.levels[key], treatment.values.get(key))
+    return axis(key, name, list(values), list(values.values()))

@@ -1,0 +1,47 @@
+"""Time series of trials, made small enough to be looked at and to be carried in a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+import polars as pl
+
+How = Literal["mean", "max", "sum"]
+
+
+def bucket_size(points: int, at_most: int) -> int:
+    """How many neighbouring points become one so that `points` shrink to `at_most` or fewer."""
+    return max(1, math.ceil(points / at_most))
+
+
+def thin(frame: pl.DataFrame, columns: Mapping[str, How], at_most: int) -> pl.DataFrame:
+    """Join neighbouring rows of each trial until none has more than `at_most`.
+
+    `frame` has `trial`, `t_s` (seconds from the measurement's start; rows before it are warm-up and never join
+    with rows after it) and `columns`, of which those missing in the frame are left out. A joined row takes the
+    first `t_s`, and of every other column what its `How` says over the values there are; peaks are kept by `max`.
+    """
+    how = {name: kind for name, kind in columns.items() if name in frame.columns}
+    if frame.is_empty():
+        return frame.select("trial", "t_s", *how)
+    ordered = frame.select("trial", "t_s", *how).drop_nulls("t_s").sort("trial", "t_s", maintain_order=True)
+    size = bucket_size(max(ordered.group_by("trial").len()["len"].to_list(), default=0), at_most)
+    if size == 1:
+        return ordered
+    in_window = pl.col("t_s") >= 0
+    row = pl.int_range(pl.len()).over("trial", in_window)
+    return (
+        ordered.with_columns(in_window.alias("_measured"), (row // size).alias("_bucket"))
+        .group_by("trial", "_measured", "_bucket", maintain_order=True)
+        .agg(pl.col("t_s").first(), *(_joined(name, kind) for name, kind in how.items()))
+        .drop("_measured", "_bucket")
+    )
+
+
+def _joined(name: str, how: How) -> pl.Expr:
+    column = pl.col(name)
+    if how == "sum":
+        return pl.when(column.count() > 0).then(column.sum()).alias(name)
+    return column.max() if how == "max" else column.mean()

@@ -1,0 +1,93 @@
+"""What every treatment gave: its trials' figures put together, and the name people read it by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis.repeats import Repeats, summarise
+from loadcell.analysis.trials import QUANTILES, STATUSES, Trial
+
+#: Response-time figures a treatment has, by their key in a trial's record.
+LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
+
+
+@dataclass(frozen=True, eq=False)
+class Treatment:
+    """One treatment over all its repeats.
+
+    `index` counts from 1 in the plan's order; `levels` maps factor keys to labels and `values` plan paths to values.
+    `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold trials that
+    ended well, and no others; `failed` and `retried` count transactions of all its trials.
+    """
+
+    index: int
+    id: str
+    label: str
+    levels: Mapping[str, str]
+    values: Mapping[str, Any]
+    trials: tuple[Trial, ...]
+    throughput: Repeats
+    queries: Repeats
+    latency: Mapping[str, Repeats]
+    failed: int
+    retried: int
+    statuses: Mapping[str, int]
+
+    @property
+    def measured(self) -> bool:
+        """Whether at least one trial gave a figure."""
+        return self.throughput.median is not None
+
+    def latency_ms(self, key: str) -> float | None:
+        """The median over repeats of a response-time figure."""
+        return self.latency[key].median
+
+
+def short_keys(keys: Sequence[str]) -> dict[str, str]:
+    """Factor keys by the names people use: the last segment, or the whole path where that is ambiguous."""
+    last = {key: key.rsplit(".", 1)[-1] for key in keys}
+    often = Counter(last.values())
+    return {key: short if often[short] == 1 else key for key, short in last.items()}
+
+
+def treatments(run: Mapping[str, Any], trials: Iterable[Trial]) -> tuple[Treatment, ...]:
+    """Every treatment of a run in the plan's order; those that only trials know come last."""
+    by_treatment: dict[str, list[Trial]] = {}
+    for trial in trials:
+        by_treatment.setdefault(trial.treatment, []).append(trial)
+    described: dict[str, Mapping[str, Any]] = {entry["id"]: entry for entry in run.get("treatments") or ()}
+    names = [*described, *(name for name in by_treatment if name not in described)]
+    keys = list(dict.fromkeys(key for entry in described.values() for key in entry.get("levels") or ()))
+    short = short_keys(keys)
+    return tuple(
+        _treatment(index, name, described.get(name, {}), short, by_treatment.get(name, []))
+        for index, name in enumerate(names, 1)
+    )
+
+
+def _treatment(
+    index: int, name: str, described: Mapping[str, Any], short: Mapping[str, str], trials: Sequence[Trial]
+) -> Treatment:
+    levels = dict(described.get("levels") or {})
+    in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))
+    counting = [trial for trial in in_order if trial.counts]
+    states = Counter(trial.status for trial in in_order)
+    return Treatment(
+        index=index,
+        id=name,
+        label=", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name,
+        levels=levels,
+        values=dict(described.get("values") or {}),
+        trials=in_order,
+        throughput=summarise([trial.throughput_per_s for trial in counting]),
+        queries=summarise([trial.queries_per_s for trial in counting]),
+        latency={
+            key: summarise([(trial.response or {}).get(key) for trial in counting]) for key in LATENCIES
+        },
+        failed=sum(trial.failed for trial in in_order),
+        retried=sum(trial.retried for trial in in_order),
+        statuses={status: states[status] for status in STATUSES if states[status]},
+    )

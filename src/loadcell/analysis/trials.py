@@ -1,0 +1,144 @@
+"""A trial as the analysis sees it: a few plain values, taken from its record with nothing lost by a missing key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
+STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
+
+#: The quantiles kept in every record: key in the record -> quantile.
+QUANTILES = {
+    "p50_ms": 0.5,
+    "p90_ms": 0.9,
+    "p95_ms": 0.95,
+    "p99_ms": 0.99,
+    "p99.9_ms": 0.999,
+    "p99.99_ms": 0.9999,
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a trial: `verdict` is ok, noticed, broken or unknown; `detail` is its evidence."""
+
+    name: str
+    verdict: str
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An expectation held against a trial: `verdict` is met, missed or unknown."""
+
+    expression: str
+    verdict: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """How often one kind of error came up in one trial."""
+
+    code: str
+    meaning: str
+    message: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial. Rates are per second, latencies in ms; None where the trial has no such figure."""
+
+    number: int
+    name: str
+    treatment: str
+    repeat: int
+    block: int
+    status: str
+    reason: str | None = None
+    advice: str | None = None
+    throughput_per_s: float | None = None
+    queries_per_s: float | None = None
+    attempted: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    retried: int = 0
+    duration_s: float | None = None
+    clients: int | None = None
+    response: Mapping[str, float] | None = None
+    errors: tuple[ErrorCount, ...] = ()
+    checks: tuple[Check, ...] = ()
+    expectations: tuple[Judged, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether its figures enter medians: only those of trials that ended well do."""
+        return self.status == "ok" and self.throughput_per_s is not None
+
+
+def _section(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = record.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def from_record(record: Mapping[str, Any]) -> Trial:
+    """A trial from its `trial.json`. Keys that are missing or null (a trial that failed early) give empty values."""
+    totals = _section(record, "totals")
+    transactions = _section(totals, "transactions")
+    clients = _section(_section(record, "settings"), "load").get("clients")
+    return Trial(
+        number=record["number"],
+        name=record["name"],
+        treatment=record["treatment"],
+        repeat=record["repeat"],
+        block=record.get("block", record["repeat"]),
+        status=record["status"],
+        reason=record.get("reason"),
+        advice=record.get("advice"),
+        throughput_per_s=totals.get("throughput_per_s"),
+        queries_per_s=totals.get("queries_per_s"),
+        attempted=transactions.get("attempted") or 0,
+        succeeded=transactions.get("succeeded") or 0,
+        failed=transactions.get("failed") or 0,
+        retried=transactions.get("retried") or 0,
+        duration_s=_section(record, "measure").get("duration_s"),
+        clients=clients if isinstance(clients, int) else None,
+        response=totals.get("response"),
+        errors=tuple(
+            ErrorCount(
+                str(error["code"]), error.get("meaning") or "", error.get("message") or "", error["count"]
+            )
+            for error in record.get("errors") or ()
+        ),
+        checks=tuple(
+            Check(check["name"], check["verdict"], _section(check, "detail"))
+            for check in record.get("checks") or ()
+        ),
+        expectations=tuple(
+            Judged(entry["expression"], entry["verdict"], entry.get("value"))
+            for entry in record.get("expect") or ()
+        ),
+    )
+
+
+def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial, ...]:
+    """All trials of a run in the order they were planned; those without a record become `not-run`."""
+    known = {trial.name: trial for trial in map(from_record, records)}
+    planned = [
+        known.pop(
+            entry["name"],
+            Trial(
+                entry["number"],
+                entry["name"],
+                entry["treatment"],
+                entry["repeat"],
+                entry.get("block", entry["repeat"]),
+                "not-run",
+            ),
+        )
+        for entry in run.get("trials") or ()
+    ]
+    return tuple(sorted([*planned, *known.values()], key=lambda trial: trial.number))

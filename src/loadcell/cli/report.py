@@ -1,0 +1,76 @@
+"""`loadcell report RUN`: the report of a run, written again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("report")
+@click.argument("run", metavar="RUN", default="last")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["html", "md"]),
+    multiple=True,
+    help="Only this format (can be given twice); both without it.",
+)
+@click.option("--out", type=click.Path(), help="A directory, or with one format the file to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print the analysed results as plain JSON instead.")
+def report(run: str, lang: str, formats: tuple[str, ...], out: str | None, as_json: bool) -> None:
+    """Write the report of RUN: a page that needs no network, and Markdown with pictures.
+
+    RUN is a run's directory, the beginning of its name, or `last`. Without --out the report goes into the run's directory.
+    """
+    from pathlib import Path
+
+    from loadcell.store.errors import StoreError
+    from loadcell.store.find import find_run
+
+    if out is not None and Path(out).suffix and not Path(out).is_dir():
+        if len(formats) > 1:
+            raise click.UsageError(f"--out {out} is one file, but --format is given {len(formats)} times.")
+        formats = formats or (_format_of(Path(out).suffix),)
+    try:
+        path = find_run(run)
+        if as_json:
+            click.echo(_json(path))
+            return
+        from loadcell.report import FORMATS, write
+
+        for written in write(path, lang, formats or FORMATS, None if out is None else Path(out)):
+            click.echo(written)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _format_of(suffix: str) -> str:
+    """The format a file name asks for."""
+    formats = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+    if suffix not in formats:
+        raise click.UsageError(f"--out names a {suffix} file; reports are .html or .md, or name a directory.")
+    return formats[suffix]
+
+
+def _json(path: Path) -> str:
+    import json
+
+    from loadcell.analysis.analyse import analyse
+    from loadcell.store.read import read_run
+
+    stored = read_run(path)
+    found = analyse(stored.run, stored.trials).document()
+    document = {
+        "run": str(stored.path),
+        "plan": stored.run.get("plan_name"),
+        "title": stored.run.get("title"),
+        "state": stored.state,
+        "damage": [str(damage) for damage in stored.damage],
+        **found,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,55 @@
+"""Puts a report together: a stored run in, sections of plain blocks out, in the order readers look for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loadcell import __version__
+from loadcell.report.blocks import Report, Tone
+from loadcell.report.scene import Scene
+from loadcell.report.sections import environment, method, pictures, reproduce, results, summary, trouble
+
+if TYPE_CHECKING:
+    from loadcell.store.read import StoredRun
+
+
+def build(stored: StoredRun, lang: str = "en") -> Report:
+    """The report of a run in one language. Raises ValueError for a language there is no catalogue of."""
+    scene = Scene.of(stored, lang)
+    sections = [
+        summary.section(scene),
+        results.section(scene),
+        pictures.curves(scene),
+        pictures.percentiles(scene),
+        pictures.series(scene),
+        environment.section(scene),
+        method.section(scene),
+        trouble.trials(scene),
+        trouble.checks(scene),
+        reproduce.section(scene),
+    ]
+    run = stored.run
+    return Report(
+        language=lang,
+        title=str(run.get("title") or run.get("plan_name") or stored.id),
+        question=str(run.get("question") or ""),
+        run_id=f"{run.get('plan_name', '')}/{stored.id}".strip("/"),
+        badges=_badges(scene),
+        sections=[section for section in sections if section is not None],
+        version=__version__,
+    )
+
+
+def _badges(scene: Scene) -> list[tuple[str, Tone]]:
+    state = scene.stored.state
+    known = scene.texts.or_none(f"state.{state}") or scene.texts("state.unknown")
+    badges: list[tuple[str, Tone]] = [(known, "good" if state == "finished" else "caution")]
+    started = scene.stored.run.get("started_utc")
+    if started:
+        badges.append((f"{str(started)[:16].replace('T', ' ')} UTC", ""))
+    badges += [
+        (str(host["hostname"]), "")
+        for host in scene.stored.environment.get("hosts") or ()
+        if host.get("hostname")
+    ]
+    return badges

@@ -1,0 +1,68 @@
+"""The Vega libraries as one script, to be put into a page. Making it takes 1.7 s, so it is kept in the user's cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import vl_convert
+
+
+def vega_lite_version() -> str:
+    """The Vega-Lite version charts are written for, as vl-convert names it: `v6.4`."""
+    import altair
+
+    version: str = altair.SCHEMA_VERSION
+    return ".".join(version.split(".")[:2])
+
+
+def _made_by() -> str:
+    from importlib.metadata import version
+
+    return version("vl-convert-python")
+
+
+def cache_directory() -> Path:
+    """Where loadcell keeps what it can make again: `$XDG_CACHE_HOME/loadcell`, or `~/.cache/loadcell`."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "loadcell"
+
+
+def javascript() -> str:
+    """vega, vega-lite and vega-embed, as one script without names of its own but `vegaEmbed`.
+
+    A cache that cannot be read or written only costs time.
+    """
+    version = vega_lite_version()
+    head = f"/* vega {_made_by()} {version} */\n"
+    tail = "\n/* end */\n"
+    kept: Path | None = None
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: no home directory
+        kept = cache_directory() / f"vega-{_made_by()}-{version}.js"
+        text = kept.read_text(encoding="utf-8")
+        if text.startswith(head) and text.endswith(tail):
+            return text
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    if "</script" in script.lower() or "<!--" in script:
+        script = script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    text = f'{head}(() => {{"use strict";{script}}})();{tail}'
+    if kept is not None:
+        with contextlib.suppress(OSError):
+            _keep(kept, text)
+    return text
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write by rename, so that a reader sees all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)  # noqa: PTH105 - both are names in one directory
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise

@@ -1,0 +1,21 @@
+"""Charts of a report. A chart is one module here with `SECTION`, `PLACE` and `draw(scene) -> Chart | None`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+from loadcell.report.blocks import Chart
+from loadcell.report.scene import Scene
+
+
+def drawn_in(section: str, scene: Scene) -> list[Chart]:
+    """Every chart of a section that there is something to draw for, in order."""
+    drawers: list[ModuleType] = [
+        module
+        for info in pkgutil.iter_modules(__path__, f"{__name__}.")
+        if getattr(module := importlib.import_module(info.name), "SECTION", None) == section
+    ]
+    drawers.sort(key=lambda module: int(module.PLACE))
+    return [chart for module in drawers if (chart := module.draw(scene)) is not None]

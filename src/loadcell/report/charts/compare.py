@@ -1,0 +1,255 @@
+"""The shapes a figure of treatments is drawn in: curves along a number, or rows one above another.
+
+Both take one source of long rows, `FIGURES`: `repeat` or `invalid` ones, one a trial (`x`, `group`, `facet`,
+`treatment`, `repeat`, `value`), and `median` ones, one a treatment (the same, with `low` and `high`); `role` says
+which. What a `group` is (a percentile, a level of the second factor) is the caller's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from loadcell.analysis import best
+from loadcell.analysis.layout import Layout
+from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
+from loadcell.report.charts import style
+from loadcell.report.palette import SERIES
+from loadcell.report.scene import Scene
+from loadcell.report.texts import Texts
+
+FIGURES = "figures"
+#: More rows than this are drawn as numbered treatments along one axis instead.
+MOST_ROWS = 40
+#: Tick marks at the levels themselves when there are no more than these.
+MOST_TICKS = 12
+#: A figure that spans more than this factor is drawn on a logarithmic axis.
+LOG_FROM = 50
+
+
+@dataclass(frozen=True)
+class Form:
+    """How treatments are placed: `numeric` along an axis titled `title`, or as `rows` in this order."""
+
+    title: str
+    numeric: bool
+    rows: tuple[str, ...] = ()
+    geometric: bool = False
+    ticks: tuple[float, ...] = ()
+    groups: tuple[str, ...] = ()
+    group_title: str = ""
+    facets: tuple[str, ...] = ()
+    indexed: bool = False
+
+
+def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
+    """Choose the form for these treatments."""
+    x, series = layout.x, layout.series
+    lines = series.levels if series is not None else ()
+    title = series.name if series is not None else ""
+    if x is not None and x.numeric:
+        numbers = tuple(x.at[level] for level in x.levels)
+        return Form(
+            x.name,
+            numeric=True,
+            geometric=x.scale == "geometric",
+            ticks=numbers if len(numbers) <= MOST_TICKS else (),
+            groups=() if layout.facet else lines,
+            group_title=title,
+            facets=lines if layout.facet else (),
+        )
+    if x is not None and len(x.levels) * max(1, len(lines)) <= MOST_ROWS and not layout.facet:
+        return Form(x.name, numeric=False, rows=x.levels, groups=lines, group_title=title)
+    if len(treatments) <= MOST_ROWS:
+        return Form(
+            texts("axis.treatment"), numeric=False, rows=tuple(treatment.label for treatment in treatments)
+        )
+    return Form(texts("axis.treatment"), numeric=True, indexed=True)
+
+
+def place(form: Form, layout: Layout, treatment: Treatment) -> dict[str, Any]:
+    """Where a treatment stands: its `x`, `group` and `facet`, and its name."""
+    row: dict[str, Any] = {"treatment": treatment.label}
+    if form.indexed:
+        return {**row, "x": treatment.index}
+    if layout.x is not None and (form.numeric or form.rows == layout.x.levels):
+        level = treatment.levels[layout.x.key]
+        row["x"] = layout.x.at[level] if form.numeric else level
+    else:
+        row["x"] = treatment.label
+    if layout.series is not None and (form.groups or form.facets):
+        row["facet" if form.facets else "group"] = treatment.levels[layout.series.key]
+    return row
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is measured: its axis title, whether it starts at 0 or is logarithmic, and how it is written."""
+
+    title: str
+    log: bool
+    format: str = ",.3~r"
+
+
+def curves(
+    form: Form, figure: Figure, texts: Texts, *, groups: Sequence[str],
+    group_title: str = "", condition: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Lines of medians with bands and every repeat's point, along a numeric axis."""
+    x = alt.X(
+        "x:Q",
+        title=form.title,
+        scale=alt.Scale(type="log", base=2, nice=False, padding=12)
+        if form.geometric
+        else alt.Scale(zero=False, nice=False, padding=12),
+        axis=_x_axis(form),
+    )
+    y = _scale(alt.Y, figure)
+    colour: dict[str, Any] = {}
+    shape: dict[str, Any] = {}
+    if groups:
+        legend = alt.Legend(title=group_title or None, symbolOpacity=1)
+        colour = {"color": alt.Color("group:N", scale=style.colours(list(groups)), legend=legend)}
+        shape = {"shape": alt.Shape("group:N", scale=style.shapes(list(groups)), legend=legend)}
+    plain: dict[str, Any] = {} if groups else {"color": SERIES[0]}
+    tips = _tips(texts, figure, groups)
+    band = _role("median").mark_area(opacity=0.16, **plain).encode(
+        x=x, y=_scale(alt.Y, figure, "low"), y2="high:Q", **colour
+    )  # fmt: skip
+    line = _role("median").mark_line(**plain).encode(x=x, y=y, **colour)
+    handles = (
+        _role("median")
+        .mark_point(size=220, opacity=0, filled=True, **plain)
+        .encode(x=x, y=y, tooltip=tips.medians, **colour)
+    )
+    dots = (
+        _role("repeat")
+        .mark_point(size=26, opacity=0.85, filled=True, **plain)
+        .encode(x=x, y=y, tooltip=tips.points, **colour, **shape)
+    )
+    layers = [band, line, handles, dots, _invalid(x, y, tips)]
+    if condition is not None:
+        layers = [layer.transform_filter(condition) for layer in layers]
+    if form.facets:
+        facet = {"field": "facet", "type": "nominal", "title": None, "sort": list(form.facets)}
+        bare = style.layered(*layers, height=style.CHART // 2)
+        return {"data": {"name": FIGURES}, "facet": facet, "columns": 4, "spec": bare}
+    return style.layered(*layers, height=style.CHART, data={"name": FIGURES})
+
+
+def rows(
+    form: Form, figure: Figure, texts: Texts, *, groups: Sequence[str],
+    group_title: str = "", condition: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """A row a level: a bar from low to high, the median's tick and every repeat's point."""
+    y = alt.Y("x:N", title=None, sort=list(form.rows), axis=alt.Axis(grid=True, labelOverlap=False))
+    x = _scale(alt.X, figure)
+    colour: dict[str, Any] = {}
+    offset: dict[str, Any] = {}
+    shape: dict[str, Any] = {}
+    if groups:
+        legend = alt.Legend(title=group_title or None, symbolOpacity=1)
+        colour = {"color": alt.Color("group:N", scale=style.colours(list(groups)), legend=legend)}
+        shape = {"shape": alt.Shape("group:N", scale=style.shapes(list(groups)), legend=legend)}
+        offset = {"yOffset": alt.YOffset("group:N", sort=list(groups))}
+    plain: dict[str, Any] = {} if groups else {"color": SERIES[0]}
+    tips = _tips(texts, figure, groups)
+    bar = _role("median").mark_rule(strokeWidth=7, opacity=0.22, strokeCap="round", **plain).encode(
+        y=y, x=_scale(alt.X, figure, "low"), x2="high:Q", tooltip=tips.medians, **colour, **offset
+    )  # fmt: skip
+    tick = (
+        _role("median")
+        .mark_tick(thickness=3, size=14, **plain)
+        .encode(y=y, x=x, tooltip=tips.medians, **colour, **offset)
+    )
+    dots = (
+        _role("repeat")
+        .mark_point(size=26, opacity=0.85, filled=True, **plain)
+        .encode(y=y, x=x, tooltip=tips.points, **colour, **offset, **shape)
+    )
+    layers = [bar, tick, dots, _invalid(x, y, tips, offset)]
+    if condition is not None:
+        layers = [layer.transform_filter(condition) for layer in layers]
+    step = style.ROW if not groups else max(14, min(style.ROW, 60 // len(groups)))
+    height = {"step": step, "for": "offset"} if groups else {"step": style.ROW}
+    return style.layered(*layers, height=height, data={"name": FIGURES})
+
+
+def _role(role: str) -> alt.Chart:
+    """Marks of one kind of row of `FIGURES`."""
+    chart = alt.Chart()
+    chart.transform = [alt.FilterTransform(filter=f"datum.role === '{role}'")]
+    return chart
+
+
+def _x_axis(form: Form) -> alt.Axis:
+    if form.ticks:
+        return alt.Axis(
+            grid=False, values=list(form.ticks), format="~r", labelOverlap="greedy", labelSeparation=6
+        )
+    return alt.Axis(grid=False, format=",~r", tickMinStep=1)
+
+
+def _scale(channel: Any, figure: Figure, field: str = "value") -> Any:
+    """A figure's axis: from 0, or logarithmic."""
+    scale = alt.Scale(type="log", nice=False, padding=6) if figure.log else alt.Scale(zero=True, nice=True)
+    axis = alt.Axis(format=",~r", tickCount=6, grid=True, labelOverlap="greedy")
+    return channel(f"{field}:Q", title=figure.title, scale=scale, axis=axis)
+
+
+@dataclass(frozen=True)
+class _Tips:
+    medians: list[alt.Tooltip]
+    points: list[alt.Tooltip]
+
+
+def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
+    head = [alt.Tooltip("treatment:N", title=texts("axis.treatment"))]
+    if groups:
+        head.append(alt.Tooltip("group:N", title=figure.title))
+    ends = [("median", "value"), ("low", "low"), ("high", "high")]
+    return _Tips(
+        [*head, *(alt.Tooltip(f"{field}:Q", title=texts(f"axis.{name}"), format=figure.format) for name, field in ends)],
+        [*head, alt.Tooltip("repeat:N", title=texts("axis.repeat")), alt.Tooltip("value:Q", title=figure.title, format=figure.format)],
+    )  # fmt: skip
+
+
+def _invalid(x: Any, y: Any, tips: _Tips, offset: dict[str, Any] | None = None) -> alt.Chart:
+    """Trials that finished but cannot be trusted: seen, not counted."""
+    return (
+        _role("invalid")
+        .mark_point(shape="M-1,-1L1,1M-1,1L1,-1", size=24, strokeWidth=1.5, color="var(--problem)")
+        .encode(x=x, y=y, tooltip=tips.points, **(offset or {}))
+    )
+
+
+def figures(
+    where: dict[str, Any], treatment: Treatment, repeats: Repeats, value: Callable[[Trial], float | None]
+) -> list[dict[str, Any]]:
+    """The rows of one treatment (standing at `where`) and one figure, given over `repeats` and for one trial."""
+    rows = [
+        {**where, "role": "repeat" if trial.counts else "invalid", "repeat": trial.repeat, "value": found}
+        for trial in treatment.trials
+        if (found := value(trial)) is not None
+    ]
+    ends = best.reach(repeats)
+    if ends is not None:
+        rows.append({**where, "role": "median", "value": repeats.median, "low": ends[0], "high": ends[1]})
+    return rows
+
+
+def captions(form: Form, scene: Scene) -> list[str]:
+    """What there is to know to read such a picture."""
+    texts = scene.texts
+    kind = "caption" if form.numeric else "caption.bars"
+    found = [texts(f"{kind}.interval" if scene.has_intervals else f"{kind}.range")]
+    if any(trial.status != "ok" and trial.throughput_per_s is not None for trial in scene.analysis.trials):
+        found.append(texts("caption.invalid"))
+    if form.indexed:
+        found.append(texts("caption.index"))
+    return found

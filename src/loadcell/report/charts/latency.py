@@ -1,0 +1,52 @@
+"""Response time of every treatment: the same picture as throughput's, for the percentiles people ask for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from loadcell.analysis.trials import Trial
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import compare, style
+from loadcell.report.scene import Scene
+
+SECTION, PLACE = "curves", 2
+SHOWN = ("p50", "p95", "p99")
+
+
+def draw(scene: Scene) -> Chart | None:
+    """None when no trial has a response time. With a second factor as lines, the reader chooses the percentile."""
+    treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
+    form = compare.form(layout, treatments, texts)
+    rows = []
+    for treatment in treatments:
+        where = compare.place(form, layout, treatment)
+        for name in SHOWN:
+            own = {**where, "percentile": name} if form.groups else {**where, "group": name}
+            key = f"{name}_ms"
+            rows += compare.figures(own, treatment, treatment.latency[key], partial(_latency, key))
+    if not rows:
+        return None
+    values = [row["value"] for row in rows if row["value"] > 0]
+    log = bool(values) and max(values) > compare.LOG_FROM * min(values)
+    figure = compare.Figure(texts("axis.latency"), log=log)
+    shape = compare.curves if form.numeric else compare.rows
+    chart = shape(
+        form, figure, texts,
+        groups=form.groups or SHOWN, group_title=form.group_title if form.groups else "",
+        condition="datum.percentile === percentile" if form.groups else None,
+    )  # fmt: skip
+    if form.groups:
+        choice = {"input": "select", "options": list(SHOWN), "name": texts("page.choose-latency")}
+        chart["params"] = [{"name": "percentile", "value": "p99", "bind": choice}]
+    return Chart(
+        "chart-latency",
+        texts("chart.latency", x=form.title) if layout.x else texts("chart.latency.treatments"),
+        style.document(chart),
+        {compare.FIGURES: rows},
+        compare.captions(form, scene),
+        columns=4 if form.facets else 1,
+    )
+
+
+def _latency(key: str, trial: Trial) -> float | None:
+    return (trial.response or {}).get(key)

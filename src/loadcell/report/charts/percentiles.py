@@ -1,0 +1,115 @@
+"""Response time by percentile, up to 99.99 %, a line a treatment; of many treatments the reader chooses some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import altair as alt
+
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import QUANTILES, Trial
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import style
+from loadcell.report.palette import SERIES
+from loadcell.report.scene import Scene
+
+SECTION, PLACE = "percentiles", 1
+#: As many lines as colours that can be told apart.
+MOST_SHOWN = len(SERIES)
+
+
+def draw(scene: Scene) -> Chart | None:
+    """None when no trial has a response time."""
+    texts = scene.texts
+    lines: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
+    drawn: list[Treatment] = []
+    for treatment in scene.analysis.treatments:
+        own = _points(treatment)
+        if not own:
+            continue
+        drawn.append(treatment)
+        points += own
+        for tail in sorted({point["tail"] for point in own}):
+            found = [point for point in own if point["tail"] == tail]
+            value = median(point["value"] for point in found)
+            lines.append({**found[0], "value": value})
+    if not lines:
+        return None
+    x = alt.X(
+        "tail:Q",
+        title=texts("axis.percentile"),
+        scale=alt.Scale(type="log", nice=False, padding=14),
+        axis=_axis(),
+    )
+    y = alt.Y(
+        "value:Q", title=texts("axis.latency"), scale=alt.Scale(type="log", nice=False, padding=10),
+        axis=alt.Axis(format=",~r", tickCount=6, labelOverlap="greedy"),
+    )  # fmt: skip
+    alone = len(drawn) == 1
+    legend = None if alone else alt.Legend(title=None, symbolOpacity=1)
+    colour = alt.Color("treatment:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
+    shape = alt.Shape("treatment:N", sort=None, scale=alt.Scale(range=list(style.SHAPES)), legend=legend)
+    tips = [
+        alt.Tooltip("treatment:N", title=texts("axis.treatment")),
+        alt.Tooltip("percentile:N", title=texts("axis.percentile")),
+    ]
+    of_line = [*tips, alt.Tooltip("value:Q", title=texts("axis.median"), format=",.3~r")]
+    of_point = [*tips, alt.Tooltip("value:Q", title=texts("axis.repeat-value"), format=",.3~r")]
+    line = alt.Chart(style.data("lines")).mark_line().encode(x=x, y=y, color=colour)
+    handles = alt.Chart(style.data("lines")).mark_point(size=200, opacity=0, filled=True).encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=of_line
+    )  # fmt: skip
+    dots = alt.Chart(style.data("points")).mark_point(size=22, opacity=0.7, filled=True).encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=of_point
+    )  # fmt: skip
+    chart = style.layered(line, handles, dots, height=style.CHART)
+    shown = chosen(drawn, scene.best)
+    return Chart(
+        "chart-percentiles",
+        texts("chart.percentiles"),
+        style.document(chart),
+        {"lines": lines, "points": points},
+        [texts("caption.percentiles")],
+        chooser="treatments" if len(drawn) > MOST_SHOWN else "",
+        choices=[(treatment.label, treatment.label) for treatment in drawn],
+        chosen=[treatment.label for treatment in shown],
+    )
+
+
+def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Treatment]:
+    """All of a few treatments; of many, some spread evenly over them, the first, the last and the best among them."""
+    if len(treatments) <= MOST_SHOWN:
+        return list(treatments)
+    most = 5
+    step = (len(treatments) - 1) / (most - 1)
+    picked = {round(n * step) for n in range(most)}
+    return [item for n, item in enumerate(treatments) if n in picked or item is best]
+
+
+def _points(treatment: Treatment) -> list[dict[str, Any]]:
+    return [
+        {
+            "treatment": treatment.label,
+            "percentile": f"{key.removeprefix('p').removesuffix('_ms')}%",
+            "tail": round(1 / (1 - quantile)),
+            "value": (trial.response or {})[key],
+        }
+        for trial in treatment.trials
+        for key, quantile in QUANTILES.items()
+        if trial.counts and known(trial, quantile) and ((trial.response or {}).get(key) or 0) > 0
+    ]
+
+
+def known(trial: Trial, quantile: float) -> bool:
+    """Whether at least one transaction lies beyond the quantile: below that, it is the maximum under another name."""
+    return trial.response is not None and trial.response["count"] * (1 - quantile) >= 1 - 1e-9
+
+
+def _axis() -> alt.Axis:
+    tails = {round(1 / (1 - quantile)): key for key, quantile in QUANTILES.items()}
+    names = {tail: f"{key.removeprefix('p').removesuffix('_ms')}%" for tail, key in tails.items()}
+    expression = "".join(f"datum.value == {tail} ? '{name}' : " for tail, name in names.items()) + "''"
+    return alt.Axis(values=list(names), labelExpr=expression, labelOverlap="greedy", labelSeparation=4)

@@ -1,0 +1,241 @@
+"""One trial over time: the load, the host and the target below one another on one time axis; the reader chooses the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from loadcell.analysis import series as thinning
+from loadcell.analysis.trials import Trial
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import style
+from loadcell.report.palette import SERIES
+from loadcell.report.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SECTION, PLACE = "series", 1
+#: Points of one source over all trials: what a page of 3 MB has room for.
+POINTS_IN_ALL = 12_000
+FEWEST_POINTS, MOST_POINTS = 40, 900
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Line:
+    """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit."""
+
+    column: str
+    name: str
+    how: thinning.How = "mean"
+    divide: float = 1.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One view: its source, title key and lines; `stacked` areas instead of lines, `top` a fixed upper end."""
+
+    source: str
+    title: str
+    lines: tuple[Line, ...]
+    stacked: bool = False
+    top: float | None = None
+
+
+PANELS = (
+    Panel("load", "axis.transactions", (
+        Line("throughput_per_s", "series.throughput"), Line("failed", "series.failed", "max"),
+    )),
+    Panel("load", "axis.response", (
+        Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max"),
+    )),
+    Panel("host", "axis.host-cpu", (
+        Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
+        Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
+    ), stacked=True, top=100),
+    Panel("host", "axis.host-io", (
+        Line("disk_read_bytes_per_s", "series.read", divide=MIB),
+        Line("disk_write_bytes_per_s", "series.write", divide=MIB),
+    )),
+    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu"),)),
+    Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
+    Panel("target", "axis.target-io", (
+        Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
+    )),
+)  # fmt: skip
+
+
+def draw(scene: Scene) -> Chart | None:
+    """None when no trial has intervals or samples."""
+    import polars as pl
+
+    frames = {
+        "load": _only(scene.stored.intervals(), "kind", pl.lit("transaction")),
+        "host": scene.stored.samples("host"),
+        "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
+    }
+    frames = {
+        name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
+    }
+    panels = [panel for panel in (_present(panel, frames) for panel in PANELS) if panel is not None]
+    if not panels:
+        return None
+    trials = max(frame["trial"].n_unique() for frame in frames.values())
+    at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
+    columns: dict[str, dict[str, thinning.How]] = {}
+    for panel in panels:
+        columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
+    series: dict[str, dict[str, dict[str, list[Any]]]] = {}
+    for source, of_source in columns.items():
+        thin = thinning.thin(frames[source], of_source, at_most)
+        for trial, own in _by_trial(_in_units(thin, panels, source)).items():
+            series.setdefault(trial, {})[source] = own
+    longest = max(_longest(frame) for frame in frames.values())
+    size = thinning.bucket_size(longest, at_most)
+    trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
+    shown = _sensible(trials_shown, scene)
+    texts = scene.texts
+    caption = [texts("caption.series")]
+    if size > 1:
+        caption.append(texts("caption.series.thinned", size=size))
+    return Chart(
+        "chart-series",
+        texts("chart.series"),
+        _views(panels, scene),
+        {},
+        caption,
+        panels=len(panels),
+        chooser="trial",
+        choices=[(trial.name, _name(trial, scene)) for trial in trials_shown],
+        chosen=[shown.name],
+        series=series,
+    )
+
+
+def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
+    """The named data of one trial, as the page builds it too: a row a sample."""
+    sources = {
+        source: [dict(zip(own, values, strict=True)) for values in zip(*own.values(), strict=True)]
+        for source, own in chart.series[trial].items()
+    }
+    start = min((row["t"] for own in sources.values() for row in own), default=0)
+    warmup = [{"from": start, "to": 0}] if start < 0 else []
+    return {"load": [], "host": [], "target": [], **sources, "warmup": warmup}
+
+
+def _longest(frame: pl.DataFrame) -> int:
+    """How many rows the trial with most of them has."""
+    return max((int(n) for n in frame.group_by("trial").len()["len"]), default=0)
+
+
+def _only(frame: pl.DataFrame, column: str, value: pl.Expr) -> pl.DataFrame:
+    import polars as pl
+
+    return frame.filter(pl.col(column) == value) if column in frame.columns else frame
+
+
+def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
+    """The panel with the lines there are values for."""
+    frame = frames.get(panel.source)
+    if frame is None:
+        return None
+    lines = tuple(line for line in panel.lines if line.column in frame.columns and frame[line.column].count())
+    lines = tuple(line for line in lines if line.column != "failed" or frame["failed"].sum() > 0)
+    return Panel(panel.source, panel.title, lines, panel.stacked, panel.top) if lines else None
+
+
+def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataFrame:
+    """Values in the units that are shown, as short as can be."""
+    import polars as pl
+
+    divide = {line.column: line.divide for panel in panels if panel.source == source for line in panel.lines}
+    return frame.select(
+        "trial",
+        pl.col("t_s").round(1).alias("t"),
+        *((pl.col(column) / by).round_sig_figs(4).alias(column) for column, by in divide.items()),
+    )
+
+
+def _by_trial(frame: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
+    return {
+        str(key[0]): {column: _short(own[column].to_list()) for column in own.columns if column != "trial"}
+        for key, own in frame.partition_by("trial", as_dict=True).items()
+    }
+
+
+def _short(values: list[Any]) -> list[Any]:
+    """Whole numbers without their `.0`: a tenth of the page."""
+    return [int(value) if value is not None and value == int(value) else value for value in values]
+
+
+def _sensible(trials: list[Trial], scene: Scene) -> Trial:
+    """The best treatment's trial that lies nearest to its median; else the first there is."""
+    best = scene.best
+    if best is not None:
+        middle = best.throughput.median or 0.0
+        own = [trial for trial in trials if trial.treatment == best.id and trial.counts]
+        if own:
+            return min(own, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))
+    return trials[0]
+
+
+def _name(trial: Trial, scene: Scene) -> str:
+    name = f"{trial.number}. {scene.labels.get(trial.treatment, trial.treatment)}, r{trial.repeat}"
+    return name if trial.status == "ok" else f"{name} ({scene.texts(f'status.{trial.status}')})"
+
+
+def _views(panels: list[Panel], scene: Scene) -> dict[str, Any]:
+    """The views below one another, on one time axis."""
+    views = [_view(panel, scene, last=panel is panels[-1], first=panel is panels[0]) for panel in panels]
+    shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
+    return style.document({"vconcat": views, "spacing": 14, "resolve": shared})
+
+
+def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, Any]:
+    texts = scene.texts
+    names = {line.column: texts(line.name) for line in panel.lines}
+    x = alt.X(
+        "t:Q",
+        title=texts("axis.time") if last else None,
+        axis=alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=1),
+        scale=alt.Scale(nice=False),
+    )
+    scale = alt.Scale(domain=[0, panel.top]) if panel.top else alt.Scale(zero=True, nice=True)
+    axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
+    y = alt.Y("value:Q", title=None, axis=axis, scale=scale, stack="zero" if panel.stacked else None)
+    legend = alt.Legend(title=None, symbolOpacity=1) if len(names) > 1 else None
+    offset = {"load": 0, "host": 2, "target": 4}[panel.source]
+    colours = [SERIES[(n + offset) % len(SERIES)] for n in range(len(names))]
+    colour = alt.Color("name:N", scale=alt.Scale(domain=list(names.values()), range=colours), legend=legend)
+    tips = [
+        alt.Tooltip("name:N", title=texts(panel.title)),
+        alt.Tooltip("t:Q", title=texts("axis.time"), format=",~r"),
+        alt.Tooltip("value:Q", title=texts("column.value"), format=",.4~r"),
+    ]
+    pairs = ", ".join(f"{_quoted(column)}: {_quoted(name)}" for column, name in names.items())
+    base = (
+        alt.Chart(style.data(panel.source))
+        .transform_fold(list(names), as_=["key", "value"])
+        .transform_calculate(name=f"{{{pairs}}}[datum.key]", rank=f"indexof({list(names)}, datum.key)")
+    )
+    order = [alt.Order("rank:Q", sort="ascending")] if panel.stacked else []
+    mark = base.mark_area(opacity=0.75, line=False) if panel.stacked else base.mark_line(strokeWidth=1.6)
+    shape = mark.encode(x, y, colour, *order)
+    handles = base.mark_point(size=90, opacity=0, filled=True).encode(x, y, colour, *order, tooltip=tips)
+    warmup = alt.Chart(style.data("warmup"))
+    shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
+    layers = [shade, shape, handles]
+    if first:
+        label = warmup.mark_text(align="left", baseline="top", dx=4, dy=3).encode(
+            x=alt.X("from:Q"), y=alt.value(0), text=alt.value(texts("series.warmup"))
+        )
+        layers.append(label)
+    return style.layered(*layers, height=style.PANEL, title=texts(panel.title))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,80 @@
+"""How every chart looks: type, lines, axes. Colours are names that the page gives values to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from loadcell.report.palette import SERIES
+
+FONT = (
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "PingFang SC", "Hiragino Sans GB", '
+    '"Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", sans-serif'
+)
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+#: Heights in pixels.
+PANEL, CHART, ROW = 84, 300, 26
+
+CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": FONT,
+    "padding": 4,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--soft)", "titleColor": "var(--soft)", "domainColor": "var(--line)",
+        "tickColor": "var(--line)", "gridColor": "var(--grid)", "labelFontSize": 12, "titleFontSize": 12,
+        "titleFontWeight": 500, "titlePadding": 10, "labelPadding": 6, "labelLimit": 260, "tickSize": 4,
+        "labelOverlap": True,
+    },
+    "axisY": {"domain": False, "ticks": False},
+    "legend": {
+        "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12,
+        "titleFontWeight": 500, "labelLimit": 220, "symbolStrokeWidth": 2,
+    },
+    "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "labelFontWeight": 600},
+    "title": {"color": "var(--soft)", "fontSize": 12, "fontWeight": 500, "anchor": "start", "offset": 6},
+    "line": {"strokeWidth": 2},
+    "text": {"color": "var(--soft)", "fontSize": 11},
+}  # fmt: skip
+
+
+def data(name: str) -> alt.NamedData:
+    """A data source that is filled later."""
+    return alt.NamedData(name=name)
+
+
+def colours(domain: list[str]) -> alt.Scale:
+    """Colours of named series, in order."""
+    return alt.Scale(domain=domain, range=[SERIES[n % len(SERIES)] for n in range(len(domain))])
+
+
+def shapes(domain: list[str]) -> alt.Scale:
+    """Shapes of named series, in the same order: colour is never the only difference."""
+    return alt.Scale(domain=domain, range=[SHAPES[n % len(SHAPES)] for n in range(len(domain))])
+
+
+def layered(*layers: alt.Chart, **properties: Any) -> dict[str, Any]:
+    """Marks above one another in one view, as Vega-Lite. `alt.layer` would copy all of them several times over."""
+    return {**properties, "layer": [_plain(layer) for layer in layers]}
+
+
+def document(view: dict[str, Any]) -> dict[str, Any]:
+    """The finished specification, without a configuration: that is the page's."""
+    return {"$schema": alt.SCHEMA_URL, **view}
+
+
+def _plain(chart: alt.Chart) -> dict[str, Any]:
+    spec = chart.to_dict(validate=False)
+    unnamed = chart.data is alt.Undefined
+    dropped = {"$schema", "config", *(["data"] if unnamed else [])}
+    return {name: value for name, value in spec.items() if name not in dropped}

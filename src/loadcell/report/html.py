@@ -1,0 +1,111 @@
+"""Writes a report as one HTML page that carries everything it needs and asks the network for nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from loadcell.analysis.phrase import Phrase
+from loadcell.report import bundle, sizing
+from loadcell.report.blocks import Chart, Report
+from loadcell.report.charts.percentiles import MOST_SHOWN
+from loadcell.report.charts.style import CONFIG
+from loadcell.report.palette import DARK, LIGHT
+from loadcell.report.texts import Texts
+
+#: Tables with more rows than this can be filtered and scroll on their own.
+LONG_TABLE = 24
+
+
+def render(report: Report) -> str:
+    """The page. Text from outside is escaped by the template, and inside embedded JSON."""
+    texts = Texts(report.language)
+    environment = Environment(
+        loader=PackageLoader("loadcell.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    sources = {name: environment.loader.get_source(environment, name)[0] for name in ("page.js",)}  # type: ignore[union-attr]
+    scripts = {"vega": bundle.javascript() if report.charts() else "", "page": sources["page.js"]}
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        t=texts,
+        say=lambda phrase: _said(texts, phrase),
+        language_tag={"en": "en", "zh": "zh-CN"}[report.language],
+        style=Markup(environment.get_template("page.css.j2").render(light=LIGHT, dark=DARK)),  # noqa: S704 - ours
+        data=embedded(_data(report, texts)),
+        scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - ours, from no input
+        policy=_policy(scripts.values()),
+        long_table=LONG_TABLE,
+        most_treatments=MOST_SHOWN,
+    )
+
+
+def embedded(document: Any) -> Markup:
+    """JSON to stand between script tags: nothing in it can end the tag or open another."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - the line above is the escaping
+
+
+def _said(texts: Texts, phrase: Phrase) -> Markup:
+    """A sentence, its figures set off."""
+    written = texts.marked(
+        phrase,
+        mark=lambda figure: f"<b>{escape(figure)}</b>",
+        plain=lambda text: str(escape(text)),
+    )
+    return Markup(written)  # noqa: S704 - both parts are escaped
+
+
+def _policy(scripts: Any) -> str:
+    """A content policy: no network, and no script but these. Vega compiles its expressions, hence unsafe-eval."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+        if script
+    )
+    return (
+        f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _data(report: Report, texts: Texts) -> dict[str, Any]:
+    return {
+        "charts": [_chart(chart) for chart in report.charts()],
+        "config": CONFIG,
+        "mostTreatments": MOST_SHOWN,
+        "sizes": {"axis": sizing.AXIS, "legend": sizing.LEGEND, "gap": sizing.GAP, "least": sizing.LEAST},
+        "failed": texts("page.chart-failed"),
+    }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    return {
+        "id": chart.id,
+        "spec": chart.spec,
+        "columns": chart.columns,
+        "chooser": chart.chooser,
+        "chosen": list(chart.chosen),
+        "data": {name: columnar(rows) for name, rows in chart.data.items()},
+        "series": chart.series,
+    }
+
+
+def columnar(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows as columns: a name is written once, not once a row; numbers get the digits that can be seen."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [_short(row.get(name)) for row in rows] for name in names}
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value

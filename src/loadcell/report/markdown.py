@@ -1,0 +1,137 @@
+"""Writes a report as Markdown, its charts as SVG pictures beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import vl_convert
+
+from loadcell.report.blocks import (
+    Block,
+    Chart,
+    Code,
+    Definitions,
+    Details,
+    Paragraph,
+    Report,
+    Sentences,
+    Table,
+    Tiles,
+)
+from loadcell.report.bundle import vega_lite_version
+from loadcell.report.charts import series
+from loadcell.report.charts.style import CONFIG
+from loadcell.report.palette import LIGHT, resolved
+from loadcell.report.sizing import sized
+from loadcell.report.texts import Texts
+
+#: Directory of the pictures, beside the Markdown file.
+PICTURES = "report-pictures"
+WIDTH = 860
+#: Rows a folded table may have before Markdown leaves it to the HTML report.
+MOST_FOLDED_ROWS = 60
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&!])")
+_AT_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
+
+
+def render(report: Report) -> str:
+    """The text; it refers to the pictures by name."""
+    texts = Texts(report.language)
+    parts = [f"# {escaped(report.title)}"]
+    if report.question:
+        parts.append(f"*{escaped(report.question)}*")
+    parts.append(" · ".join(escaped(text) for text, _ in report.badges))
+    for section in report.sections:
+        parts.append(f"## {escaped(section.title)}")
+        parts += [text for block in section.blocks if (text := _block(block, texts))]
+    parts.append("---")
+    parts.append(escaped(texts("page.footer", version=report.version, run=report.run_id)))
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that no Markdown reader takes for markup; on one line."""
+    return _AT_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
+
+
+def _block(block: Block, texts: Texts) -> str:
+    if isinstance(block, Paragraph):
+        return escaped(block.text)
+    if isinstance(block, Sentences):
+        said = [(finding.severity, escaped(texts.say(finding.phrase))) for finding in block.findings]
+        return "\n".join(
+            f"- {'**⚠** ' if tone in {'caution', 'problem'} else ''}{text}" for tone, text in said
+        )
+    if isinstance(block, Tiles):
+        return ""  # the sentences below say the same
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Definitions):
+        head = [f"**{escaped(block.title)}**", ""] if block.title else []
+        colon = texts("mark.colon")
+        return "\n".join(
+            [*head, *(f"- {escaped(name)}{colon}{escaped(value)}" for name, value in block.entries)]
+        )
+    if isinstance(block, Code):
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", block.text)), default=0))
+        return f"{escaped(block.title)}\n\n{fence}{block.language}\n{block.text.rstrip()}\n{fence}"
+    if isinstance(block, Chart):
+        caption = " ".join(escaped(text) for text in block.captions)
+        return (
+            f"**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
+        )
+    return _folded(block, texts)
+
+
+def _folded(block: Details, texts: Texts) -> str:
+    rows = sum(len(inner.rows) for inner in block.blocks if isinstance(inner, Table))
+    if rows > MOST_FOLDED_ROWS:
+        return ""
+    inner = "\n\n".join(_block(each, texts) for each in block.blocks)
+    return f"<details><summary>{_html(block.title)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _html(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _table(table: Table) -> str:
+    head = [escaped(column.title) for column in table.columns]
+    rule = ["---:" if column.figure else "---" for column in table.columns]
+    body = [
+        [_cell(cell.text, column.code) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *body)]
+    note = [escaped(table.note), ""] if table.note else []
+    return "\n".join([f"**{escaped(table.title)}**", "", *note, *lines])
+
+
+def _cell(text: str, code: bool) -> str:
+    """A cell's text; code keeps its characters where a table can hold them."""
+    if code and text and not set(text) & set("`|\n"):
+        return f"`{text}`"
+    return escaped(text)
+
+
+def picture(chart: Chart) -> str:
+    """A chart as SVG, in light colours, on white: the trial or the treatments that the page shows at first."""
+    data: dict[str, list[dict[str, Any]]] = dict(chart.data)
+    if chart.chooser == "trial":
+        data |= series.rows(chart, chart.chosen[0])
+    elif chart.chooser == "treatments":
+        data = {name: _of(rows, chart.chosen) for name, rows in data.items()}
+    spec = sized(chart, WIDTH)
+    spec["config"] = {**CONFIG, "background": LIGHT["page"]}
+    coloured = json.loads(resolved(json.dumps(spec)))
+    coloured["datasets"] = data
+    svg: str = vl_convert.vegalite_to_svg(coloured, vl_version=vega_lite_version())
+    return svg
+
+
+def _of(rows: Sequence[dict[str, Any]], treatments: Sequence[str]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["treatment"] in treatments]

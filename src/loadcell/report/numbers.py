@@ -1,0 +1,72 @@
+"""Numbers as people read them: few significant digits, thousands set apart, the unit beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+#: Digits that a figure of a performance test can carry.
+DIGITS = 3
+Write = Callable[[float], str]
+_BYTES = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def significant(value: float, digits: int = DIGITS) -> str:
+    """`12.3`, `0.0123`, `2,859`: `digits` significant ones, but never fewer than all digits before the point."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "–"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}"
+    # 9.996 rounds to 10.00: one digit too many
+    return f"{value:,.{max(0, decimals - 1)}f}" if decimals and _digits(text) > digits else text
+
+
+def _digits(text: str) -> int:
+    return len(text.replace(",", "").replace(".", "").replace("-", "").lstrip("0"))
+
+
+def whole(value: float) -> str:
+    """`1,234,567`."""
+    return f"{value:,.0f}"
+
+
+def rate(value: float) -> str:
+    """A figure per second, one digit finer than other figures: `2,859`, `440.2`."""
+    return significant(value, 4)
+
+
+def milliseconds(value: float) -> str:
+    """A latency with its unit: `12.3 ms`, `0.123 ms`, `1.23 s`."""
+    return f"{significant(value / 1e3)} s" if value >= 10_000 else f"{significant(value)} ms"
+
+
+def share(value: float) -> str:
+    """A fraction in percent: `4.4%`, `0.05%`, `<0.01%`, `100%`."""
+    percent = value * 100
+    if 0 < percent < 0.01:
+        return "<0.01%"
+    if 99.95 <= percent < 100:
+        return ">99.9%"
+    return f"{significant(percent, 2 if abs(percent) < 100 else 3)}%"
+
+
+def seconds(value: float) -> str:
+    """A duration: `0.35 s`, `30 s`, `2 min 5 s`, `1 h 4 min`."""
+    if value < 60:
+        return f"{value:.0f} s" if value == int(value) else f"{significant(value, 2)} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units: `290 MiB`, `32 GiB`."""
+    step = 0
+    while abs(value) >= 1024 and step < len(_BYTES) - 1:
+        value /= 1024
+        step += 1
+    return f"{significant(value)} {_BYTES[step]}" if value != int(value) else f"{value:,.0f} {_BYTES[step]}"

@@ -1,0 +1,50 @@
+"""What every section and chart is made from: a stored run, its analysis, and the language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.treatments import Treatment
+from loadcell.report.texts import Texts
+
+if TYPE_CHECKING:
+    from loadcell.store.read import StoredRun
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One run, seen in one language."""
+
+    stored: StoredRun
+    analysis: Analysis
+    texts: Texts
+
+    @classmethod
+    def of(cls, stored: StoredRun, language: str) -> Scene:
+        """Analyse a run and get ready to speak about it."""
+        return cls(stored, analyse(stored.run, stored.trials), Texts(language))
+
+    @cached_property
+    def records(self) -> dict[str, dict[str, Any]]:
+        """The trials' documents by name."""
+        return {record["name"]: record for record in self.stored.trials}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What treatments are called, by id."""
+        return {treatment.id: treatment.label for treatment in self.analysis.treatments}
+
+    @cached_property
+    def best(self) -> Treatment | None:
+        """The treatment with the highest median throughput."""
+        measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
+        return max(measured, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
+
+    @cached_property
+    def has_intervals(self) -> bool:
+        """Whether every measured treatment has repeats enough for an interval."""
+        measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
+        return bool(measured) and all(not treatment.throughput.descriptive_only for treatment in measured)

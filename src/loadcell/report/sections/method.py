@@ -1,0 +1,131 @@
+"""How it was measured: design, order, seed, lengths, versions, what measuring itself cost, and the plan as written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.report import numbers
+from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
+from loadcell.report.scene import Scene
+from loadcell.report.sections.summary import phrase_of_lengths
+
+
+def section(scene: Scene) -> Section:
+    """Always there."""
+    texts = scene.texts
+    blocks: list[Block] = [Definitions(_entries(scene))]
+    if scene.analysis.trials:
+        blocks.append(Details(texts("table.order"), [order(scene)]))
+    plan = scene.stored.plan_text()
+    if plan:
+        blocks.append(Code(texts("table.plan"), plan, "yaml"))
+    return Section("method", texts("section.method"), blocks)
+
+
+def _entries(scene: Scene) -> list[tuple[str, str]]:
+    texts, run = scene.texts, scene.stored.run
+    entries = [*_what(scene)]
+    entries.append((texts("method.design"), str(run.get("design") or texts("mark.none"))))
+    order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
+        str(run.get("order"))
+    )
+    entries.append((texts("method.order"), texts(order_key) if order_key else str(run.get("order"))))
+    entries.append((texts("method.seed"), str(run.get("seed", texts("mark.none")))))
+    entries.append((texts("method.repeats"), str(run.get("repeats", texts("mark.none")))))
+    lengths = phrase_of_lengths(scene)
+    if lengths is not None:
+        warmup, duration = lengths.params.get("warmup_s"), lengths.params["duration_s"]
+        if isinstance(warmup, int | float):
+            entries.append((texts("method.warmup"), numbers.seconds(warmup)))
+        if isinstance(duration, int | float):
+            entries.append((texts("method.duration"), numbers.seconds(duration)))
+    for key, name in (("started_utc", "method.started"), ("ended_utc", "method.ended")):
+        if run.get(key):
+            entries.append((texts(name), str(run[key])[:19].replace("T", " ")))
+    executions = len(run.get("executions") or ())
+    if executions > 1:
+        said = texts("method.executions.value", count=executions, resumed=executions - 1)
+        entries.append((texts("method.executions"), said))
+    versions = {key: str(run.get(name, "?")) for key, name in _VERSIONS}
+    entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
+    entries += _own_cost(scene)
+    entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
+    return entries
+
+
+_VERSIONS = (("loadcell", "loadcell_version"), ("engine", "engine_version"), ("python", "python"))
+
+
+def _what(scene: Scene) -> list[tuple[str, str]]:
+    """Target and workload by name, with the options that are scalar and the same everywhere."""
+    texts = scene.texts
+    treatments = scene.stored.run.get("treatments") or []
+    settings: dict[str, Any] = treatments[0].get("settings") or {} if treatments else {}
+    entries = []
+    for key, title in (("target", "method.target"), ("workload", "method.workload")):
+        part = settings.get(key)
+        if isinstance(part, dict) and len(part) == 1:
+            name, options = next(iter(part.items()))
+            entries.append((texts(title), _part(name, options)))
+    return entries
+
+
+def _part(name: str, options: Any) -> str:
+    if not isinstance(options, dict):
+        return str(name)
+    shown = [
+        f"{key} {value}"
+        for key, value in options.items()
+        if isinstance(value, str | int) and not isinstance(value, bool)
+    ]
+    return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
+
+
+def _own_cost(scene: Scene) -> list[tuple[str, str]]:
+    """What the monitors cost, and how busy the client was: the price of measuring."""
+    texts = scene.texts
+    cost: dict[str, float] = {}
+    busy: list[float] = []
+    for record in scene.stored.trials:
+        for name, monitor in (record.get("monitors") or {}).items():
+            cost[name] = cost.get(name, 0.0) + (monitor.get("cpu_s") or 0.0)
+        found = (record.get("client") or {}).get("busy_max")
+        if found is not None:
+            busy.append(found)
+    entries = []
+    if cost:
+        said = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]
+        entries.append((texts("method.monitors"), texts("mark.list").join(said)))
+    if busy:
+        entries.append((texts("method.client"), texts("method.client.value", busy_share=max(busy))))
+    return entries
+
+
+def order(scene: Scene) -> Table:
+    """Every trial in the order it ran."""
+    texts = scene.texts
+    columns = [
+        Column(texts("column.order"), figure=True),
+        Column(texts("column.treatment")),
+        Column(texts("column.block"), figure=True),
+        Column(texts("column.state")),
+        Column(texts("column.throughput"), figure=True),
+        Column(texts("column.p99"), figure=True),
+    ]
+    rows = [
+        [
+            Cell(str(trial.number), sort=trial.number),
+            Cell(scene.labels.get(trial.treatment, trial.treatment)),
+            Cell(str(trial.block), sort=trial.block),
+            Cell(texts(f"status.{trial.status}"), tone="" if trial.status == "ok" else "problem"),
+            _figure(trial.throughput_per_s, numbers.rate, scene),
+            _figure((trial.response or {}).get("p99_ms"), numbers.significant, scene),
+        ]
+        for trial in scene.analysis.trials
+    ]
+    return Table("table-order", texts("table.order"), columns, rows)
+
+
+def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
+    return Cell(scene.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -1,0 +1,61 @@
+"""The sections that hold charts, each with its figures in a table for who would rather read them."""
+
+from __future__ import annotations
+
+from loadcell.analysis.treatments import LATENCIES
+from loadcell.report import charts, numbers
+from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
+from loadcell.report.scene import Scene
+
+
+def curves(scene: Scene) -> Section | None:
+    """Throughput and response time against the factors; None when nothing was measured."""
+    drawn = charts.drawn_in("curves", scene)
+    return Section("curves", scene.texts("section.curves"), drawn) if drawn else None
+
+
+def percentiles(scene: Scene) -> Section | None:
+    """The tail of the response time; None when none was recorded."""
+    drawn: list[Block] = [*charts.drawn_in("percentiles", scene)]
+    if not drawn:
+        return None
+    drawn.append(Details(scene.texts("page.figures"), [table(scene)]))
+    return Section("percentiles", scene.texts("section.percentiles"), drawn)
+
+
+def series(scene: Scene) -> Section | None:
+    """Trials over time; None when nothing was sampled."""
+    drawn = charts.drawn_in("series", scene)
+    return Section("series", scene.texts("section.series"), drawn) if drawn else None
+
+
+def table(scene: Scene) -> Table:
+    """Every latency figure of every treatment."""
+    texts = scene.texts
+    titles = [_title(key, scene) for key in LATENCIES]
+    columns = [
+        Column(texts("column.number"), figure=True),
+        Column(texts("column.treatment")),
+        *(Column(title, figure=True) for title in titles),
+    ]
+    rows = [
+        [
+            Cell(str(treatment.index), sort=treatment.index),
+            Cell(treatment.label, sort=treatment.index),
+            *(
+                Cell(texts("mark.none")) if value is None else Cell(numbers.significant(value), sort=value)
+                for value in (treatment.latency_ms(key) for key in LATENCIES)
+            ),
+        ]
+        for treatment in scene.analysis.treatments
+        if treatment.measured
+    ]
+    return Table("table-percentiles", texts("table.percentiles"), columns, rows)
+
+
+def _title(key: str, scene: Scene) -> str:
+    if key == "mean_ms":
+        return scene.texts("column.mean")
+    if key == "max_ms":
+        return scene.texts("column.max")
+    return scene.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))

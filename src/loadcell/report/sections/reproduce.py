@@ -1,0 +1,55 @@
+"""The commands that do it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from loadcell.report.blocks import Block, Code, Section
+from loadcell.report.scene import Scene
+
+
+def section(scene: Scene) -> Section:
+    """Always there."""
+    texts = scene.texts
+    blocks: list[Block] = [
+        Code(texts(title), command) for title, command in commands(scene.stored.path, scene).items()
+    ]
+    return Section("reproduce", texts("section.reproduce"), blocks)
+
+
+def commands(path: Path, scene: Scene) -> dict[str, str]:
+    """Title key -> command."""
+    run = scene.stored.run
+    here = shlex.quote(str(shown(path)))
+    again = f"loadcell run {shlex.quote(str(shown(path) / 'plan.yaml'))}"
+    given = [str(word) for word in run.get("command") or ()]
+    again += "".join(f" {shlex.quote(word)}" for word in _settings(given))
+    if run.get("seed") is not None and "seed=" not in again:
+        again += f" --set seed={run['seed']}"
+    found = {"table.command": again}
+    if given:
+        found["table.command.as-was"] = shlex.join(given)
+    if any(trial.status == "not-run" for trial in scene.analysis.trials):
+        found["table.command.resume"] = f"loadcell run --resume {here}"
+    found["table.command.report"] = f"loadcell report {here}"
+    return found
+
+
+def _settings(command: list[str]) -> list[str]:
+    """The `--set` and `--only` of the command that made the run: the plan file alone is not all of it."""
+    kept: list[str] = []
+    for position, word in enumerate(command):
+        if word in {"--set", "--only"} and position + 1 < len(command):
+            kept += [word, command[position + 1]]
+        elif word.startswith(("--set=", "--only=")):
+            kept.append(word)
+    return kept
+
+
+def shown(path: Path) -> Path:
+    """The path as one would type it from the current directory."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path

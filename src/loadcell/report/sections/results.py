@@ -1,0 +1,196 @@
+"""The result table: a row a treatment, its median first, and everything that belongs beside a median."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.report import numbers
+from loadcell.report.blocks import Block, Cell, Column, Section, Table
+from loadcell.report.scene import Scene
+
+#: More factors than this make one column of names instead.
+MOST_FACTOR_COLUMNS = 4
+
+
+def section(scene: Scene) -> Section | None:
+    """The table, and expectations and errors where there are any; None for a run without treatments."""
+    blocks: list[Block] = []
+    if scene.analysis.treatments:
+        blocks.append(table(scene))
+    blocks += [found for found in (expectations(scene), errors(scene)) if found is not None]
+    return Section("results", scene.texts("section.results"), blocks) if blocks else None
+
+
+def table(scene: Scene) -> Table:
+    """Medians over the repeats that ended well."""
+    texts = scene.texts
+    queries = any((treatment.queries.median or 0) > 0 for treatment in scene.analysis.treatments)
+    factors = factor_columns(scene)
+    columns = [
+        Column(texts("column.number"), figure=True),
+        *(Column(name, figure=numeric) for _, name, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+        Column(texts("column.throughput"), figure=True),
+        Column(texts("column.interval"), figure=True),
+        Column(texts("column.repeats"), figure=True, many=True),
+        *([Column(texts("column.queries"), figure=True)] if queries else []),
+        Column(texts("column.p50"), figure=True),
+        Column(texts("column.p95"), figure=True),
+        Column(texts("column.p99"), figure=True),
+        Column(texts("column.errors"), figure=True),
+        Column(texts("column.status")),
+    ]
+    highest = max(
+        (treatment.throughput.median or 0.0 for treatment in scene.analysis.treatments), default=0.0
+    )
+    rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
+    return Table("table-results", texts("section.results"), columns, rows, texts("table.results"))
+
+
+def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:
+    """A column a factor (key, name, whether its levels are numbers), where a few describe every treatment."""
+    treatments = scene.analysis.treatments
+    keys = list(dict.fromkeys(key for treatment in treatments for key in treatment.levels))
+    if not 1 <= len(keys) <= MOST_FACTOR_COLUMNS:
+        return []
+    if any(key not in treatment.levels for key in keys for treatment in treatments):
+        return []
+    short = short_keys(keys)
+    return [
+        (key, short[key], all(number(treatment.levels[key]) is not None for treatment in treatments))
+        for key in keys
+    ]
+
+
+def treatment_cells(treatment: Treatment, factors: Sequence[tuple[str, str, bool]]) -> list[Cell]:
+    """The treatment's levels, or without factor columns its name."""
+    if not factors:
+        return [Cell(treatment.label, sort=treatment.index)]
+    return [
+        Cell(treatment.levels[key], sort=number(treatment.levels[key]) if numeric else treatment.index)
+        for key, _, numeric in factors
+    ]
+
+
+def number(level: str) -> float | None:
+    """A level as a number, if it is one."""
+    try:
+        return float(level)
+    except ValueError:
+        return None
+
+
+def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool) -> list[Cell]:
+    none = scene.texts("mark.none")
+    middle = treatment.throughput.median
+    return [
+        Cell(str(treatment.index), sort=treatment.index),
+        *treatment_cells(treatment, factor_columns(scene)),
+        Cell(none)
+        if middle is None
+        else Cell(numbers.rate(middle), sort=middle, bar=middle / highest if highest else None),
+        Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else ""),
+        Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
+        *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
+        *(
+            _figure(treatment.latency_ms(key), numbers.significant, none)
+            for key in ("p50_ms", "p95_ms", "p99_ms")
+        ),
+        Cell(
+            numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
+        ),
+        _status(treatment, scene),
+    ]
+
+
+def _figure(value: float | None, write: numbers.Write, none: str) -> Cell:
+    return Cell(none) if value is None else Cell(write(value), sort=value)
+
+
+def _status(treatment: Treatment, scene: Scene) -> Cell:
+    text = scene.texts("mark.list").join(
+        scene.texts(f"count.{status}", count=count) for status, count in treatment.statuses.items()
+    )
+    well = treatment.statuses.get("ok", 0)
+    return Cell(text, sort=float(well), tone="" if well == len(treatment.trials) else "problem")
+
+
+def interval(treatment: Treatment, scene: Scene) -> str:
+    """The interval, or why there is none."""
+    found = treatment.throughput.interval
+    if treatment.throughput.median is None:
+        return scene.texts("mark.none")
+    if found is None:
+        return scene.texts("table.descriptive")
+    return f"{numbers.rate(found.low)} – {numbers.rate(found.high)}"
+
+
+def expectations(scene: Scene) -> Table | None:
+    """Each expectation with its verdict; None when the plan has none."""
+    texts = scene.texts
+    verdicts: dict[str, dict[str, list[str]]] = {}
+    for trial in scene.analysis.trials:
+        for judged in trial.expectations:
+            verdicts.setdefault(judged.expression, {}).setdefault(judged.verdict, []).append(trial.name)
+    if not verdicts:
+        return None
+    rows = []
+    for expression, found in verdicts.items():
+        verdict = next(kind for kind in ("missed", "unknown", "met") if kind in found)
+        tone = {"missed": "problem", "unknown": "caution", "met": "good"}[verdict]
+        where = found.get(verdict, []) if verdict != "met" else []
+        rows.append(
+            [
+                Cell(expression),
+                Cell(texts(f"verdict.{verdict}"), tone=tone),  # type: ignore[arg-type]
+                Cell(names(where, scene) or texts("mark.none")),
+            ]
+        )
+    columns = [
+        Column(texts("column.expectation"), code=True),
+        Column(texts("column.verdict")),
+        Column(texts("column.worst")),
+    ]
+    return Table("table-expectations", texts("table.expectations"), columns, rows)
+
+
+def names(trials: list[str], scene: Scene, most: int = 6) -> str:
+    """Some names, and how many more there are."""
+    listed = scene.texts("mark.list").join(trials[:most])
+    more = len(trials) - most
+    return listed if more <= 0 else f"{listed} {scene.texts('table.more', count=more)}"
+
+
+def errors(scene: Scene) -> Table | None:
+    """Errors by code, most frequent first; None when there were none."""
+    texts = scene.texts
+    counts: dict[str, int] = {}
+    first: dict[str, tuple[str, str]] = {}
+    where: dict[str, list[str]] = {}
+    for trial in scene.analysis.trials:
+        for error in trial.errors:
+            counts[error.code] = counts.get(error.code, 0) + error.count
+            first.setdefault(error.code, (error.meaning, error.message))
+            if trial.name not in where.setdefault(error.code, []):
+                where[error.code].append(trial.name)
+    if not counts:
+        return None
+    rows = [
+        [
+            Cell(code),
+            Cell(first[code][0]),
+            Cell(numbers.whole(counts[code]), sort=counts[code]),
+            Cell(first[code][1]),
+            Cell(names(where[code], scene)),
+        ]
+        for code in sorted(counts, key=lambda code: -counts[code])
+    ]
+    columns = [
+        Column(texts("column.code"), code=True),
+        Column(texts("column.meaning")),
+        Column(texts("column.count"), figure=True),
+        Column(texts("column.message")),
+        Column(texts("column.trials")),
+    ]
+    return Table("table-errors", texts("table.errors"), columns, rows)

@@ -1,0 +1,118 @@
+"""What was done and what came out, in sentences, with the few key figures beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.treatments import short_keys
+from loadcell.report import numbers
+from loadcell.report.blocks import Block, Section, Sentences, Tile, Tiles
+from loadcell.report.scene import Scene
+
+
+def section(scene: Scene) -> Section:
+    """Always there."""
+    blocks: list[Block] = []
+    if scene.best is not None:
+        blocks.append(Tiles(tiles(scene)))
+    blocks.append(Sentences(findings(scene)))
+    return Section("summary", scene.texts("section.summary"), blocks)
+
+
+def findings(scene: Scene) -> Sequence[Finding]:
+    """What was done, then everything the analysis found."""
+    return [*what_was_done(scene), *scene.analysis.findings]
+
+
+def what_was_done(scene: Scene) -> list[Finding]:
+    """The experiment in two or three sentences."""
+    run = scene.stored.run
+    treatments, trials = scene.analysis.treatments, scene.analysis.trials
+    keys = [factor["key"] for factor in run.get("factors") or ()]
+    params: dict[str, Value] = {"repeats": run.get("repeats") or 1, "trials": len(trials)}
+    if keys:
+        short = short_keys(keys)
+        params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
+    said = [Finding("done", "info", Phrase("done.factors" if keys else "done.one", params))]
+    lengths = phrase_of_lengths(scene)
+    if lengths is not None:
+        said.append(Finding("done", "info", lengths))
+    elapsed_s = _elapsed_s(run)
+    if elapsed_s is not None:
+        said.append(Finding("done", "info", Phrase("done.took", {"elapsed_s": elapsed_s})))
+    return said
+
+
+def phrase_of_lengths(scene: Scene) -> Phrase | None:
+    """How long trials warmed up and were measured; None where that differs between them."""
+    measured = [record for record in scene.stored.trials if record.get("measure")]
+    durations = [record["measure"]["duration_s"] for record in measured]
+    warmups = [
+        phase["duration_s"]
+        for record in measured
+        for phase in record.get("phases") or ()
+        if phase["name"] == "warmup"
+    ]
+    if not durations or max(durations) > 1.05 * min(durations):
+        return None
+    if not warmups or max(warmups) < 0.05:
+        return Phrase("done.length", {"duration_s": _round(median(durations))})
+    if max(warmups) > 1.05 * min(warmups):
+        return None
+    return Phrase(
+        "done.lengths", {"duration_s": _round(median(durations)), "warmup_s": _round(median(warmups))}
+    )
+
+
+def _round(value: float) -> float:
+    """Seconds as planned: 30.0004 were 30."""
+    return round(value, 1) if value >= 1 else value
+
+
+def _elapsed_s(run: dict[str, Any]) -> float | None:
+    """From begin to end, when it was done in one go."""
+    if not run.get("ended_utc") or len(run.get("executions") or [1]) > 1:
+        return None
+    begun, ended = (datetime.fromisoformat(run[key]) for key in ("started_utc", "ended_utc"))
+    return (ended - begun).total_seconds()
+
+
+def tiles(scene: Scene) -> list[Tile]:
+    """The figures a manager looks for first."""
+    texts, best = scene.texts, scene.best
+    if best is None:
+        return []
+    several = sum(treatment.measured for treatment in scene.analysis.treatments) > 1
+    found = [
+        Tile(
+            texts("tile.highest" if several else "tile.throughput"),
+            numbers.rate(best.throughput.median or 0.0),
+            texts("unit.per-second"),
+            best.label if several else "",
+        )
+    ]
+    p99 = best.latency_ms("p99_ms")
+    if p99 is not None:
+        found.append(Tile(texts("tile.latency"), numbers.milliseconds(p99)))
+    spreads = [
+        item.throughput.spread for item in scene.analysis.treatments if item.throughput.spread is not None
+    ]
+    if spreads:
+        note = "" if scene.has_intervals else texts("table.descriptive")
+        found.append(Tile(texts("tile.spread"), numbers.share(median(spreads)), note=note))
+    trials = scene.analysis.trials
+    well = sum(trial.status == "ok" for trial in trials)
+    found.append(
+        Tile(
+            texts("tile.trials"),
+            texts("mark.of", part=well, whole=len(trials)),
+            tone="" if well == len(trials) else "problem",
+        )
+    )
+    failed = sum(trial.failed for trial in trials)
+    found.append(Tile(texts("tile.failed"), numbers.whole(failed), tone="problem" if failed else ""))
+    return found

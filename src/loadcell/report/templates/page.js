@@ -1,0 +1,203 @@
+(() => {
+"use strict";
+const doc = JSON.parse(document.getElementById("data").textContent);
+const NARROW = 560;
+
+// Colours: the reader's choice, kept where the browser allows it. `?theme=dark` sets it from outside.
+const themes = document.querySelector(".themes");
+function show(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  const radio = themes.querySelector(`[value="${theme}"]`);
+  if (radio) radio.checked = true;
+}
+const named = new URLSearchParams(location.search).get("theme");
+let kept = null;
+try { kept = localStorage.getItem("loadcell-theme"); } catch { /* storage is not allowed for this page */ }
+for (const theme of [named, kept]) {
+  if (["auto", "light", "dark"].includes(theme)) { show(theme); break; }
+}
+themes.hidden = false;
+themes.addEventListener("change", (event) => {
+  show(event.target.value);
+  try { localStorage.setItem("loadcell-theme", event.target.value); } catch { /* as above */ }
+});
+
+// Charts. Data comes as columns, and Vega wants rows.
+function rows(columns) {
+  const names = Object.keys(columns);
+  if (!names.length) return [];
+  return columns[names[0]].map((_, n) => Object.fromEntries(names.map((name) => [name, columns[name][n]])));
+}
+
+function datasets(chart) {
+  if (chart.chooser === "trial") {
+    const own = chart.series[chart.chosen[0]];
+    const found = { load: [], host: [], target: [] };
+    let start = 0;
+    for (const [name, columns] of Object.entries(own)) {
+      found[name] = rows(columns);
+      if (columns.t.length) start = Math.min(start, columns.t[0]);
+    }
+    found.warmup = start < 0 ? [{ from: start, to: 0 }] : [];
+    return found;
+  }
+  chart.rows ??= Object.fromEntries(Object.entries(chart.data).map(([name, columns]) => [name, rows(columns)]));
+  if (chart.chooser !== "treatments") return chart.rows;
+  const wanted = new Set(chart.chosen);
+  return Object.fromEntries(
+    Object.entries(chart.rows).map(([name, all]) => [name, all.filter((row) => wanted.has(row.treatment))])
+  );
+}
+
+// The same as sizing.py does for pictures, but for the width and the choice that are here.
+function sized(chart, width) {
+  const spec = structuredClone(chart.spec);
+  const { axis, legend, gap, least } = doc.sizes;
+  const beside = width < NARROW ? axis : axis + legend;
+  if (spec.vconcat) for (const view of spec.vconcat) view.width = width - beside;
+  else if (spec.facet) {
+    spec.columns = Math.max(1, Math.min(chart.columns, Math.floor(width / least)));
+    spec.spec.width = (width - beside) / spec.columns - gap;
+  } else {
+    spec.width = width;
+    spec.autosize = { type: "fit-x", contains: "padding" };
+  }
+  if (chart.chosen.length && chart.chooser !== "trial") {
+    for (const { encoding } of spec.layer) {
+      for (const channel of [encoding.color, encoding.shape]) {
+        if (channel?.field === "treatment") channel.scale.domain = chart.chosen;
+      }
+    }
+  }
+  return spec;
+}
+
+function config(width) {
+  const own = structuredClone(doc.config);
+  if (width < NARROW) {
+    own.axis.labelLimit = 120;
+    own.axis.labelFontSize = 11;
+    Object.assign(own.legend, { orient: "bottom", columns: 2, labelLimit: 150 });
+  }
+  return own;
+}
+
+async function draw(chart) {
+  const canvas = document.querySelector(`#${chart.id} .canvas`);
+  const width = canvas.clientWidth;
+  chart.width = width;
+  try {
+    const spec = { ...sized(chart, width), datasets: datasets(chart) };
+    chart.view?.finalize();
+    const result = await vegaEmbed(canvas, spec, {
+      actions: false, renderer: "svg", config: config(width), tooltip: { theme: "custom" },
+    });
+    chart.view = result;
+    document.querySelector(`#${chart.id} .tools`).hidden = false;
+    canvas.dataset.drawn = "yes";
+  } catch (error) {
+    const said = document.createElement("p");
+    said.className = "failed";
+    said.textContent = `${doc.failed}: ${error.message}`;
+    canvas.replaceChildren(said);
+  }
+}
+
+// An SVG file of its own: colours are names here, and their values go into it.
+function save(chart) {
+  const style = getComputedStyle(document.documentElement);
+  const svg = document.querySelector(`#${chart.id} .canvas svg`).cloneNode(true);
+  svg.style.background = style.getPropertyValue("--surface");
+  const text = new XMLSerializer().serializeToString(svg).replace(/var\(--(\w+)\)/g, (_, name) => style.getPropertyValue(`--${name}`).trim());
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  link.download = `${chart.id}.svg`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const charts = new Map(doc.charts.map((chart) => [chart.id, chart]));
+for (const select of document.querySelectorAll("select[data-chart]")) {
+  const chart = charts.get(select.dataset.chart);
+  select.value = chart.chosen[0];
+  select.addEventListener("change", () => { chart.chosen = [select.value]; draw(chart); });
+}
+for (const box of document.querySelectorAll(".choices")) {
+  const chart = charts.get(box.dataset.chart);
+  const inputs = [...box.querySelectorAll("input")];
+  const update = () => {
+    chart.chosen = inputs.filter((input) => input.checked).map((input) => input.value);
+    const full = chart.chosen.length >= doc.mostTreatments;
+    for (const input of inputs) input.disabled = full && !input.checked;
+  };
+  update();
+  box.addEventListener("change", () => { update(); draw(chart); });
+}
+for (const button of document.querySelectorAll("[data-save]")) {
+  button.addEventListener("click", () => save(charts.get(button.dataset.save)));
+}
+(async () => {
+  for (const chart of charts.values()) await draw(chart);
+  document.documentElement.dataset.ready = "yes";
+})();
+let waiting;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    if (matchMedia("print").matches) return;
+    for (const chart of charts.values()) {
+      const canvas = document.querySelector(`#${chart.id} .canvas`);
+      if (Math.abs(canvas.clientWidth - chart.width) > 4) draw(chart);
+    }
+  }, 200);
+});
+
+// Tables: a heading sorts, a field filters.
+for (const table of document.querySelectorAll("table[data-sortable]")) {
+  const body = table.tBodies[0];
+  const key = (row, column) => {
+    const cell = row.cells[column];
+    return cell.dataset.sort === undefined ? cell.textContent : Number(cell.dataset.sort);
+  };
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    button.title = head.dataset.label;
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const sorted = [...body.rows].sort((a, b) => {
+        const [x, y] = [key(a, column), key(b, column)];
+        if (typeof x === "number" && typeof y === "number") return x - y;
+        if (typeof x !== typeof y) return typeof x === "number" ? -1 : 1;
+        return x.localeCompare(y, document.documentElement.lang, { numeric: true });
+      });
+      body.append(...(down ? sorted.reverse() : sorted));
+    });
+  });
+}
+for (const field of document.querySelectorAll("input[data-table]")) {
+  field.closest(".filter").hidden = false;
+  field.addEventListener("input", () => {
+    const wanted = field.value.toLowerCase();
+    for (const row of document.getElementById(field.dataset.table).tBodies[0].rows) {
+      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    }
+  });
+}
+
+// Contents: mark the section that is being read.
+const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    links.get(entry.target.id)?.setAttribute("aria-current", "true");
+  }
+}, { rootMargin: "0px 0px -75% 0px" });
+for (const section of document.querySelectorAll("main section")) seen.observe(section);
+})();

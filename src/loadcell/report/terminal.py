@@ -1,0 +1,179 @@
+"""What a terminal shows of a run: the result table, the findings in sentences, and what to look at next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from loadcell.analysis.best import reach
+from loadcell.analysis.treatments import Treatment
+from loadcell.report import numbers
+from loadcell.report.scene import Scene
+from loadcell.report.sections import reproduce, summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from loadcell.store.read import StoredRun
+
+#: What fits beside most terminals' edges.
+WIDTH = 80
+#: More rows than this scroll the sentences below them away.
+MOST_ROWS = 40
+#: Between two columns.
+GAP = 3
+
+_SIGNS = {"good": ("✓", "green"), "info": ("·", "dim"), "caution": ("!", "yellow"), "problem": ("✕", "red")}
+
+
+def print_run(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
+    """Print a run to `console` (standard output by default). It needs neither charts nor frames."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.text import Text
+
+    scene = Scene.of(stored, lang)
+    out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
+    out.print()
+    out.print(Text(str(stored.run.get("title") or stored.id), style="bold"))
+    if stored.run.get("question"):
+        out.print(Text(str(stored.run["question"]), style="dim"))
+    out.print()
+    if scene.analysis.treatments:
+        out.print(_table(scene, out.width))
+        hidden = len(scene.analysis.treatments) - len(_shown(scene))
+        if hidden > 0:
+            out.print(Text(scene.texts("terminal.more-rows", count=hidden), style="dim"))
+        if scene.best is not None and not scene.has_intervals:
+            out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
+        out.print()
+    for finding in summary.findings(scene):
+        sign, style = _SIGNS[finding.severity]
+        said = Text.from_markup(
+            scene.texts.marked(
+                finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape
+            )
+        )
+        for number, line in enumerate(_lines(said, out.width - 2)):
+            out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
+    steps = next_steps(scene)
+    if steps:
+        out.print()
+        out.print(Text(scene.texts("terminal.next"), style="bold"))
+        for why, what in steps:
+            out.print(Text(f"  {why}", style="dim"))
+            out.print(Text(f"    {what}"), soft_wrap=True)
+    out.print()
+
+
+def next_steps(scene: Scene) -> list[tuple[str, str]]:
+    """What to do now: why, and the command or file."""
+    texts, stored = scene.texts, scene.stored
+    path = reproduce.shown(stored.path)
+    page = stored.path / "report.html"
+    steps = []
+    if page.is_file():
+        steps.append((texts("terminal.report"), str(path / "report.html")))
+    else:
+        steps.append((texts("terminal.write-report"), f"loadcell report {path}"))
+    broken = [trial for trial in scene.analysis.trials if trial.status in {"failed", "timed-out", "invalid"}]
+    for trial in broken[:3]:
+        log = stored.directory(trial.name) / "output.log"
+        steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
+    if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):
+        steps.append((texts("terminal.resume"), f"loadcell run --resume {path}"))
+    return steps
+
+
+def _shown(scene: Scene) -> Sequence[Treatment]:
+    """The rows there is room for, the best treatment always among them."""
+    treatments = scene.analysis.treatments
+    if len(treatments) <= MOST_ROWS:
+        return treatments
+    first = list(treatments[:MOST_ROWS])
+    if scene.best is not None and scene.best not in first:
+        first[-1] = scene.best
+    return first
+
+
+def _table(scene: Scene, width: int) -> Table:
+    """Figures are never cut short; treatments' names give way where there is no room."""
+    from rich import box
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    texts = scene.texts
+    shown = _shown(scene)
+    rows = [_figures(treatment, scene) for treatment in shown]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    needed = [
+        max(cell_len(text) for text in [texts(key), *(row[position] for row in rows)])
+        for position, key in enumerate(_FIGURES)
+    ]
+    left = max(10, width - sum(needed) - GAP * len(needed))
+    table.add_column(texts("column.treatment"), overflow="ellipsis", no_wrap=True, max_width=left)
+    for key, least in zip(_FIGURES, needed, strict=True):
+        table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
+    for treatment, row in zip(shown, rows, strict=True):
+        best = treatment is scene.best and len(shown) > 1
+        *figures, failed, well = row
+        table.add_row(
+            Text(treatment.label),
+            *figures,
+            Text(failed, style="red" if treatment.failed else ""),
+            Text(well, style="" if set(treatment.statuses) <= {"ok"} else "yellow"),
+            style="bold" if best else None,
+        )
+    return table
+
+
+_FIGURES = (
+    "terminal.throughput",
+    "terminal.interval",
+    "terminal.p50",
+    "terminal.p99",
+    "column.errors",
+    "terminal.ok",
+)
+
+
+def _figures(treatment: Treatment, scene: Scene) -> list[str]:
+    none = scene.texts("mark.none")
+    middle, ends = treatment.throughput.median, reach(treatment.throughput)
+    latencies = [treatment.latency_ms(key) for key in ("p50_ms", "p99_ms")]
+    return [
+        none if middle is None else numbers.rate(middle),
+        none if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
+        *(none if value is None else numbers.significant(value) for value in latencies),
+        numbers.whole(treatment.failed),
+        f"{treatment.statuses.get('ok', 0)}/{len(treatment.trials)}",
+    ]
+
+
+#: Marks that do not begin a line.
+_CLOSING = "，。；：、）》”！？,.;:)%"
+
+
+def _lines(text: Text, width: int) -> list[Text]:
+    """Wrap at spaces, and between any two Chinese characters, which rich alone does not do."""
+    from rich.cells import cell_len
+
+    plain = text.plain
+    breaks: list[int] = []
+    start, used, last = 0, 0, 0
+    for position, character in enumerate(plain):
+        if position > start and character not in _CLOSING:
+            before = plain[position - 1]
+            if before == " " or cell_len(before) > 1 or cell_len(character) > 1:
+                last = position
+        used += cell_len(character)
+        if used > width and character != " " and last > start:
+            breaks.append(last)
+            start, used = last, cell_len(plain[last : position + 1])
+    lines = text.divide(breaks)
+    for line in lines:
+        line.rstrip()
+    return list(lines)

@@ -1,0 +1,111 @@
+"""Every text a report shows, from one catalogue, in the reader's language.
+
+`texts.toml` holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
+first form where the number is 1, else the second. The name of a parameter says its unit, and so how it is written:
+`p99_ms`, `throughput_per_s`, `spread_share`, `duration_s`, `size_bytes`, `factor_times`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from loadcell.analysis.phrase import Phrase
+from loadcell.report import numbers
+
+LANGUAGES = ("en", "zh")
+CATALOGUE = "texts.toml"
+
+_PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*))?\}")
+_UNITS: dict[str, Callable[[float], str]] = {
+    "_per_s": numbers.rate,
+    "_ms": numbers.milliseconds,
+    "_share": numbers.share,
+    "_bytes": numbers.size,
+    "_times": numbers.significant,
+    "_s": numbers.seconds,
+}
+
+
+@cache
+def catalogue() -> Mapping[str, Mapping[str, str]]:
+    """Key -> language -> text."""
+    found: dict[str, Mapping[str, str]] = {}
+
+    def gather(prefix: str, table: Mapping[str, Any]) -> None:
+        for name, value in table.items():
+            if not isinstance(value, Mapping):
+                continue
+            key = f"{prefix}{name}"
+            own = {language: text for language, text in value.items() if isinstance(text, str)}
+            if own:
+                found[key] = own
+            gather(f"{key}.", value)
+
+    gather("", tomllib.loads((files(__package__) / CATALOGUE).read_text(encoding="utf-8")))
+    return found
+
+
+def placeholders(text: str) -> frozenset[str]:
+    """The names of the parameters a text takes."""
+    return frozenset(match["name"] for match in _PLACEHOLDER.finditer(text))
+
+
+class Texts:
+    """The catalogue in one language."""
+
+    def __init__(self, language: str) -> None:
+        """Raises ValueError for a language that the catalogue does not have."""
+        if language not in LANGUAGES:
+            raise ValueError(f"no language {language!r}: there are {', '.join(LANGUAGES)}")
+        self.language = language
+
+    def __call__(self, key: str, **params: Any) -> str:
+        """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
+        return self._fill(catalogue()[key][self.language], params, lambda written: written)
+
+    def say(self, phrase: Phrase) -> str:
+        """A phrase of the analysis as plain text."""
+        return self(phrase.key, **phrase.params)
+
+    def marked(self, phrase: Phrase, mark: Callable[[str], str], plain: Callable[[str], str]) -> str:
+        """A phrase with each figure passed through `mark` and everything else through `plain` (which may escape)."""
+        text = catalogue()[phrase.key][self.language]
+        parts, end = [], 0
+        for match in _PLACEHOLDER.finditer(text):
+            parts.append(plain(text[end : match.start()]))
+            written = self._one(match, phrase.params)
+            parts.append(plain(written) if match["one"] is not None else mark(written))
+            end = match.end()
+        return "".join([*parts, plain(text[end:])])
+
+    def or_none(self, key: str) -> str | None:
+        """The text of a key that need not be there."""
+        entry = catalogue().get(key)
+        return None if entry is None else entry[self.language]
+
+    def value(self, name: str, value: Any) -> str:
+        """A parameter as it is written in a sentence."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Phrase):
+            return self.say(value)
+        if isinstance(value, list | tuple):
+            return self("mark.list").join(self.value(name, item) for item in value)
+        for suffix, write in _UNITS.items():
+            if name.endswith(suffix):
+                return write(value)
+        return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
+
+    def _fill(self, text: str, params: Mapping[str, Any], mark: Callable[[str], str]) -> str:
+        return _PLACEHOLDER.sub(lambda match: mark(self._one(match, params)), text)
+
+    def _one(self, match: re.Match[str], params: Mapping[str, Any]) -> str:
+        value = params[match["name"]]
+        if match["one"] is not None:
+            return match["one"] if value == 1 else match["many"]
+        return self.value(match["name"], value)

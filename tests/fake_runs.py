@@ -1,0 +1,500 @@
+"""Run directories that nobody ran: written by the real writer, from a simple model of a database under load.
+
+Everything is decided by a seed. The model is a Universal Scalability Law curve for throughput, Little's law for the
+mean response time, and a heavy tail; repeats scatter by 2 %.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from loadcell.store import layout
+from loadcell.store.write import RunWriter, TrialWriter
+
+#: Standard normal quantiles of p50, p90, p95, p99, p99.9, p99.99: the tail is log-normal.
+NORMAL = {
+    "p50_ms": 0.0,
+    "p90_ms": 1.2816,
+    "p95_ms": 1.6449,
+    "p99_ms": 2.3263,
+    "p99.9_ms": 3.0902,
+    "p99.99_ms": 3.719,
+}
+START = datetime(2026, 3, 9, 8, 0, 0, tzinfo=UTC)
+GIB = 2**30
+
+HOST_COLUMNS = (
+    "cpu_user_percent", "cpu_system_percent", "cpu_iowait_percent", "cpu_steal_percent", "cpu_idle_percent",
+    "cpu_busy_percent", "cpu_max_core_percent", "load1", "memory_available_bytes",
+    "disk_read_bytes_per_s", "disk_write_bytes_per_s", "net_rx_bytes_per_s", "net_tx_bytes_per_s",
+)  # fmt: skip
+TARGET_COLUMNS = (
+    "pid", "name", "role", "cpu_user_percent", "cpu_system_percent", "cpu_percent", "rss_bytes", "threads",
+    "read_bytes_per_s", "write_bytes_per_s", "processes",
+)  # fmt: skip
+OPERATIONS = {"point_select": ("read", 10), "index_update": ("write", 1), "commit": ("other", 1)}
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a trial instead of `ok`."""
+
+    status: str
+    reason: str
+    advice: str = "Look at output.log of this trial."
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number."""
+
+    factors: Mapping[str, Sequence[Any]] = field(default_factory=lambda: {"load.clients": [4, 16]})
+    repeats: int = 2
+    title: str = "PostgreSQL under growing concurrency"
+    question: str = "How many concurrent clients help before more of them only wait?"
+    warmup_s: int = 5
+    seconds: int = 30
+    operations: bool = False
+    monitors: bool = True
+    intervals: bool = True
+    failed_transactions: Mapping[int, int] = field(default_factory=dict)
+    server_message: str = "deadlock detected"
+    fates: Mapping[int, Fate] = field(default_factory=dict)
+    unwritten: frozenset[int] = frozenset()
+    noticed: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    expect: tuple[str, ...] = ("errors == 0",)
+    missed: frozenset[int] = frozenset()
+    state: str = "finished"
+    seed: int = 7
+
+
+def write_run(path: Path, shape: Shape | None = None) -> Path:
+    """Write a run of this shape to `path`, and return it."""
+    shape = shape or Shape()
+    chance = random.Random(shape.seed)
+    treatments = _treatments(shape)
+    trials = _order(treatments, shape, chance)
+    length = timedelta(seconds=shape.warmup_s + shape.seconds + 3)
+    writer = RunWriter(path)
+    try:
+        writer.write_plan(_plan_text(shape))
+        writer.write_run(_run_document(shape, treatments, trials, START + length * len(trials)))
+        writer.write_environment(ENVIRONMENT)
+        by_id = {treatment["id"]: treatment for treatment in treatments}
+        for trial in trials:
+            if trial["number"] not in shape.unwritten:
+                begun = START + length * (trial["number"] - 1)
+                _Trial(shape, trial, by_id[trial["treatment"]], begun, chance).write(writer)
+    finally:
+        writer.close()
+    return path
+
+
+def _treatments(shape: Shape) -> list[dict[str, Any]]:
+    found = []
+    for levels in itertools.product(*shape.factors.values()):
+        values = dict(zip(shape.factors, levels, strict=True))
+        name = ",".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in values.items()) or "base"
+        safe = "".join(
+            character if character.isalnum() or character in "=,.-_" else "-" for character in name
+        )
+        found.append(
+            {
+                "id": safe,
+                "levels": {key: str(value) for key, value in values.items()},
+                "values": values,
+                "settings": _settings(shape, values),
+            }
+        )
+    return found
+
+
+def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
+    load = {
+        "threads": "auto",
+        "warmup": float(shape.warmup_s),
+        "duration": float(shape.seconds),
+        "interval": 1.0,
+    }
+    return {
+        "target": {"postgres": {"server": "embedded"}},
+        "workload": {"sysbench": {"script": "oltp_read_write", "tables": 12, "table_size": 100000}},
+        "load": {**load, "clients": _clients(values)},
+        "limits": {"up": 60.0},
+    }
+
+
+def _clients(values: Mapping[str, Any]) -> int:
+    clients = values.get("load.clients", 16)
+    return clients if isinstance(clients, int) else 16
+
+
+def _order(treatments: list[dict[str, Any]], shape: Shape, chance: random.Random) -> list[dict[str, Any]]:
+    order = []
+    for block in range(1, shape.repeats + 1):
+        names = [treatment["id"] for treatment in treatments]
+        chance.shuffle(names)
+        order += [(name, block) for name in names]
+    width = len(str(len(order))) if len(order) > 999 else 3
+    return [
+        {
+            "number": n,
+            "name": f"{n:0{width}d}-{name}-r{block}",
+            "treatment": name,
+            "repeat": block,
+            "block": block,
+        }
+        for n, (name, block) in enumerate(order, 1)
+    ]
+
+
+def _run_document(
+    shape: Shape, treatments: list[dict[str, Any]], trials: list[dict[str, Any]], ended: datetime
+) -> dict[str, Any]:
+    over = shape.state == "finished"
+    return {
+        "schema": layout.SCHEMA, "plan_name": "postgres-concurrency", "title": shape.title,
+        "question": shape.question, "seed": shape.seed, "order": "blocks", "design": "full",
+        "repeats": shape.repeats,
+        "factors": [
+            {"key": key, "levels": [{"label": str(level), "value": level} for level in levels]}
+            for key, levels in shape.factors.items()
+        ],
+        "treatments": treatments, "trials": trials, "expect": list(shape.expect),
+        "loadcell_version": "0.1.0", "engine_version": "0.1.0", "python": "3.11.7",
+        "started_utc": _utc(START), "ended_utc": _utc(ended) if over else None, "state": shape.state,
+        "executions": [
+            {"pid": 4242, "started_utc": _utc(START), "ended_utc": _utc(ended) if over else None, "how": "first"}
+        ],
+        "command": ["loadcell", "run", "plans/postgres-concurrency.yaml"],
+    }  # fmt: skip
+
+
+def _plan_text(shape: Shape) -> str:
+    lines = [
+        f"title: {shape.title}", f"question: {shape.question}", "target:", "  postgres: {server: embedded}",
+        "workload:", "  sysbench: {script: oltp_read_write, tables: 12, table_size: 100000}",
+        "load:", "  clients: 16", f"  warmup: {shape.warmup_s}s", f"  duration: {shape.seconds}s",
+    ]  # fmt: skip
+    if shape.factors:
+        lines.append("factors:")
+    lines += [
+        f"  {key}: [{', '.join(str(level) for level in levels)}]" for key, levels in shape.factors.items()
+    ]
+    return "\n".join([*lines, f"repeats: {shape.repeats}", f"expect: [{', '.join(shape.expect)}]"]) + "\n"
+
+
+ENVIRONMENT = {
+    "schema": 1,
+    "collected_utc": "2026-03-09T08:00:00.000000Z",
+    "hosts": [
+        {
+            "role": "client+target", "hostname": "bench-01", "kernel": "6.1.0-28-amd64",
+            "os": "Debian GNU/Linux 12 (bookworm)",
+            "cpu": {"model": "AMD EPYC 7763 64-Core Processor", "cores": 8, "threads": 16, "mhz": 2450.0},
+            "memory_bytes": 32 * GIB, "numa_nodes": 1, "virtualisation": "kvm", "clocksource": "kvm-clock",
+            "governor": "performance", "thp": "madvise", "swap_bytes": 0, "load_at_start": [0.12, 0.2, 0.18],
+            "disks": [{"name": "nvme0n1", "model": "Samsung PM9A3", "size_bytes": 960 * 10**9}],
+        }
+    ],
+}  # fmt: skip
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class _Trial:
+    """Writes one trial."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        trial: Mapping[str, Any],
+        treatment: Mapping[str, Any],
+        begun: datetime,
+        chance: random.Random,
+    ) -> None:
+        self.shape, self.trial, self.treatment, self.begun, self.chance = (
+            shape,
+            trial,
+            treatment,
+            begun,
+            chance,
+        )
+        self.fate = shape.fates.get(trial["number"])
+        self.measured = self.fate is None or self.fate.measured
+        self.clients = _clients(treatment["values"])
+        n = self.clients
+        speed = 180 * n / (1 + 0.02 * (n - 1) + 0.0001 * n * (n - 1)) * self._factor_speed()
+        self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial["block"])
+        self.mean_ms = n / self.throughput * 1e3
+        self.sigma = 0.35 + 0.004 * n**0.8
+        self.mono = int(begun.timestamp() * 1e9) % 10**15
+        self.window = self.mono + (shape.warmup_s + 2) * 10**9
+
+    def _factor_speed(self) -> float:
+        speed = 1.0
+        for key, level in self.treatment["values"].items():
+            if key != "load.clients":
+                levels = list(self.shape.factors[key])
+                speed *= 1 + 0.35 * levels.index(level) / max(1, len(levels) - 1)
+        return speed
+
+    def write(self, writer: RunWriter) -> None:
+        out = writer.trial(self.trial["name"])
+        document = self._document()
+        out.event({"mono_ns": self.mono, "utc": _utc(self.begun), "event": "phase", "phase": "up"})
+        if self.measured and self.shape.intervals:
+            self._intervals(out)
+        if self.measured and self.shape.monitors:
+            self._host(out)
+            self._target(out)
+        if self.trial["number"] in self.shape.failed_transactions:
+            out.event(
+                {
+                    "mono_ns": self.window + 11 * 10**9, "utc": _utc(self.begun + timedelta(seconds=18)),
+                    "event": "trouble", "code": "40P01", "message": self.shape.server_message, "client": 3,
+                }
+            )  # fmt: skip
+        out.output("database system is ready to accept connections")
+        out.finish(document)
+
+    def _latency(self, count: int, scale: float = 1.0) -> dict[str, float] | None:
+        if not count:
+            return None
+        median = self.mean_ms * scale * math.exp(-(self.sigma**2) / 2)
+        quantiles = {key: median * math.exp(z * self.sigma) for key, z in NORMAL.items()}
+        return {
+            "count": count, "mean_ms": self.mean_ms * scale, "stdev_ms": self.mean_ms * scale * self.sigma,
+            "min_ms": median * math.exp(-3 * self.sigma), "max_ms": quantiles["p99.99_ms"] * 1.3, **quantiles,
+        }  # fmt: skip
+
+    def _seconds(self) -> range:
+        return range(-self.shape.warmup_s, self.shape.seconds)
+
+    def _at(self, second: float) -> dict[str, Any]:
+        return {
+            "t_s": float(second),
+            "mono_ns": self.window + int(second * 1e9),
+            "utc": _utc(self.begun + timedelta(seconds=self.shape.warmup_s + 2 + second)),
+        }
+
+    def _intervals(self, out: TrialWriter) -> None:
+        rows = []
+        operations = {"transaction": ("transaction", 1), **(OPERATIONS if self.shape.operations else {})}
+        for second in self._seconds():
+            settled = 1 - 0.5 * math.exp(-(second + self.shape.warmup_s) / 1.5)
+            rate = self.throughput * settled * self.chance.gauss(1, 0.03)
+            hiccup = 3.0 if second == self.shape.seconds // 2 else 1.0
+            figures = self._latency(1, self.chance.gauss(1, 0.05)) or {}
+            for name, (kind, each) in operations.items():
+                rows.append(
+                    {
+                        **self._at(second), "phase": "warmup" if second < 0 else "measure", "operation": name,
+                        "kind": kind, "duration_s": 1.0, "started": round(rate * each),
+                        "succeeded": round(rate * each), "failed": 0, "retried": 0, "in_flight": self.clients,
+                        "throughput_per_s": round(rate * each, 3),
+                        **{f"response_{key}": round(figures[key], 4) for key in ("mean_ms", "p50_ms", "p90_ms", "p95_ms")},
+                        "response_p99_ms": round(figures["p99_ms"] * hiccup, 4),
+                        "response_max_ms": round(figures["max_ms"] * hiccup, 4),
+                        "service_p50_ms": round(figures["p50_ms"], 4),
+                    }
+                )  # fmt: skip
+        out.intervals(rows)
+
+    def _busy(self, second: int) -> float:
+        level = min(96.0, 8 + 88 * self.clients / (self.clients + 9))
+        return max(
+            1.0, min(100.0, level * self.chance.gauss(1, 0.04) if second > -self.shape.warmup_s else 5)
+        )
+
+    def _host(self, out: TrialWriter) -> None:
+        rows = []
+        for second in self._seconds():
+            busy, steal = self._busy(second), abs(self.chance.gauss(0, 0.3))
+            rows.append(
+                {
+                    **self._at(second + 0.01), "late_ms": 0.2, "cost_ms": 0.15, "cpu_user_percent": busy * 0.68,
+                    "cpu_system_percent": busy * 0.3, "cpu_iowait_percent": (100 - busy) * 0.1,
+                    "cpu_steal_percent": steal, "cpu_idle_percent": (100 - busy) * 0.9, "cpu_busy_percent": busy,
+                    "cpu_max_core_percent": min(100.0, busy * 1.2), "load1": self.clients / 3,
+                    "memory_available_bytes": 20 * GIB, "disk_read_bytes_per_s": abs(self.chance.gauss(2e5, 1e5)),
+                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7, 5e6)),
+                    "net_rx_bytes_per_s": 1e5, "net_tx_bytes_per_s": 1e5,
+                }
+            )  # fmt: skip
+        out.rows("host.csv", (*layout.SAMPLE_HEAD, *HOST_COLUMNS), rows)
+
+    def _target(self, out: TrialWriter) -> None:
+        rows = []
+        for second in self._seconds():
+            busy = self._busy(second) * 12
+            total = {
+                **self._at(second + 0.02), "late_ms": 0.2, "cost_ms": 0.4, "pid": 0, "name": "total", "role": "",
+                "cpu_user_percent": busy * 0.8, "cpu_system_percent": busy * 0.2, "cpu_percent": busy,
+                "rss_bytes": int((0.4 + 0.01 * (second + self.shape.warmup_s)) * GIB), "threads": self.clients + 7,
+                "read_bytes_per_s": abs(self.chance.gauss(1e5, 4e4)),
+                "write_bytes_per_s": abs(self.chance.gauss(2.5e7, 5e6)), "processes": self.clients + 7,
+            }  # fmt: skip
+            rows += [
+                total,
+                {**total, "pid": 900, "name": "postgres", "role": "checkpointer", "cpu_percent": 0.4},
+            ]
+        out.rows("processes.csv", (*layout.SAMPLE_HEAD, *TARGET_COLUMNS), rows)
+
+    def _document(self) -> dict[str, Any]:
+        number = self.trial["number"]
+        failed = self.shape.failed_transactions.get(number, 0)
+        succeeded = round(self.throughput * self.shape.seconds)
+        name, verdict = self.shape.noticed.get(number, ("steal", "ok"))
+        length = self.shape.warmup_s + self.shape.seconds + 3.0
+        document: dict[str, Any] = {
+            "schema": 1, **self.trial, "levels": self.treatment["levels"], "values": self.treatment["values"],
+            "status": self.fate.status if self.fate else "ok",
+            "reason": self.fate.reason if self.fate else None, "advice": self.fate.advice if self.fate else None,
+            "started_utc": _utc(self.begun), "ended_utc": _utc(self.begun + timedelta(seconds=length)),
+            "phases": [
+                {"name": phase, "started_mono_ns": self.mono, "started_utc": _utc(self.begun),
+                 "duration_s": took, "status": "ok"}
+                for phase, took in (
+                    ("up", 0.4), ("prepare", 1.2), ("warmup", float(self.shape.warmup_s)),
+                    ("measure", float(self.shape.seconds)), ("collect", 0.1),
+                )
+            ],
+            "settings": self.treatment["settings"], "measure": None, "totals": None, "operations": {},
+            "errors": [], "client": {}, "monitors": {}, "expect": [],
+            "checks": [
+                {"name": "littles-law", "verdict": "ok", "detail": {"expected": self.clients, "found": self.clients}},
+                {"name": name, "verdict": verdict, "detail": {"steal_percent": 4.2}},
+            ],
+            "target": {
+                "version": "PostgreSQL 16.4", "server": "embedded",
+                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on"},
+                "data_directory": {"file_system": "ext4"},
+            },
+            "data_set": {"fingerprint": "5f1c", "how": "restored", "duration_s": 1.2, "size_bytes": 290_000_000},
+        }  # fmt: skip
+        if self.measured:
+            document |= self._figures(succeeded, failed)
+        return document
+
+    def _figures(self, succeeded: int, failed: int) -> dict[str, Any]:
+        seconds = float(self.shape.seconds)
+        queries = 20 * succeeded
+        response = self._latency(succeeded)
+        return {
+            "measure": {
+                "started_mono_ns": self.window, "duration_s": seconds,
+                "started_utc": _utc(self.begun + timedelta(seconds=self.shape.warmup_s + 2)),
+            },
+            "totals": {
+                "transactions": {
+                    "attempted": succeeded + failed + self.clients, "carried_in": self.clients,
+                    "succeeded": succeeded, "failed": failed, "in_flight": self.clients, "retried": failed * 2,
+                },
+                "queries": {"total": queries, "read": succeeded * 14, "write": succeeded * 4, "other": succeeded * 2},
+                "throughput_per_s": succeeded / seconds, "queries_per_s": queries / seconds, "errors": failed,
+                "error_rate": failed / (succeeded + failed), "response": response, "service": response,
+            },
+            "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10, "response": response}},
+            "errors": [
+                {"code": "40P01", "meaning": "deadlock detected", "operation": "index_update", "count": failed,
+                 "message": self.shape.server_message}
+            ] if failed else [],
+            "client": {
+                "threads": [{"cpu_ns": 3 * 10**9, "wall_ns": 30 * 10**9, "busy": 0.1, "connections": self.clients}],
+                "cpu_s": 3.0, "busy_max": 0.1, "max_rss_bytes": 9_000_000, "connects": self.clients,
+            },
+            "monitors": {
+                "host": {"file": "host.csv", "samples": 35, "cpu_s": 0.01, "late_max_ms": 0.5, "missed": 0},
+                "target": {"file": "processes.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0},
+            } if self.shape.monitors else {},
+            "expect": [
+                {"expression": text, "verdict": "missed" if self.trial["number"] in self.shape.missed else "met",
+                 "value": float(failed)}
+                for text in self.shape.expect
+            ],
+        }  # fmt: skip
+
+
+def two_treatments() -> Shape:
+    """The smallest comparison: two levels, two repeats."""
+    return Shape()
+
+
+def sweep(repeats: int = 2) -> Shape:
+    """5 to 160 clients in 32 steps."""
+    return Shape(factors={"load.clients": list(range(5, 161, 5))}, repeats=repeats)
+
+
+def two_hundred() -> Shape:
+    """200 trials: 100 treatments of two factors, every operation's intervals, some trials that went wrong."""
+    return Shape(
+        factors={"load.clients": [2 * n for n in range(1, 26)], "target.postgres.settings.shared_buffers": ["128MB", "256MB", "512MB", "1GB"]},
+        operations=True,
+        fates={17: Fate("failed", "the server closed the connection during prepare")},
+        noticed={3: ("steal", "noticed")},
+    )  # fmt: skip
+
+
+def troubled() -> Shape:
+    """Everything that can go wrong in one run."""
+    return Shape(
+        factors={"load.clients": [1, 2, 4, 8, 16, 32]},
+        repeats=3,
+        title="A run in trouble",
+        fates={
+            2: Fate("failed", "the server closed the connection during prepare", "Look at the server's log in output.log."),
+            5: Fate("timed-out", "prepare took longer than its limit of 30 min", "Raise limits.prepare."),
+            7: Fate("invalid", "the client was the limit: a thread was busy for 99 % of the time",
+                    "Give the client more threads.", measured=True),
+            9: Fate("aborted", "interrupted by Ctrl-C", "loadcell run --resume goes on."),
+        },
+        failed_transactions={4: 120, 11: 3},
+        noticed={3: ("steal", "noticed"), 4: ("clock-step", "noticed"), 6: ("littles-law", "broken")},
+        unwritten=frozenset({17, 18}),
+        missed=frozenset({4, 11}),
+        state="interrupted",
+    )  # fmt: skip
+
+
+def two_factors(repeats: int = 3) -> Shape:
+    """Clients by storage: the one drawn across, the other as lines."""
+    return Shape(
+        factors={"load.clients": [1, 2, 4, 8, 16, 32, 64], "storage": ["local", "replicated", "distributed"]},
+        repeats=repeats,
+    )
+
+
+def many_factors() -> Shape:
+    """Three factors of two levels: a factorial."""
+    return Shape(
+        factors={
+            "load.clients": [8, 32],
+            "storage": ["local", "replicated"],
+            "protocol": ["simple", "prepared"],
+        },
+        repeats=6,
+    )
+
+
+def hostile() -> Shape:
+    """Text from outside that tries to be markup."""
+    evil = "</script><b>bold</b>{{ 7*7 }}"
+    return Shape(
+        factors={"target": [evil, "plain"]},
+        title=evil,
+        question=evil,
+        server_message=evil,
+        failed_transactions={1: 5},
+        fates={3: Fate("failed", evil, evil)},
+    )
