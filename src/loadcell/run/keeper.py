@@ -58,11 +58,11 @@ class Keeper:
     def destroy(self) -> None:
         """Put everything away, at the run's end; every target is tried, and the first trouble is raised at last."""
         trouble: BaseException | None = None
-        for target in [*([self._up] if self._up else []), *self._targets.values()]:
+        if self._up is not None:
             try:
-                target.down()
-            except Exception as error:  # the others must still be stopped
-                trouble = trouble or error
+                self._up.down()
+            except Exception as error:  # the others must still be put away
+                trouble = error
         for target in self._targets.values():
             try:
                 target.destroy()
