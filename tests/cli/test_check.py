@@ -59,6 +59,44 @@ def test_the_sweeps_are_those_of_the_report() -> None:
         assert (found["repeats"], found["settings"]["load"]["duration"]) == (2, "30s")
 
 
+@pytest.mark.parametrize(
+    ("options", "trials"),
+    [
+        (
+            [
+                "--set",
+                "load.duration=10s",
+                "--set",
+                "repeats=1",
+                "--set",
+                "factors.load.clients=[5, 20, 80, 160]",
+            ],
+            4,
+        ),
+        (["--only", "load.clients=60,120,160"], 6),
+        (["--set", "workload.sysbench.tables=4", "--set", "workload.sysbench.table_size=10000"], 64),
+        (
+            [
+                "--set",
+                'target.postgres={server: external, dsn: "postgresql://sbtest@192.0.2.10:5432/sbtest", '
+                'password: "${env:SBTEST_PASSWORD}"}',
+            ],
+            64,
+        ),
+    ],
+)
+def test_what_the_sweep_recommends_works(options: list[str], trials: int) -> None:
+    comments = squeezed(
+        ready_plans()["postgres-concurrency-readwrite"].read_text(encoding="utf-8").replace("#", "")
+    )
+    assert all(option in comments for option in options)
+    runner = CliRunner(env={"SBTEST_PASSWORD": "not to be seen"})
+    result = runner.invoke(main, ["check", "postgres-concurrency-readwrite", "--json", *options])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["trial_count"] == trials
+    assert "not to be seen" not in result.output
+
+
 def test_it_says_what_would_run(tmp_path: Path) -> None:
     text = PLAN + (
         "factors:\n"

@@ -143,7 +143,7 @@ def _time(console: Console, document: dict[str, Any]) -> None:
     count = document["trial_count"]
     console.print(
         f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: {duration(document['load_s'])} of load, "
-        f"{duration(document['expected_s'])} expected with what is between; loading data comes on top."
+        f"{duration(document['expected_s'])} expected with what is between; loading data, and restoring what a workload changes, comes on top."
     )
     if document["needs_consent"]:
         console.print("[yellow]That is many:[/] [bold]loadcell run[/] asks for [bold]--yes[/].")

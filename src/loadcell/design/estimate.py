@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load
 
-#: bringing a target up, connecting, collecting and verifying, for a trial whose data set is there already; measured on the
-#: embedded PostgreSQL with a small data set. Loading data comes on top, and only a run can tell how long it takes.
-OVERHEAD_S = 2.0
+#: starting the load generator, connecting, collecting and verifying, for a trial whose data set is there already: measured
+#: on the embedded PostgreSQL over the 15 trials of plans/quickstart.yaml. Loading data, and restoring what a workload
+#: changed, come on top; only a run can tell how long they take.
+OVERHEAD_S = 0.5
 #: more trials than this are surely meant only when the user says so (`loadcell run --yes`): at 30 s each they are a working day
 NEEDS_CONSENT = 1_000
 #: up to here every treatment's own durations are added up; beyond, the plan's own stand for all
@@ -26,7 +27,7 @@ class Estimate:
 
 
 def estimate(plan: LoadedPlan) -> Estimate:
-    """The time a run of `plan` takes, loading data not included."""
+    """The time a run of `plan` takes, without loading and restoring data."""
     count = plan.treatment_count
     if count <= _ADDED_UP:
         load_s = sum(_load_s(treatment.resolved.load) for treatment in plan.treatments) * plan.repeats
