@@ -199,7 +199,13 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             return;
         }
         match connection.state {
-            State::Connecting => self.connected(index),
+            State::Connecting => {
+                self.connected(index);
+                // The peer may have spoken first; an edge is told only once.
+                if ready.readable() && self.connections[index].generation == token.generation {
+                    self.receive(index, ready.hung_up());
+                }
+            }
             State::Securing => self.secure(index),
             _ => {
                 if ready.writable() && connection.blocked {

@@ -20,7 +20,9 @@ pub enum Transport {
 /// A socket, and what it did not take yet.
 pub struct Plain {
     socket: Socket,
+    /// What is left of it starts at `sent`; empty when nothing is left.
     unsent: Vec<u8>,
+    sent: usize,
 }
 
 impl Plain {
@@ -32,7 +34,7 @@ impl Plain {
 
 impl Transport {
     pub fn plain(socket: Socket) -> Self {
-        Self::Plain(Plain { socket, unsent: Vec::new() })
+        Self::Plain(Plain { socket, unsent: Vec::new(), sent: 0 })
     }
 
     pub fn socket(&self) -> &Socket {
@@ -83,13 +85,15 @@ impl Transport {
     pub fn flush(&mut self) -> io::Result<bool> {
         match self {
             Self::Plain(plain) => {
-                while !plain.unsent.is_empty() {
-                    let sent = or_nothing(plain.socket.write(&plain.unsent))?;
+                while plain.sent < plain.unsent.len() {
+                    let sent = or_nothing(plain.socket.write(&plain.unsent[plain.sent..]))?;
                     if sent == 0 {
                         return Ok(false);
                     }
-                    plain.unsent.drain(..sent);
+                    plain.sent += sent;
                 }
+                plain.unsent.clear();
+                plain.sent = 0;
                 Ok(true)
             }
             Self::Tls(stream) => stream.flush(),
