@@ -103,13 +103,19 @@ def bench() -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Bench]:
-    """A bench whose targets share one data directory with those of other tests: quicker, as `initdb` is run once."""
+def _one_directory() -> Iterator[Path]:
     made = Bench(open_directory())
+    yield made.work
+    shutil.rmtree(made.work, ignore_errors=True)
+
+
+@pytest.fixture
+def shared(_one_directory: Path) -> Iterator[Bench]:
+    """A bench on a data directory that other tests of the module use too: quicker, as `initdb` is run once."""
+    made = Bench(_one_directory)
     yield made
     for target in made.made:
-        target.destroy()
-    shutil.rmtree(made.work, ignore_errors=True)
+        target.down()
 
 
 @pytest.fixture(scope="module")

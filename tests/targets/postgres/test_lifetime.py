@@ -58,8 +58,8 @@ def gone(pid: int, limit_s: float = 10) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_run_takes_its_server_along(bench: Bench, number: signal.Signals) -> None:
-    with runner(bench.work) as (process, server):
+def test_a_killed_run_takes_its_server_along(shared: Bench, number: signal.Signals) -> None:
+    with runner(shared.work) as (process, server):
         children = psutil.Process(server).children(recursive=True)
         assert children
         process.send_signal(number)
@@ -67,18 +67,18 @@ def test_a_killed_run_takes_its_server_along(bench: Bench, number: signal.Signal
         assert all(gone(child.pid) for child in children)
 
 
-def test_its_data_are_sound_afterwards(bench: Bench) -> None:
-    with runner(bench.work) as (process, server):
+def test_its_data_are_sound_afterwards(shared: Bench) -> None:
+    with runner(shared.work) as (process, server):
         process.kill()
         assert gone(server)
-    bench.up()
-    assert any("database system was shut down at" in line for line in bench.log), (
+    shared.up()
+    assert any("database system was shut down at" in line for line in shared.log), (
         "a fast shutdown, not a crash"
     )
 
 
-def test_a_server_outlives_the_thread_that_brought_it_up(bench: Bench) -> None:
-    with runner(bench.work, "thread") as (process, server):
+def test_a_server_outlives_the_thread_that_brought_it_up(shared: Bench) -> None:
+    with runner(shared.work, "thread") as (process, server):
         assert psutil.pid_exists(server)
         process.kill()
         assert gone(server)

@@ -98,8 +98,8 @@ def test_the_load_is_no_superuser_and_uses_a_password(embedded: Postgres) -> Non
         session({**embedded.endpoint(), "password": "another"})
 
 
-def test_the_load_can_use_the_unix_socket(bench: Bench) -> None:
-    target = bench.up(connect="socket")
+def test_the_load_can_use_the_unix_socket(shared: Bench) -> None:
+    target = shared.up(connect="socket")
     target.prepare(DATA, load, will_change=False)
     socket = target.endpoint()["socket"]
     assert Path(socket).is_socket()
@@ -117,30 +117,31 @@ def test_a_work_directory_with_a_long_name_is_no_trouble(bench: Bench) -> None:
     assert not place.exists()
 
 
-def test_one_data_directory_serves_targets_with_other_settings(bench: Bench) -> None:
-    first = bench.up(settings={"work_mem": "8MB"})
+def test_one_data_directory_serves_targets_with_other_settings(shared: Bench) -> None:
+    first = shared.up(settings={"work_mem": "8MB"})
     first.prepare(DATA, load, will_change=False)
     first.down()
-    second = bench.up(settings={"work_mem": "16MB"})
+    second = shared.up(settings={"work_mem": "16MB"})
     assert second.prepare(DATA, load, will_change=False).how == "reused"
     assert query(second, "SHOW work_mem") == [("16MB",)]
 
 
-def test_fresh_restarts_the_server_for_each_trial(bench: Bench) -> None:
-    target = bench.up(fresh=True)
+def test_fresh_restarts_the_server_for_each_trial(shared: Bench) -> None:
+    target = shared.up(fresh=True)
+    data = {"small": "fresh"}
     before = target.processes()
-    target.prepare(DATA, load, will_change=False)
+    target.prepare(data, load, will_change=False)
     first = target.processes()
     assert first != before, "loading filled the buffers"
     target.up()
     second = target.processes()
     assert second != first
-    assert target.prepare(DATA, load, will_change=False).how == "reused"
+    assert target.prepare(data, load, will_change=False).how == "reused"
     assert target.processes() == second
 
 
-def test_a_killed_server_recovers_at_the_next_up(bench: Bench) -> None:
-    target = bench.up()
+def test_a_killed_server_recovers_at_the_next_up(shared: Bench) -> None:
+    target = shared.up()
     target.prepare(DATA, load, will_change=True)
     query(target, "DELETE FROM sbtest1")
     os.kill(target.processes()[0], signal.SIGKILL)
@@ -155,14 +156,14 @@ def test_a_killed_server_recovers_at_the_next_up(bench: Bench) -> None:
     assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
 
 
-def test_what_the_server_says_goes_to_the_log(bench: Bench) -> None:
-    bench.up().down()
-    assert any("database system is ready to accept connections" in line for line in bench.log)
-    assert any("database system is shut down" in line for line in bench.log), "a fast shutdown, not a crash"
+def test_what_the_server_says_goes_to_the_log(shared: Bench) -> None:
+    shared.up().down()
+    assert any("database system is ready to accept connections" in line for line in shared.log)
+    assert any("database system is shut down" in line for line in shared.log), "a fast shutdown, not a crash"
 
 
-def test_counters_hold_what_the_load_did(bench: Bench) -> None:
-    target = bench.up(server="local")
+def test_counters_hold_what_the_load_did(shared: Bench) -> None:
+    target = shared.up(server="local")
     target.prepare(DATA, load, will_change=True)
     before = target.counters()
     with session(target.endpoint()) as connection:

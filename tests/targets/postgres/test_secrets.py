@@ -31,7 +31,7 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in directory.rglob("*") if path.is_file())
 
 
-def test_the_password_of_our_own_server(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_of_our_own_server(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     started = Server.start
 
@@ -41,22 +41,22 @@ def test_the_password_of_our_own_server(bench: Bench, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Server, "start", start)
     # The plan has the server log all it can: still nothing of it may show.
-    made = bench.up(settings={"log_statement": "all", "log_connections": True})
+    made = shared.up(settings={"log_statement": "all", "log_connections": True})
     made.prepare(DATA, load, will_change=True)
     password = made.endpoint()["password"]
     assert len(password) >= 24
-    assert any("CREATE TABLE sbtest1" in line for line in bench.log), (
+    assert any("CREATE TABLE sbtest1" in line for line in shared.log), (
         "the load's statements are logged, as asked"
     )
-    assert password not in "\n".join(bench.log)
-    assert "SCRAM-SHA-256$" not in "\n".join(bench.log)
+    assert password not in "\n".join(shared.log)
+    assert "SCRAM-SHA-256$" not in "\n".join(shared.log)
     assert password not in "".join(seen) + command_lines()
-    assert password.encode() not in files_below(bench.work)
+    assert password.encode() not in files_below(shared.work)
     assert password not in repr(made._load_address())
 
 
-def test_each_start_has_another_password(bench: Bench) -> None:
-    made = bench.up()
+def test_each_start_has_another_password(shared: Bench) -> None:
+    made = shared.up()
     first = made.endpoint()["password"]
     made.down()
     made.up()
@@ -74,9 +74,9 @@ def test_the_password_of_an_external_server(external: Callable[..., Postgres], b
     assert b"maker-secret" not in files_below(bench.work)
 
 
-def test_a_setting_from_the_environment_is_not_read_back(bench: Bench) -> None:
-    bench.env["NAME"] = "hidden-value"
-    made = bench.up(settings={"cluster_name": "${env:NAME}"})
+def test_a_setting_from_the_environment_is_not_read_back(shared: Bench) -> None:
+    shared.env["NAME"] = "hidden-value"
+    made = shared.up(settings={"cluster_name": "${env:NAME}"})
     assert query(made, "SHOW cluster_name") == [("hidden-value",)]
     [name] = [one for one in made.describe()["settings"] if one["name"] == "cluster_name"]
     assert (name["value"], name["setting"]) == ("${env:NAME}", "${env:NAME}")

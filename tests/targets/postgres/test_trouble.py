@@ -196,7 +196,6 @@ class TestPorts:
             monkeypatch.setattr("loadcell.targets.postgres.server.free_port", lambda: next(ports))
             target = shared.up(server="local")
             assert target.endpoint()["port"] != taken.getsockname()[1]
-            target.down()
 
     def test_when_every_port_is_taken_it_says_so(
         self, shared: Bench, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -157,6 +158,7 @@ def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -
     return cached
 
 
+@cache
 def _runs(binaries: Binaries, account: Account) -> bool:
     programs = (binaries.postgres, binaries.initdb)
     return all(account.run([program, "--version"], limit_s=20).returncode == 0 for program in programs)

@@ -48,6 +48,7 @@ class Postgres(Target[PostgresOptions]):
         self._external: Address | None = None
         self._prepared: Prepared | None = None
         self._served = False
+        self._touched = False
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -126,13 +127,13 @@ class Postgres(Target[PostgresOptions]):
     def destroy(self) -> None:
         try:
             if self.options.server == "external":
-                if self._external is not None and self._prepared is not None:
+                if self._external is not None and self._touched:
                     self._place().sweep()
                 return
             if self._server is None:
                 return
             if self.options.keep_data:
-                if self._prepared is not None:
+                if self._touched:
                     self.up()
                     self._place().sweep()
                 self._server.stop()
@@ -146,6 +147,7 @@ class Postgres(Target[PostgresOptions]):
     # -- data ---------------------------------------------------------------------------------------------------
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+        self._touched = True
         self._prepared = self._place().prepare(data, load, will_change=will_change)
         done = self._prepared.data_set
         if self.options.fresh and done.how == "loaded" and self._server is not None:
