@@ -323,10 +323,11 @@ fn answers_in_pieces_and_requests_larger_than_the_socket_takes_are_whole() {
     check_identities(&result, &watch);
     assert!(number(&result["operations"][0]["succeeded"]) > 10);
 
-    let request = 16 << 20;
+    let request = 8 << 20; // More than the buffers of both sockets.
     let large = Server::start(Manner { request, ..Manner::default() });
     let mut watch = Watch::new(|_| Go::On);
-    let result = run(&echoes(request), &ground(&large), &load(2, 1, 0, 400), &mut watch).unwrap();
+    let patient = Load { drain_ns: 20 * SECOND, ..load(2, 1, 0, 400) };
+    let result = run(&echoes(request), &ground(&large), &patient, &mut watch).unwrap();
     check_identities(&result, &watch);
     assert!(number(&result["lifetime"]["transactions"]) >= 2);
     assert_eq!(number(&result["lifetime"]["transactions"]), large.seen.answers.load(SeqCst));
