@@ -7,10 +7,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from run.world import PLAN, World, broken
 
 from loadcell.run.executor import LoadError, LoadTimeoutError
 from loadcell.run.interrupts import LimitReached
+from run.world import PLAN, World, broken
 
 TWO = PLAN + "factors: {load.clients: [2, 4]}\n"
 VARIANTS = PLAN + "factors: {target.mock.variant: [a, b]}\n"
@@ -73,7 +73,9 @@ def test_a_target_that_died_is_restarted_for_the_next_trial(world: World, tmp_pa
     assert statuses(world, tmp_path) == ["failed", "ok"]
 
 
-def test_a_target_that_dies_between_trials_is_restarted_and_that_is_recorded(world: World, tmp_path: Path) -> None:
+def test_a_target_that_dies_between_trials_is_restarted_and_that_is_recorded(
+    world: World, tmp_path: Path
+) -> None:
     world.fail("describe", lambda: setattr(world, "alive", False))
     ended = world.run(tmp_path, TWO)
     assert world.log[:7] == ["up a", "prepare a", "fill", "load 2", "describe a", "down a", "up a"]
@@ -120,7 +122,9 @@ def test_a_fault_in_a_part_costs_its_trial_and_its_story_is_kept(world: World, t
     assert "Traceback" in (world.stored(ended).directory(first["name"]) / "output.log").read_text()
 
 
-def test_ctrl_c_ends_the_load_puts_the_target_away_and_says_how_to_go_on(world: World, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_load_puts_the_target_away_and_says_how_to_go_on(
+    world: World, tmp_path: Path
+) -> None:
     world.fail("load 2", lambda: os.kill(os.getpid(), signal.SIGINT))
     ended = world.run(tmp_path, TWO)
     assert world.log == ["up a", "prepare a", "fill", "load 2", "down a", "destroy a"]
@@ -164,7 +168,9 @@ def test_a_missed_expectation_is_exit_status_1(world: World, tmp_path: Path) -> 
     ended = world.run(tmp_path, PLAN.replace("errors == 0", "latency.p99 < 5ms"))
     assert ended.exit_status == 1
     stored = world.stored(ended)
-    assert stored.trials[0]["expect"] == [{"expression": "latency.p99 < 5ms", "verdict": "missed", "value": 10.0}]
+    assert stored.trials[0]["expect"] == [
+        {"expression": "latency.p99 < 5ms", "verdict": "missed", "value": 10.0}
+    ]
     assert stored.run["verdicts"][0]["missed_in"] == [stored.trials[0]["name"]]
 
 

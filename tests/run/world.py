@@ -41,6 +41,7 @@ class World:
     trouble: dict[str, list[BaseException | Callable[[], Any]]] = field(default_factory=dict)
     alive: bool = True
     results: dict[str, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
+    neighbours: Callable[[], list[int]] = list
 
     def step(self, name: str) -> None:
         self.log.append(name)
@@ -124,12 +125,16 @@ class World:
 
         return Parts(targets={"mock": Mock}, workloads={"work": Work})
 
-    def plan(self, home: Path, text: str = PLAN, env: Mapping[str, str] | None = None, **more: Any) -> LoadedPlan:
+    def plan(
+        self, home: Path, text: str = PLAN, env: Mapping[str, str] | None = None, **more: Any
+    ) -> LoadedPlan:
         path = home / "mock.yaml"
         path.write_text(text)
         return load_plan(path, self.parts(), env=env, **more)
 
-    def run(self, home: Path, text: str = PLAN, env: Mapping[str, str] | None = None, **options: Any) -> Ended:
+    def run(
+        self, home: Path, text: str = PLAN, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Ended:
         """Run a plan in `home`; the run's directory is `home/run` unless options say otherwise."""
         if "resume" not in options:
             options.setdefault("out", home / "run")
@@ -141,7 +146,7 @@ class World:
             executor=FakeExecutor(self),
             secrets=Secrets(env or {}),
             work_home=home,
-            neighbours=list,
+            neighbours=self.neighbours,
         )
         try:
             return runner.run()

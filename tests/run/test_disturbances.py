@@ -1,0 +1,226 @@
+"""What would spoil a figure is noticed: other runs, stolen CPU time, a clock that is set, a client without time to spare."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.run import checks, neighbours
+from loadcell.run.record import interval_rows
+from loadcell.run.witness import Witness
+from run.world import World, figures, interval, load, times
+
+
+def result(clients: int = 4, seconds: int = 5) -> dict[str, Any]:
+    spec = {"load": {"clients": clients, "duration_ns": seconds * 10**9}}
+    return load(spec, lambda event: None)
+
+
+def verdict(check: checks.Check) -> str:
+    return check.verdict
+
+
+class TestCountingIdentity:
+    def test_holds_for_a_whole_record(self) -> None:
+        assert verdict(checks.counting_identity(result())) == "ok"
+
+    @pytest.mark.parametrize("field", ["attempted", "succeeded", "failed", "in_flight"])
+    def test_one_transaction_too_many_breaks_it(self, field: str) -> None:
+        record = result()
+        record["operations"][0][field] += 1
+        assert verdict(checks.counting_identity(record)) == "broken"
+
+    def test_a_success_without_a_latency_breaks_it(self) -> None:
+        record = result()
+        record["operations"][0]["response"]["count"] -= 1
+        assert verdict(checks.counting_identity(record)) == "broken"
+
+    def test_says_nothing_where_nothing_was_counted(self) -> None:
+        assert verdict(checks.counting_identity({"operations": []})) == "unknown"
+
+
+class TestLittlesLaw:
+    def test_holds_when_clients_are_always_in_a_transaction(self) -> None:
+        assert verdict(checks.littles_law(result(), 4)) == "ok"
+
+    def test_is_broken_by_time_that_is_in_no_response(self) -> None:
+        record = result()
+        record["operations"][0]["response"] = figures(2000, 9_000_000)  # 10% of the clients' time is gone
+        check = checks.littles_law(record, 4)
+        assert verdict(check) == "broken"
+        assert check.detail["difference"] == pytest.approx(-0.1)
+
+    def test_counts_the_time_of_failures(self) -> None:
+        record = result()
+        transaction = record["operations"][0]
+        transaction.update(response=figures(1000), succeeded=1000, failed=1000)
+        assert verdict(checks.littles_law(record, 4)) == "broken"
+        transaction["failed_response"] = figures(1000)
+        assert verdict(checks.littles_law(record, 4)) == "ok"
+
+    def test_allows_for_clients_that_were_still_reconnecting(self) -> None:
+        record = result()
+        record["operations"][0]["response"] = figures(1500)
+        assert verdict(checks.littles_law(record, 4)) == "broken"
+        record["client"]["reconnecting_ns"] = 5 * 10**9
+        assert verdict(checks.littles_law(record, 4)) == "ok"
+
+    def test_allows_each_client_one_response_at_each_edge(self) -> None:
+        record = result(clients=4, seconds=5)
+        record["operations"][0]["response"] = figures(
+            8, 1_900_000_000
+        )  # 15.2 of 20 client-seconds, 1.9 s each
+        assert verdict(checks.littles_law(record, 4)) == "ok"
+
+    def test_says_nothing_where_nothing_ended(self) -> None:
+        record = result()
+        record["operations"][0].update(response=None)
+        assert verdict(checks.littles_law(record, 4)) == "unknown"
+
+
+class TestClientLimit:
+    @pytest.mark.parametrize(("busy", "expected"), [(0.5, "ok"), (0.90, "ok"), (0.91, "broken")])
+    def test_a_thread_without_time_to_spare_was_the_limit(self, busy: float, expected: str) -> None:
+        record = result()
+        record["client"]["threads"].append({**record["client"]["threads"][0], "busy": busy})
+        assert verdict(checks.client_limit(record)) == expected
+
+
+class TestServerCounters:
+    BEFORE = {"xact_commit": 100, "tup_inserted": 0, "tup_updated": 0, "tup_deleted": 0}  # noqa: RUF012
+
+    def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: int) -> str:
+        after = {"xact_commit": 100 + commits, "tup_inserted": rows, "tup_updated": 0, "tup_deleted": 0}
+        told = {"transactions": 10_000, "failed": 0, "queries": 0, "rows_changed": 0, **lifetime}
+        return verdict(checks.server_counters(self.BEFORE, after, told, alone=alone))
+
+    def test_agree(self) -> None:
+        assert self.check(10_000) == "ok"
+
+    def test_the_servers_own_background_work_is_allowed_for(self) -> None:
+        assert self.check(10_300) == "ok"
+
+    def test_transactions_the_server_never_saw(self) -> None:
+        assert self.check(9_999) == "broken"
+
+    def test_rows_the_server_never_changed(self) -> None:
+        assert self.check(10_000, rows=39_999, rows_changed=40_000) == "broken"
+
+    def test_somebody_else_on_our_own_server(self) -> None:
+        assert self.check(20_000) == "broken"
+        assert self.check(20_000, alone=False) == "ok"
+
+    def test_statements_that_commit_by_themselves(self) -> None:
+        assert self.check(180_000, queries=180_000) == "ok"
+
+    def test_a_server_that_was_restarted_says_nothing(self) -> None:
+        assert self.check(-50) == "unknown"
+
+
+class TestIntervals:
+    def rows(self, count: int = 5) -> list[dict[str, Any]]:
+        return [
+            row
+            for index in range(count)
+            for row in interval_rows(interval("measure", index, times(0), 400, 4))
+        ]
+
+    def test_cover_the_window_and_add_up(self) -> None:
+        assert verdict(checks.intervals_complete(self.rows(), result())) == "ok"
+
+    def test_one_that_is_missing(self) -> None:
+        assert verdict(checks.intervals_complete(self.rows(4), result())) == "broken"
+
+    def test_one_that_counts_otherwise_than_the_total(self) -> None:
+        rows = self.rows()
+        rows[2]["succeeded"] -= 1
+        assert verdict(checks.intervals_complete(rows, result())) == "broken"
+
+
+class TestTheMachine:
+    def stat(self, root: Path, *ticks: int) -> None:
+        (root / "proc").mkdir(exist_ok=True)
+        (root / "proc" / "stat").write_text("cpu  " + " ".join(map(str, ticks)) + " 0 0\n")
+
+    def test_stolen_time_is_a_share_of_all_cpu_time_since_the_measurement_began(self, tmp_path: Path) -> None:
+        self.stat(tmp_path, 0, 0, 0, 0, 0, 0, 0, 500)
+        witness = Witness(tmp_path)
+        witness.begin()
+        self.stat(tmp_path, 60, 0, 20, 10, 0, 0, 0, 510)
+        assert witness.steal_share() == pytest.approx(0.10)
+        assert verdict(checks.steal(witness.steal_share())) == "noticed"
+
+    @pytest.mark.parametrize(("share", "expected"), [(0.05, "ok"), (0.051, "noticed"), (None, "unknown")])
+    def test_the_limit_for_stolen_time(self, share: float | None, expected: str) -> None:
+        assert verdict(checks.steal(share)) == expected
+
+    def test_a_wall_clock_that_is_set_is_noticed_and_one_that_is_slewed_is_not(self) -> None:
+        offsets = iter([0, 400_000_000, 350_000_000, -900_000_000])
+        witness = Witness(offset_ns=lambda: next(offsets))
+        assert [witness.tick() for _ in range(4)] == [None, None, None, pytest.approx(-1.25)]
+        assert verdict(checks.clock_step(witness.steps_s)) == "noticed"
+        assert verdict(checks.clock_step([])) == "ok"
+
+    def test_this_machines_clocks_do_not_step(self) -> None:
+        witness = Witness()
+        assert [witness.tick() for _ in range(3)] == [None, None, None]
+
+
+class TestNeighbours:
+    NAME = f"lc-test-{os.getpid()}"[:15]
+
+    def other(self) -> subprocess.Popen[bytes]:
+        code = "import sys, time; from loadcell.run import neighbours\nwith neighbours.named(sys.argv[1]): print(flush=True); time.sleep(60)"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, self.NAME, "run", "my-plan.yaml"], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        return process
+
+    def test_another_run_is_seen_as_long_as_it_lives_however_it_dies(self) -> None:
+        assert neighbours.look(name=self.NAME) == []
+        process = self.other()
+        try:
+            assert neighbours.look(name=self.NAME) == [process.pid]
+            assert neighbours.described(process.pid) == f"process {process.pid}, plan my-plan.yaml"
+        finally:
+            process.kill()
+            process.communicate()
+        assert neighbours.look(name=self.NAME) == []
+
+    def test_a_run_does_not_see_itself_and_gives_its_name_back(self) -> None:
+        before = Path("/proc/self/comm").read_text()
+        with neighbours.named(self.NAME):
+            assert Path("/proc/self/comm").read_text() == self.NAME + "\n"
+            assert neighbours.look(name=self.NAME) == []
+        assert Path("/proc/self/comm").read_text() == before
+
+    def test_both_runs_hear_of_each_other_and_write_it_down(self, tmp_path: Path) -> None:
+        world = World()
+        process = self.other()
+        world.neighbours = lambda: neighbours.look(name=self.NAME)
+        try:
+            ended = world.run(tmp_path)
+        finally:
+            process.kill()
+            process.communicate()
+        stored = world.stored(ended)
+        assert "neighbour" in stored.events()["event"].to_list()
+        found = {check["name"]: check for check in stored.trials[0]["checks"]}
+        assert found["neighbour"] == {
+            "name": "neighbour",
+            "verdict": "noticed",
+            "detail": {"pids": [process.pid]},
+        }
+        assert stored.trials[0]["status"] == "ok", "the figures stand, with the remark beside them"
+        assert f"process {process.pid}" in (tmp_path / "said.txt").read_text()
+
+
+def test_the_name_that_runs_bear_fits_the_kernel() -> None:
+    assert len(neighbours.NAME.encode()) <= 15, "prctl(2) would cut it, and no run would find another"
