@@ -154,7 +154,7 @@ class TrialWriter:
         if file not in self._files:
             table.writerow(columns)
         for row in rows:
-            table.writerow([_field(row.get(column)) for column in columns])
+            table.writerow([self._field(row.get(column)) for column in columns])
         self._append(file, text.getvalue())
 
     def event(self, event: Mapping[str, Any]) -> None:
@@ -214,6 +214,14 @@ class TrialWriter:
                 continue
         self._files.clear()
 
+    def _field(self, value: Any) -> Any:
+        """At most six digits after the point, so that files stay readable; no secrets (quoting would hide them later)."""
+        if isinstance(value, float):
+            return f"{value:.6f}".rstrip("0").rstrip(".")
+        if isinstance(value, str):
+            return self._run.redact(value)
+        return "" if value is None else value
+
     def _append(self, name: str, text: str) -> None:
         try:
             file = self._files.get(name)
@@ -223,10 +231,3 @@ class TrialWriter:
             file.flush()
         except OSError as error:
             raise cannot_write(self.path / name, error, self._run.path) from None
-
-
-def _field(value: Any) -> Any:
-    """Numbers with six significant digits after the point at most, so that files stay readable."""
-    if isinstance(value, float):
-        return f"{value:.6f}".rstrip("0").rstrip(".")
-    return "" if value is None else value
