@@ -112,7 +112,10 @@ class PostgresServer:
         return path
 
     def start(self) -> PostgresServer:
-        """Start the server and wait until it takes connections."""
+        """Start the server and wait until it takes connections.
+
+        Not from a thread that ends before the server is to: the server dies with the thread that started it.
+        """
         assert self._process is None, "already started"
         command = [str(self.bin_dir / "postgres"), "-D", str(self.data), "-p", str(self.port)]
         command += ["-c", f"listen_addresses={self.host}"]

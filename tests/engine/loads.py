@@ -1,0 +1,100 @@
+"""Loads and preparations through the engine itself, without plan or worker."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from loadcell import _engine
+from servers import PostgresServer
+
+Event = dict[str, Any]
+Result = dict[str, Any]
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+
+def specification(target: dict[str, Any], sysbench: dict[str, Any], *, seed: int = 7, **load: Any) -> str:
+    """The engine's specification: short and small unless told otherwise."""
+    defaults = {
+        "clients": 4,
+        "threads": 1,
+        "warmup_ns": 50 * MS,
+        "duration_ns": 300 * MS,
+        "interval_ns": 100 * MS,
+    }
+    return json.dumps(
+        {
+            "version": 1,
+            "seed": seed,
+            "target": target,
+            "workload": {"sysbench": sysbench},
+            "load": {**defaults, **load},
+        }
+    )
+
+
+def prepare(
+    target: dict[str, Any],
+    sysbench: dict[str, Any],
+    *,
+    seed: int = 7,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> Result:
+    """Load the data; the engine's account of it."""
+    text = _engine.prepare(
+        specification(target, sysbench, seed=seed), lambda line: on_event(json.loads(line))
+    )
+    account: Result = json.loads(text)
+    return account
+
+
+def run(
+    target: dict[str, Any],
+    sysbench: dict[str, Any],
+    *,
+    on_event: Callable[[Event], None] = lambda event: None,
+    seed: int = 7,
+    **load: Any,
+) -> Result:
+    """Make a load; its result."""
+    text = _engine.run(
+        specification(target, sysbench, seed=seed, **load), lambda line: on_event(json.loads(line))
+    )
+    result: Result = json.loads(text)
+    return result
+
+
+def failure(call: Callable[[], Any]) -> dict[str, str]:
+    """The problem that the engine raises: code, finding, advice."""
+    try:
+        answer = call()
+    except _engine.EngineError as error:
+        problem: dict[str, str] = json.loads(str(error))
+        return problem
+    raise AssertionError(f"this should have failed, but gave {answer}")
+
+
+def operation(result: Result, name: str) -> dict[str, Any]:
+    """One operation of a result, by name."""
+    return next(one for one in result["operations"] if one["name"] == name)
+
+
+def assert_counted(result: Result) -> None:
+    """The counting identity of every operation, and of what was timed."""
+    for one in result["operations"]:
+        assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"], one
+        assert (one["response"] or {"count": 0})["count"] == one["succeeded"], one
+        assert (one["service"] or {"count": 0})["count"] == one["succeeded"], one
+
+
+def until_gone(server: PostgresServer, database: str) -> None:
+    """Wait until nobody is connected to the database: then the server has counted all that was done in it."""
+    deadline = time.monotonic() + 10
+    question = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}'"
+    while server.sql(question) != [(0,)]:
+        assert time.monotonic() < deadline, "connections were left open"
+        time.sleep(0.01)
