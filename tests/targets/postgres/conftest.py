@@ -86,20 +86,23 @@ def open_directory() -> Path:
 
 
 @pytest.fixture
-def another_directory() -> Iterator[Path]:
-    path = open_directory()
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(open_directory())
+    place = open_directory()
+    made = Bench(place / "work")
+    made.work.mkdir(mode=0o755)
     yield made
     for target in made.made:
         target.down()
         target.destroy()
-    shutil.rmtree(made.work, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def another_directory(bench: Bench) -> Path:
+    """A place outside the work directory, as a plan may name for the data."""
+    path = bench.work.parent / "another"
+    path.mkdir(mode=0o755)
+    return path
 
 
 @pytest.fixture(scope="module")

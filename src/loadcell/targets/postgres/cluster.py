@@ -53,6 +53,12 @@ class Cluster:
         self.config = self.home / "postgresql.conf"
         self._marker = self.home / _MARKER
 
+    @property
+    def made(self) -> bool:
+        """Whether it is there, complete and ours."""
+        mark = self._mark()
+        return mark is not None and mark.get("state") == "ready"
+
     def make(self) -> None:
         """Make the directory unless it is there already. Refuses one that loadcell did not make."""
         try:

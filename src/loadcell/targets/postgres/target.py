@@ -133,7 +133,7 @@ class Postgres(Target[PostgresOptions]):
             if self._server is None:
                 return
             if self.options.keep_data:
-                if self._touched:
+                if self._touched and self._server.cluster.made:
                     self.up()
                     self._place().sweep()
                 self._server.stop()
