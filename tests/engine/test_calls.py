@@ -42,7 +42,10 @@ def test_what_a_listener_raises_ends_the_load_and_is_raised() -> None:
     with KnownServer(service_us=1000) as server, pytest.raises(RuntimeError, match="enough"):
         call(server, tired)
     assert time.monotonic() - started < 5
-    assert [event["type"] for event in heard] == ["connected", "phase", "interval"]
+    # It hears nothing more; whether a phase was told before its last interval is a matter of microseconds.
+    types = [event["type"] for event in heard if event["type"] != "phase"]
+    assert types == ["connected", "interval"]
+    assert heard[-1]["type"] == "interval"
 
 
 def test_ctrl_c_ends_the_load_at_once() -> None:
