@@ -162,8 +162,6 @@ def _results(ended: Ended, lang: str, as_json: bool) -> int:
             f"Go on with: loadcell run --resume {ended.path}",
             err=True,
         )
-    for path in reports:
-        click.echo(f"report: {path}")
     return ended.exit_status
 
 

@@ -109,7 +109,9 @@ class Target(Monitor[TargetOptions]):
             "read_bytes_per_s": _rate(before.read_bytes if before else 0, now.read_bytes, elapsed_s),
             "write_bytes_per_s": _rate(before.write_bytes if before else 0, now.write_bytes, elapsed_s),
             "voluntary_switches_per_s": _rate(before.voluntary if before else 0, now.voluntary, elapsed_s),
-            "involuntary_switches_per_s": _rate(before.involuntary if before else 0, now.involuntary, elapsed_s),
+            "involuntary_switches_per_s": _rate(
+                before.involuntary if before else 0, now.involuntary, elapsed_s
+            ),
             "major_faults_per_s": _rate(old.major_faults if old else 0, new.major_faults, elapsed_s),
         }
 
