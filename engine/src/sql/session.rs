@@ -265,7 +265,11 @@ impl<T: Transactions> Session for SqlSession<T> {
             }
             consumed = step.consumed;
         }
-        while let Some(frame) = frame::next(&input[consumed..])? {
+        loop {
+            if self.state == State::Running {
+                consumed += frame::rows(&input[consumed..]);
+            }
+            let Some(frame) = frame::next(&input[consumed..])? else { break };
             consumed += frame.size();
             self.message(cx, at, frame, out)?;
         }

@@ -36,6 +36,22 @@ pub fn next(input: &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
     Ok(rest.get(..length - 4).map(|body| Frame { tag: head[0], body }))
 }
 
+/// How many bytes of whole DataRows `input` begins with. Rows are most of what arrives, and of no interest to a load that
+/// only wants to know when they have come.
+#[inline]
+pub fn rows(input: &[u8]) -> usize {
+    let mut end = 0;
+    while let Some(&[b'D', a, b, c, d]) = input[end..].first_chunk::<HEAD>() {
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        let next = end + 1 + length;
+        if next > input.len() || length < 4 {
+            break;
+        }
+        end = next;
+    }
+    end
+}
+
 #[cold]
 fn wrong_length(tag: u8, length: usize) -> Malformed {
     let shown = char::from(tag).escape_default();
@@ -117,6 +133,17 @@ mod tests {
     #[test]
     fn an_empty_body_is_a_message() {
         assert_eq!(next(b"1\0\0\0\x04rest").unwrap(), Some(Frame { tag: b'1', body: b"" }));
+    }
+
+    #[test]
+    fn whole_rows_are_passed_over_and_nothing_else() {
+        let stream = b"D\0\0\0\x06\0\0D\0\0\0\x07\0\0xC\0\0\0\x05\0";
+        for cut in 0..stream.len() {
+            let expected = if cut < 7 { 0 } else { 7 + 8 * usize::from(cut >= 15) };
+            assert_eq!(rows(&stream[..cut]), expected, "cut at {cut}");
+        }
+        assert_eq!(rows(b"D\0\0\0\x03\0\0\0"), 0, "an impossible length is left for `next` to refuse");
+        assert_eq!(rows(b"D\xff\xff\xff\xff\0\0\0"), 0);
     }
 
     #[test]
