@@ -57,7 +57,8 @@ class Postgres(Target[PostgresOptions]):
             self._reach()
             return
         server = self._server or self._make()
-        if server.running and self.options.fresh and self._served:
+        # One that was killed a moment ago may still be a process; one that hangs is.
+        if server.running and ((self.options.fresh and self._served) or not self.alive()):
             server.stop()
         if not server.running:
             self._start(server)
