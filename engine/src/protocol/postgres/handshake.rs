@@ -374,4 +374,60 @@ mod tests {
         let (mut handshake, mut out) = opened(SslMode::Require);
         assert_eq!(handshake.received(b"H", &mut out).unwrap_err().code, "protocol");
     }
+
+    /// What servers say, in any order, and what none would.
+    fn piece() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+        use proptest::prelude::*;
+        let message = |tag: u8, body: Vec<u8>| {
+            let mut out = Vec::new();
+            encode::message(&mut out, tag, |out| out.extend_from_slice(&body));
+            out
+        };
+        prop_oneof![
+            Just(AUTH_OK.to_vec()),
+            Just(SETTINGS.to_vec()),
+            Just(b"S".to_vec()),
+            Just(b"N".to_vec()),
+            Just(message(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0".to_vec())),
+            (0u8..14, prop::collection::vec(any::<u8>(), 0..24))
+                .prop_map(move |(kind, rest)| { message(b'R', [&[0, 0, 0, kind][..], &rest].concat()) }),
+            Just(message(b'R', b"\0\0\0\x0br=x,s=AAAA,i=1".to_vec())),
+            Just(message(b'R', b"\0\0\0\x0cv=AAAA".to_vec())),
+            prop::collection::vec(any::<u8>(), 0..12),
+        ]
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig {
+            cases: 2000, failure_persistence: None, ..Default::default()
+        })]
+
+        /// Whatever comes, in whatever pieces: no panic, and never more consumed than there was.
+        #[test]
+        fn nothing_that_arrives_breaks_it(
+            mode in proptest::sample::select(vec![SslMode::Disable, SslMode::Prefer, SslMode::Require]),
+            pieces in proptest::collection::vec(piece(), 0..12),
+        ) {
+            let (mut handshake, mut out) = opened(mode);
+            let mut pending = Vec::new();
+            for piece in pieces {
+                pending.extend(piece);
+                match handshake.received(&pending, &mut out) {
+                    Ok((done, progress)) => {
+                        proptest::prop_assert!(done <= pending.len());
+                        pending.drain(..done);
+                        if progress == Progress::Secure {
+                            handshake.secured(b"hash", &mut out);
+                        }
+                    }
+                    Err(failure) => {
+                        proptest::prop_assert!(!failure.code.is_empty() && !failure.message.is_empty());
+                        handshake.lost(&failure);
+                        handshake.opened(&mut out);
+                        pending.clear();
+                    }
+                }
+            }
+        }
+    }
 }
