@@ -21,7 +21,6 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
         return
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     console = Console(highlight=False)

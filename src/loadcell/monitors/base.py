@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.plan.parts import Options
 
-O = TypeVar("O", bound=Options)
+Opts = TypeVar("Opts", bound=Options)
 Row = dict[str, Any]
 
 
@@ -20,7 +20,7 @@ class MonitorContext:
     roots: Callable[[], list[int]]
 
 
-class Monitor(ABC, Generic[O]):
+class Monitor(ABC, Generic[Opts]):
     """Samples something once an interval. The sampler adds times, lateness and cost to every row."""
 
     name: ClassVar[str]
@@ -30,7 +30,7 @@ class Monitor(ABC, Generic[O]):
     file: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
 
-    def __init__(self, options: O, context: MonitorContext) -> None:
+    def __init__(self, options: Opts, context: MonitorContext) -> None:
         self.options = options
         self.context = context
 
@@ -39,5 +39,4 @@ class Monitor(ABC, Generic[O]):
         """Rows for the time since the last call (`elapsed_s`; 0 at the first call, which sets the counters' base)."""
 
     def close(self) -> None:
-        """Give back what it holds."""
-        return None
+        """Give back what it holds; for most: nothing."""
