@@ -61,3 +61,40 @@ impl Target {
         Some(if path.is_dir() { path.join(format!(".s.PGSQL.{}", self.port)) } else { path.to_path_buf() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(change: impl FnOnce(&mut Target)) -> Target {
+        let mut target: Target = serde_json::from_str(
+            r#"{"protocol":"postgres","host":"127.0.0.1","user":"u","database":"d","sslmode":"disable"}"#,
+        )
+        .unwrap();
+        change(&mut target);
+        target
+    }
+
+    #[test]
+    fn a_name_or_an_address_with_its_port() {
+        let endpoint = Endpoint::of(&target(|target| target.port = 99)).unwrap();
+        assert_eq!(endpoint.addresses, [Address::Tcp("127.0.0.1:99".parse().unwrap())]);
+        assert_eq!(endpoint.to_string(), "127.0.0.1:99");
+        assert!(endpoint.tls.is_none());
+        let endpoint = Endpoint::of(&target(|target| target.host = Some("::1".into()))).unwrap();
+        assert_eq!(endpoint.addresses, [Address::Tcp("[::1]:5432".parse().unwrap())]);
+    }
+
+    #[test]
+    fn a_socket_is_a_file_a_directory_or_a_host_that_is_one() {
+        let socket = |change: fn(&mut Target)| Endpoint::of(&target(change)).unwrap().name;
+        assert_eq!(socket(|target| target.socket = Some("/run/db.sock".into())), "/run/db.sock");
+        assert_eq!(socket(|target| target.socket = Some("/tmp".into())), "/tmp/.s.PGSQL.5432");
+        assert_eq!(socket(|target| target.host = Some("/tmp".into())), "/tmp/.s.PGSQL.5432");
+    }
+
+    #[test]
+    fn tls_is_there_unless_it_is_switched_off() {
+        assert!(Endpoint::of(&target(|target| target.sslmode = SslMode::Prefer)).unwrap().tls.is_some());
+    }
+}
