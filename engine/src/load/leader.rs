@@ -12,7 +12,7 @@ use super::{Ground, NoResult};
 use crate::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
 use crate::observe::{Go, Observer, TICK};
 use crate::reactor::{Message, Refusal};
-use crate::record::{Lifetime, Operation, Phase, Published, Slot, Trouble, Window};
+use crate::record::{Lifetime, Operation, Phase, Published, RECONNECTED, Slot, Trouble, Window};
 use crate::spec::{Load, Problem};
 
 /// Between a decision and the instant it is for, so that every thread has heard of it by then.
@@ -180,7 +180,9 @@ impl<'a> Leader<'a> {
                     "message": trouble.message,
                     "client": trouble.client,
                 }))?;
-                self.trouble = Some(trouble);
+                if trouble.code != RECONNECTED {
+                    self.trouble = Some(trouble);
+                }
             }
             Message::Finished(Ok(lifetime)) => {
                 self.books.done(thread);

@@ -8,7 +8,7 @@ mod summary;
 mod window;
 
 pub use histogram::Histogram;
-pub use recorder::{Outlet, Published, Recorder, Trouble};
+pub use recorder::{Outlet, Published, RECONNECTED, Recorder, Trouble};
 pub use slot::{Counts, ErrorTally, Lifetime, Queries, Slot, Tally, count_error};
 pub use summary::{Figures, Quantiles};
 pub use window::{Phase, Span, Window};

@@ -11,6 +11,9 @@ use super::{Lifetime, OpId, Operation, Phase, Slot, Span, TRANSACTION, Window};
 use crate::clock::{self, Nanos};
 use crate::session::Failure;
 
+/// The one code of trouble that is good news.
+pub const RECONNECTED: &str = "reconnected";
+
 /// Something that a person who watches the load should hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
@@ -246,7 +249,7 @@ impl Recorder {
         if again {
             self.connections.down -= 1;
             self.slot.reconnects += 1;
-            self.tell(at, "reconnected", "the connection is up again");
+            self.tell(at, RECONNECTED, "the connection is up again");
         }
     }
 
