@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The report's language.")
+@click.option(
+    "--report/--no-report", "write_report", default=True, help="Write report.html and report.md, or not."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as plain JSON.")
 def run(
     plan: str | None,
@@ -49,6 +52,7 @@ def run(
     yes: bool,
     quiet: bool,
     lang: str,
+    write_report: bool,
     as_json: bool,
 ) -> int:
     """Run PLAN: every treatment, every repeat; then print the results and write the report.
@@ -81,7 +85,7 @@ def run(
     except StoreError as error:
         click.echo(f"Error: {error}", err=True)
         return 3 if runner.begun else 2
-    return _results(ended, lang, as_json)
+    return _results(ended, lang, write_report, as_json)
 
 
 def _plan(
@@ -138,7 +142,7 @@ def _progress(quiet: bool) -> Progress:
     return LineProgress()
 
 
-def _results(ended: Ended, lang: str, as_json: bool) -> int:
+def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     """Results on standard output, reports into the run's directory."""
     from loadcell import report
     from loadcell.store.read import read_run
@@ -147,7 +151,7 @@ def _results(ended: Ended, lang: str, as_json: bool) -> int:
     if ended.reason and ended.state == "failed":
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
-    if stored.trials:
+    if stored.trials and write_report:
         reports = report.write(ended.path, lang=lang)
     if as_json:
         click.echo(_json(ended, stored.trials, reports))

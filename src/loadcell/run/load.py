@@ -21,7 +21,7 @@ from loadcell.store.write import TrialWriter
 #: The data are the same in every trial of every run: only the work on them is random.
 DATA_SEED = 1
 #: How often a load looks for other runs; a look costs about a millisecond.
-_NEIGHBOUR_EVERY_NS = 5_000_000_000
+_NEIGHBOUR_EVERY_NS = 2_000_000_000
 
 Event = Callable[[dict[str, Any]], None]
 

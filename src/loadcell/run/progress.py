@@ -23,6 +23,11 @@ class Course:
     reused: int = 0
 
     @property
+    def size(self) -> str:
+        """How many trials, in words."""
+        return "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
+
+    @property
     def total(self) -> int:
         """Trials of the whole run, those kept from before included."""
         return len(self.trials) + self.reused

@@ -48,7 +48,7 @@ class LiveProgress(Progress):
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
         kept = f", {course.reused} kept from before" if course.reused else ""
-        self.say(f"[bold]{_safe(course.title)}[/bold]  {len(course.trials)} trials{kept}")
+        self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{kept}")
         self.say(f"[dim]{_safe(str(course.path))}[/dim]")
         self._live.start()
 
