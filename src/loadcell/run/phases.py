@@ -56,10 +56,12 @@ class Phases:
             raise
         except BaseException as error:
             ended = self._ending(error, limit_s)
+            self.end("failed")
             if ended is None:
-                self.end("failed")
                 raise
-            self.end(ended.status)
+            self.found[-1]["status"] = (
+                ended.status
+            )  # a load's last phase had ended before the load was found broken
             raise ended from error
         self.end("ok")
 

@@ -57,8 +57,12 @@ class Forecast:
 
     @property
     def overhead_s(self) -> float:
-        """What a trial is expected to take besides its load: the mean so far."""
-        return sum(self._overheads) / len(self._overheads) if self._overheads else _FIRST_GUESS_S
+        """What a trial is expected to take besides its load: the mean so far.
+
+        Without the first as soon as there are others: that one starts the target and loads the data.
+        """
+        known = self._overheads[1:] or self._overheads
+        return sum(known) / len(known) if known else _FIRST_GUESS_S
 
     def expected_s(self, index: int) -> float:
         """The whole time of one trial."""
@@ -126,9 +130,7 @@ class LineProgress(Progress):
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
         kept = f" ({course.reused} kept from before)" if course.reused else ""
-        self.say(
-            f"{course.title}: {len(course.trials)} trials{kept}, about {duration(self._forecast.left_s())}"
-        )
+        self.say(f"{course.title}: {course.size}{kept}, about {duration(self._forecast.left_s())}")
         self.say(f"writing {course.path}")
 
     def trial_began(self, name: str) -> None:  # noqa: ARG002

@@ -33,23 +33,23 @@ class LiveProgress(Progress):
     def __init__(self, console: Console | None = None) -> None:
         super().__init__()
         self._console = console or Console(stderr=True, highlight=False)
+        self._forecast: Forecast | None = None
+        self._trial = ""
+        self._phase = ""
+        self._phase_began = 0.0
+        self._figures = ""
         self._live = Live(
             console=self._console,
             refresh_per_second=_REFRESH_PER_S,
             get_renderable=self._render,
             transient=True,
         )
-        self._forecast: Forecast | None = None
-        self._trial = ""
-        self._phase = ""
-        self._phase_began = 0.0
-        self._figures = ""
 
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
         kept = f", {course.reused} kept from before" if course.reused else ""
         self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{kept}")
-        self.say(f"[dim]{_safe(str(course.path))}[/dim]")
+        self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
         self._live.start()
 
     def trial_began(self, name: str) -> None:
@@ -62,7 +62,10 @@ class LiveProgress(Progress):
 
     def preparing(self, done_rows: int, total_rows: int) -> None:
         if total_rows:
-            self._figures = f"{done_rows / total_rows:.0%} of {total_rows:,} rows"
+            share = f"{done_rows / total_rows:.0%} of {total_rows:,} rows"
+            self._figures = (
+                share if done_rows < total_rows else f"{total_rows:,} rows, now indexes and checkpoint"
+            )
 
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int) -> None:
         p99 = "" if p99_ms is None else f"p99 {milliseconds(p99_ms)}  "
@@ -84,7 +87,7 @@ class LiveProgress(Progress):
         super().note(f"[yellow]note[/yellow]  {_safe(text)}")
 
     def say(self, text: str) -> None:
-        self._console.print(text, soft_wrap=True)
+        self._console.print(text)
 
     def _render(self) -> RenderableType:
         forecast = self._forecast

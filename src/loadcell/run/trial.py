@@ -15,7 +15,7 @@ from loadcell.run import checks
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import DATA_SEED, LoadWatch, specification, trial_seed
 from loadcell.run.means import Means, threads
-from loadcell.run.phases import Phases, TrialEndedError
+from loadcell.run.phases import LIMIT_KEYS, Phases, TrialEndedError
 from loadcell.run.record import mean, measured, metrics, utc_text
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
@@ -40,6 +40,7 @@ class TrialRun:
     writer: TrialWriter
     _document: dict[str, Any] = field(default_factory=dict)
     _checks: list[checks.Check] = field(default_factory=list)
+    _target: Target[Any] | None = None
 
     @property
     def _resolved(self) -> Resolved:
@@ -55,14 +56,14 @@ class TrialRun:
         try:
             self._live()
         except TrialEndedError as ended:
-            self._document.update(status=ended.status, reason=ended.reason, advice=ended.advice)
+            self._document.update(status=ended.status, reason=self._with_death(ended), advice=ended.advice)
         self._clean_up()
         return self._ended()
 
     def _live(self) -> None:
         limits = self._resolved.limits
         with self._phases.step("up", limits.up):
-            target = self.keeper.up(self._resolved, self._event)
+            target = self._target = self.keeper.up(self._resolved, self._event)
         with self._phases.step("prepare", limits.prepare):
             self._prepare(target)
         result = self._load(target)
@@ -113,20 +114,25 @@ class TrialRun:
                 self.writer.latency(result.get("hlog", []))
                 self.writer.latency_head(result["hlog_header"])
             if result["outcome"] != "completed":
-                raise self._broken_off(result, target)
+                raise self._broken_off(result)
         return result
 
-    def _broken_off(self, result: dict[str, Any], target: Target[Any]) -> TrialEndedError:
-        """Why a load did not run to its end; a target that is dead by now is the better reason."""
-        reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
-        advice = result.get("advice") or "See output.log of this trial for what the target said."
+    def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
+        """Why a load did not run to its end."""
         if self.means.interrupts.requested:
             return TrialEndedError(
                 "aborted", "the run was interrupted", "Go on with `loadcell run --resume DIR`."
             )
-        if not target.alive():
-            reason = f"the target died during the load ({reason})"
+        reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
+        advice = result.get("advice") or "See output.log of this trial for what the target said."
         return TrialEndedError("failed", reason, advice)
+
+    def _with_death(self, ended: TrialEndedError) -> str:
+        """Why the trial ended; that the target is dead by now is the better reason."""
+        phase = self._phases.current
+        if ended.status != "failed" or self._target is None or self._target.alive():
+            return ended.reason
+        return f"the target died during {'the load' if phase in LIMIT_KEYS else phase} ({ended.reason})"
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
         self._document["target"] = target.describe()
