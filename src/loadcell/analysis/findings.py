@@ -13,7 +13,7 @@ from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import STATUSES, Trial
+from loadcell.analysis.trials import CHECKS, STATUSES, Trial
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
@@ -159,7 +159,8 @@ def checks(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         if law.verdict == "broken" and trial.name not in noticed.get("littles-law", ()):
             noticed.setdefault("littles-law", []).append(trial.name)
     for name, where in noticed.items():
-        params: dict[str, Value] = {"check": Phrase(f"check.{name}"), "count": len(where)}
+        called = Phrase(f"check.{name}") if name in CHECKS else Phrase("check.other", {"name": name})
+        params: dict[str, Value] = {"check": called, "count": len(where)}
         yield Finding("checks", "caution", Phrase("found.check", params), tuple(where))
 
 

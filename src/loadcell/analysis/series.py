@@ -19,9 +19,9 @@ def bucket_size(points: int, at_most: int) -> int:
 def thin(frame: pl.DataFrame, columns: Mapping[str, How], at_most: int) -> pl.DataFrame:
     """Join neighbouring rows of each trial until none has more than `at_most`.
 
-    `frame` has `trial`, `t_s` (seconds from the measurement's start; rows before it are warm-up and never join
-    with rows after it) and `columns`, of which those missing in the frame are left out. A joined row takes the
-    first `t_s`, and of every other column what its `How` says over the values there are; peaks are kept by `max`.
+    `frame` has `trial`, `t_s` (where the time a row stands for ended, in seconds from the measurement's start;
+    rows up to 0 are warm-up and never join with rows after it) and `columns`, of which those missing in the frame
+    are left out. A joined row takes the last `t_s`, and of every other column what its `How` says over the values there are; peaks are kept by `max`.
     """
     how = {name: kind for name, kind in columns.items() if name in frame.columns}
     if frame.is_empty():
@@ -30,12 +30,12 @@ def thin(frame: pl.DataFrame, columns: Mapping[str, How], at_most: int) -> pl.Da
     size = bucket_size(max(ordered.group_by("trial").len()["len"].to_list(), default=0), at_most)
     if size == 1:
         return ordered
-    in_window = pl.col("t_s") >= 0
+    in_window = pl.col("t_s") > 0
     row = pl.int_range(pl.len()).over("trial", in_window)
     return (
         ordered.with_columns(in_window.alias("_measured"), (row // size).alias("_bucket"))
         .group_by("trial", "_measured", "_bucket", maintain_order=True)
-        .agg(pl.col("t_s").first(), *(_joined(name, kind) for name, kind in how.items()))
+        .agg(pl.col("t_s").last(), *(_joined(name, kind) for name, kind in how.items()))
         .drop("_measured", "_bucket")
     )
 

@@ -18,7 +18,8 @@ LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
 class Treatment:
     """One treatment over all its repeats.
 
-    `index` counts from 1 in the plan's order; `levels` maps factor keys to labels and `values` plan paths to values.
+    `index` counts from 1 in the plan's order; `label` names factors and levels, `brief` leaves out the factors where
+    every treatment has the same ones; `levels` maps factor keys to labels and `values` plan paths to values.
     `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold trials that
     ended well, and no others; `failed` and `retried` count transactions of all its trials.
     """
@@ -26,6 +27,7 @@ class Treatment:
     index: int
     id: str
     label: str
+    brief: str
     levels: Mapping[str, str]
     values: Mapping[str, Any]
     trials: tuple[Trial, ...]
@@ -62,23 +64,41 @@ def treatments(run: Mapping[str, Any], trials: Iterable[Trial]) -> tuple[Treatme
     names = [*described, *(name for name in by_treatment if name not in described)]
     keys = list(dict.fromkeys(key for entry in described.values() for key in entry.get("levels") or ()))
     short = short_keys(keys)
+    alike = bool(keys) and all(
+        set(described.get(name, {}).get("levels") or ()) == set(keys) for name in names
+    )
     return tuple(
-        _treatment(index, name, described.get(name, {}), short, by_treatment.get(name, []))
+        _treatment(index, name, described.get(name, {}), short, alike, by_treatment.get(name, []))
         for index, name in enumerate(names, 1)
     )
 
 
+def shared_factors(treatments: Sequence[Treatment]) -> tuple[str, ...]:
+    """The factors that `brief` leaves out, by their short names: none where treatments differ in what they set."""
+    first = treatments[0].levels.keys() if treatments else set[str]()
+    if any(treatment.levels.keys() != first for treatment in treatments):
+        return ()
+    return tuple(short_keys(list(first)).values())
+
+
 def _treatment(
-    index: int, name: str, described: Mapping[str, Any], short: Mapping[str, str], trials: Sequence[Trial]
+    index: int,
+    name: str,
+    described: Mapping[str, Any],
+    short: Mapping[str, str],
+    alike: bool,
+    trials: Sequence[Trial],
 ) -> Treatment:
     levels = dict(described.get("levels") or {})
     in_order = tuple(sorted(trials, key=lambda trial: trial.repeat))
     counting = [trial for trial in in_order if trial.counts]
+    label = ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name
     states = Counter(trial.status for trial in in_order)
     return Treatment(
         index=index,
         id=name,
-        label=", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name,
+        label=label,
+        brief=", ".join(levels.values()) if alike else label,
         levels=levels,
         values=dict(described.get("values") or {}),
         trials=in_order,

@@ -9,6 +9,12 @@ from typing import Any
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 
+#: The checks every trial is held against; others are shown by their own name.
+CHECKS = (
+    "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
+    "clock-step", "neighbour",
+)  # fmt: skip
+
 #: The quantiles kept in every record: key in the record -> quantile.
 QUANTILES = {
     "p50_ms": 0.5,
@@ -66,6 +72,7 @@ class Trial:
     succeeded: int = 0
     failed: int = 0
     retried: int = 0
+    reconnecting_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
     response: Mapping[str, float] | None = None
@@ -104,6 +111,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         succeeded=transactions.get("succeeded") or 0,
         failed=transactions.get("failed") or 0,
         retried=transactions.get("retried") or 0,
+        reconnecting_s=_section(record, "client").get("reconnecting_s") or 0.0,
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),

@@ -49,12 +49,14 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column; figures are aligned right, `many` in a cell may wrap, `code` is set in a fixed width."""
+    """A table's column; figures are aligned right, `many` in a cell may wrap, `code` is set in a fixed width,
+    `keep` is not broken inside words."""
 
     title: str
     figure: bool = False
     code: bool = False
     many: bool = False
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a heading of its own; `wide` ones scroll sideways, long ones can be filtered."""
+    """A table with a heading of its own; `only` says that its section's heading serves."""
 
     id: str
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    only: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Chart:
     """A picture: a Vega-Lite specification whose data sources are names, and their rows.
 
     `captions` say what is drawn. `panels` is how many views lie above one another in it, `columns` how many side
-    by side at most. `choices` are the values the reader can choose from: trials for `chooser` "trial" (with
+    by side at most, `legend` whether something stands at their right. `choices` are the values the reader can choose from: trials for `chooser` "trial" (with
     `series` holding each trial's columns), treatments for "treatments"; `chosen` are those shown at first.
     """
 
@@ -112,6 +115,7 @@ class Chart:
     captions: Sequence[str] = ()
     panels: int = 1
     columns: int = 1
+    legend: bool = True
     chooser: Literal["", "trial", "treatments"] = ""
     choices: Sequence[tuple[str, str]] = ()
     chosen: Sequence[str] = ()

@@ -94,6 +94,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "id": chart.id,
         "spec": chart.spec,
         "columns": chart.columns,
+        "legend": chart.legend,
         "chooser": chart.chooser,
         "chosen": list(chart.chosen),
         "data": {name: columnar(rows) for name, rows in chart.data.items()},

@@ -34,8 +34,9 @@ WIDTH = 860
 #: Rows a folded table may have before Markdown leaves it to the HTML report.
 MOST_FOLDED_ROWS = 60
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$&!])")
-_AT_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
+#: What a line must not begin with: a heading, a list, a rule.
+_AT_START = re.compile(r"^(\d*)([-+=#.)])(?=[\s#=-]|$)")
 
 
 def render(report: Report) -> str:
@@ -107,8 +108,9 @@ def _table(table: Table) -> str:
         for row in table.rows
     ]
     lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *body)]
+    title = [] if table.only else [f"**{escaped(table.title)}**", ""]
     note = [escaped(table.note), ""] if table.note else []
-    return "\n".join([f"**{escaped(table.title)}**", "", *note, *lines])
+    return "\n".join([*title, *note, *lines])
 
 
 def _cell(text: str, code: bool) -> str:

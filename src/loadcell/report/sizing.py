@@ -11,7 +11,7 @@ from loadcell.report.blocks import Chart
 #: Beside a view of a stack: its axis, and legends at its right.
 AXIS, LEGEND = 74, 112
 #: Beside each of several pictures side by side, and the least width of one.
-GAP, LEAST = 34, 190
+GAP, LEAST = 20, 190
 
 
 def sized(chart: Chart, width: int) -> dict[str, Any]:
@@ -22,7 +22,8 @@ def sized(chart: Chart, width: int) -> dict[str, Any]:
             view["width"] = width - AXIS - LEGEND
     elif "facet" in spec:
         spec["columns"] = columns = max(1, min(chart.columns, width // LEAST))
-        spec["spec"]["width"] = (width - AXIS - LEGEND) // columns - GAP
+        beside = AXIS + (LEGEND if chart.legend else 0)
+        spec["spec"]["width"] = (width - beside + GAP) // columns - GAP
     else:
         spec["width"] = width
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

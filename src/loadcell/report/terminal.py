@@ -10,6 +10,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce, summary
+from loadcell.report.sections.results import factor_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,14 +115,16 @@ def _table(scene: Scene, width: int) -> Table:
         for position, key in enumerate(_FIGURES)
     ]
     left = max(10, width - sum(needed) - GAP * len(needed))
-    table.add_column(texts("column.treatment"), overflow="ellipsis", no_wrap=True, max_width=left)
+    factors = factor_columns(scene)
+    name = texts("mark.list").join(short for _, short, _ in factors) or texts("column.treatment")
+    table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=left)
     for key, least in zip(_FIGURES, needed, strict=True):
         table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
     for treatment, row in zip(shown, rows, strict=True):
         best = treatment is scene.best and len(shown) > 1
         *figures, failed, well = row
         table.add_row(
-            Text(treatment.label),
+            Text(", ".join(treatment.levels[key] for key, _, _ in factors) or treatment.label),
             *figures,
             Text(failed, style="red" if treatment.failed else ""),
             Text(well, style="" if set(treatment.statuses) <= {"ok"} else "yellow"),

@@ -8,7 +8,7 @@ which. What a `group` is (a percentile, a level of the second factor) is the cal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -16,7 +16,7 @@ import altair as alt
 from loadcell.analysis import best
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.repeats import Repeats
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
@@ -24,6 +24,8 @@ from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
 
 FIGURES = "figures"
+#: Height in pixels of one of several lines within a row.
+LINE = 15
 #: More rows than this are drawn as numbered treatments along one axis instead.
 MOST_ROWS = 40
 #: Tick marks at the levels themselves when there are no more than these.
@@ -34,7 +36,12 @@ LOG_FROM = 50
 
 @dataclass(frozen=True)
 class Form:
-    """How treatments are placed: `numeric` along an axis titled `title`, or as `rows` in this order."""
+    """How treatments are placed: `numeric` along an axis titled `title`, or as `rows` in this order.
+
+    `geometric` makes that axis logarithmic, `ticks` are where its marks stand; `indexed` says that it counts
+    treatments. `groups` are lines or marks told apart by colour, `facets` pictures side by side. `invalid` says
+    that there are trials to show that do not count.
+    """
 
     title: str
     numeric: bool
@@ -45,10 +52,20 @@ class Form:
     group_title: str = ""
     facets: tuple[str, ...] = ()
     indexed: bool = False
+    invalid: bool = False
 
 
 def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     """Choose the form for these treatments."""
+    invalid = any(
+        trial.throughput_per_s is not None and not trial.counts
+        for treatment in treatments
+        for trial in treatment.trials
+    )
+    return replace(_form(layout, treatments, texts), invalid=invalid)
+
+
+def _form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     x, series = layout.x, layout.series
     lines = series.levels if series is not None else ()
     title = series.name if series is not None else ""
@@ -66,9 +83,8 @@ def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     if x is not None and len(x.levels) * max(1, len(lines)) <= MOST_ROWS and not layout.facet:
         return Form(x.name, numeric=False, rows=x.levels, groups=lines, group_title=title)
     if len(treatments) <= MOST_ROWS:
-        return Form(
-            texts("axis.treatment"), numeric=False, rows=tuple(treatment.label for treatment in treatments)
-        )
+        names = texts("mark.list").join(shared_factors(treatments)) or texts("axis.treatment")
+        return Form(names, numeric=False, rows=tuple(treatment.brief for treatment in treatments))
     return Form(texts("axis.treatment"), numeric=True, indexed=True)
 
 
@@ -81,7 +97,7 @@ def place(form: Form, layout: Layout, treatment: Treatment) -> dict[str, Any]:
         level = treatment.levels[layout.x.key]
         row["x"] = layout.x.at[level] if form.numeric else level
     else:
-        row["x"] = treatment.label
+        row["x"] = treatment.brief
     if layout.series is not None and (form.groups or form.facets):
         row["facet" if form.facets else "group"] = treatment.levels[layout.series.key]
     return row
@@ -89,10 +105,10 @@ def place(form: Form, layout: Layout, treatment: Treatment) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is measured: its axis title, whether it starts at 0 or is logarithmic, and how it is written."""
+    """What is measured: its axis title and how it is written; `ticks` make its axis logarithmic, else it starts at 0."""
 
     title: str
-    log: bool
+    ticks: tuple[float, ...] = ()
     format: str = ",.3~r"
 
 
@@ -132,11 +148,11 @@ def curves(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(x=x, y=y, tooltip=tips.points, **colour, **shape)
     )
-    layers = [band, line, handles, dots, _invalid(x, y, tips)]
+    layers = [band, line, handles, dots, *([_invalid(x, y, tips)] if form.invalid else [])]
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
     if form.facets:
-        facet = {"field": "facet", "type": "nominal", "title": None, "sort": list(form.facets)}
+        facet = {"field": "facet", "type": "nominal", "title": form.group_title, "sort": list(form.facets)}
         bare = style.layered(*layers, height=style.CHART // 2)
         return {"data": {"name": FIGURES}, "facet": facet, "columns": 4, "spec": bare}
     return style.layered(*layers, height=style.CHART, data={"name": FIGURES})
@@ -147,7 +163,7 @@ def rows(
     group_title: str = "", condition: str | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A row a level: a bar from low to high, the median's tick and every repeat's point."""
-    y = alt.Y("x:N", title=None, sort=list(form.rows), axis=alt.Axis(grid=True, labelOverlap=False))
+    y = alt.Y("x:N", title=form.title, sort=list(form.rows), axis=_row_axis())
     x = _scale(alt.X, figure)
     colour: dict[str, Any] = {}
     offset: dict[str, Any] = {}
@@ -156,7 +172,8 @@ def rows(
         legend = alt.Legend(title=group_title or None, symbolOpacity=1)
         colour = {"color": alt.Color("group:N", scale=style.colours(list(groups)), legend=legend)}
         shape = {"shape": alt.Shape("group:N", scale=style.shapes(list(groups)), legend=legend)}
-        offset = {"yOffset": alt.YOffset("group:N", sort=list(groups))}
+        if form.groups:
+            offset = {"yOffset": alt.YOffset("group:N", sort=list(groups))}
     plain: dict[str, Any] = {} if groups else {"color": SERIES[0]}
     tips = _tips(texts, figure, groups)
     bar = _role("median").mark_rule(strokeWidth=7, opacity=0.22, strokeCap="round", **plain).encode(
@@ -172,19 +189,30 @@ def rows(
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(y=y, x=x, tooltip=tips.points, **colour, **offset, **shape)
     )
-    layers = [bar, tick, dots, _invalid(x, y, tips, offset)]
+    layers = [bar, tick, dots, *([_invalid(x, y, tips, offset)] if form.invalid else [])]
     if condition is not None:
         layers = [layer.transform_filter(condition) for layer in layers]
-    step = style.ROW if not groups else max(14, min(style.ROW, 60 // len(groups)))
-    height = {"step": step, "for": "offset"} if groups else {"step": style.ROW}
-    return style.layered(*layers, height=height, data={"name": FIGURES})
+    row = max(style.ROW, LINE * len(groups)) if offset else style.ROW
+    return style.layered(*layers, height=row * len(form.rows), data={"name": FIGURES})
 
 
 def _role(role: str) -> alt.Chart:
     """Marks of one kind of row of `FIGURES`."""
-    chart = alt.Chart()
-    chart.transform = [alt.FilterTransform(filter=f"datum.role === '{role}'")]
-    return chart
+    rows: alt.Chart = alt.Chart(transform=[alt.FilterTransform(filter=f"datum.role === '{role}'")])
+    return rows
+
+
+def _row_axis() -> alt.Axis:
+    """Names of rows, their title above them where it takes no room from the picture."""
+    return alt.Axis(
+        grid=True,
+        labelOverlap=False,
+        titleAngle=0,
+        titleAlign="right",
+        titleAnchor="end",
+        titleY=-10,
+        titleX=-6,
+    )
 
 
 def _x_axis(form: Form) -> alt.Axis:
@@ -197,8 +225,12 @@ def _x_axis(form: Form) -> alt.Axis:
 
 def _scale(channel: Any, figure: Figure, field: str = "value") -> Any:
     """A figure's axis: from 0, or logarithmic."""
-    scale = alt.Scale(type="log", nice=False, padding=6) if figure.log else alt.Scale(zero=True, nice=True)
-    axis = alt.Axis(format=",~r", tickCount=6, grid=True, labelOverlap="greedy")
+    if figure.ticks:
+        scale = alt.Scale(type="log", nice=False, padding=8)
+        axis = alt.Axis(format=",~r", values=list(figure.ticks), grid=True, labelOverlap="greedy")
+    else:
+        scale = alt.Scale(zero=True, nice=True)
+        axis = alt.Axis(format=",~r", tickCount=6, grid=True, labelOverlap="greedy")
     return channel(f"{field}:Q", title=figure.title, scale=scale, axis=axis)
 
 
@@ -221,11 +253,12 @@ def _tips(texts: Texts, figure: Figure, groups: Sequence[str]) -> _Tips:
 
 def _invalid(x: Any, y: Any, tips: _Tips, offset: dict[str, Any] | None = None) -> alt.Chart:
     """Trials that finished but cannot be trusted: seen, not counted."""
-    return (
+    crosses: alt.Chart = (
         _role("invalid")
         .mark_point(shape="M-1,-1L1,1M-1,1L1,-1", size=24, strokeWidth=1.5, color="var(--problem)")
         .encode(x=x, y=y, tooltip=tips.points, **(offset or {}))
     )
+    return crosses
 
 
 def figures(
@@ -246,9 +279,13 @@ def figures(
 def captions(form: Form, scene: Scene) -> list[str]:
     """What there is to know to read such a picture."""
     texts = scene.texts
-    kind = "caption" if form.numeric else "caption.bars"
-    found = [texts(f"{kind}.interval" if scene.has_intervals else f"{kind}.range")]
-    if any(trial.status != "ok" and trial.throughput_per_s is not None for trial in scene.analysis.trials):
+    if all(len(treatment.throughput.values) < 2 for treatment in scene.analysis.treatments):
+        found = [texts("caption.once")]
+    elif form.numeric:
+        found = [texts("caption.interval") if scene.has_intervals else texts("caption.range")]
+    else:
+        found = [texts("caption.bars.interval") if scene.has_intervals else texts("caption.bars.range")]
+    if form.invalid:
         found.append(texts("caption.invalid"))
     if form.indexed:
         found.append(texts("caption.index"))

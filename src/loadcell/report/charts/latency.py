@@ -28,7 +28,7 @@ def draw(scene: Scene) -> Chart | None:
         return None
     values = [row["value"] for row in rows if row["value"] > 0]
     log = bool(values) and max(values) > compare.LOG_FROM * min(values)
-    figure = compare.Figure(texts("axis.latency"), log=log)
+    figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
         form, figure, texts,

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import QUANTILES, Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
@@ -46,10 +46,16 @@ def draw(scene: Scene) -> Chart | None:
     )
     y = alt.Y(
         "value:Q", title=texts("axis.latency"), scale=alt.Scale(type="log", nice=False, padding=10),
-        axis=alt.Axis(format=",~r", tickCount=6, labelOverlap="greedy"),
+        axis=alt.Axis(
+            format=",~r", labelOverlap="greedy", values=style.log_ticks([point["value"] for point in points])
+        ),
     )  # fmt: skip
     alone = len(drawn) == 1
-    legend = None if alone else alt.Legend(title=None, symbolOpacity=1)
+    legend = (
+        None
+        if alone
+        else alt.Legend(title=texts("mark.list").join(shared_factors(drawn)) or None, symbolOpacity=1)
+    )
     colour = alt.Color("treatment:N", sort=None, scale=alt.Scale(range=list(SERIES)), legend=legend)
     shape = alt.Shape("treatment:N", sort=None, scale=alt.Scale(range=list(style.SHAPES)), legend=legend)
     tips = [
@@ -74,8 +80,8 @@ def draw(scene: Scene) -> Chart | None:
         {"lines": lines, "points": points},
         [texts("caption.percentiles")],
         chooser="treatments" if len(drawn) > MOST_SHOWN else "",
-        choices=[(treatment.label, treatment.label) for treatment in drawn],
-        chosen=[treatment.label for treatment in shown],
+        choices=[(treatment.brief, treatment.label) for treatment in drawn],
+        chosen=[treatment.brief for treatment in shown],
     )
 
 
@@ -92,7 +98,7 @@ def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Trea
 def _points(treatment: Treatment) -> list[dict[str, Any]]:
     return [
         {
-            "treatment": treatment.label,
+            "treatment": treatment.brief,
             "percentile": f"{key.removeprefix('p').removesuffix('_ms')}%",
             "tail": round(1 / (1 - quantile)),
             "value": (trial.response or {})[key],

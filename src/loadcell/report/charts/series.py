@@ -74,7 +74,7 @@ def draw(scene: Scene) -> Chart | None:
     import polars as pl
 
     frames = {
-        "load": _only(scene.stored.intervals(), "kind", pl.lit("transaction")),
+        "load": _ends(_only(scene.stored.intervals(), "kind", pl.lit("transaction"))),
         "host": scene.stored.samples("host"),
         "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
     }
@@ -136,6 +136,15 @@ def _only(frame: pl.DataFrame, column: str, value: pl.Expr) -> pl.DataFrame:
     import polars as pl
 
     return frame.filter(pl.col(column) == value) if column in frame.columns else frame
+
+
+def _ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """Intervals say when they began, samples when they were taken: both are drawn where their time ended."""
+    import polars as pl
+
+    if not {"t_s", "duration_s"} <= set(frame.columns):
+        return frame
+    return frame.with_columns(pl.col("t_s") + pl.col("duration_s").fill_null(0))
 
 
 def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:

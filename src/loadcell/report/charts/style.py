@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -22,6 +24,8 @@ SHAPES = (
     "triangle-right",
     "triangle-left",
 )
+#: A logarithmic axis with fewer ticks than this is hard to read.
+FEWEST_TICKS = 4
 #: Heights in pixels.
 PANEL, CHART, ROW = 84, 300, 26
 
@@ -46,6 +50,18 @@ CONFIG: dict[str, Any] = {
     "line": {"strokeWidth": 2},
     "text": {"color": "var(--soft)", "fontSize": 11},
 }  # fmt: skip
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Ticks of a logarithmic axis over these values: powers of 10, or finer where these would be too few."""
+    low, high = min(values), max(values)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    inside: list[float] = []
+    for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        inside = [tick for power in powers for step in steps if low <= (tick := step * 10.0**power) <= high]
+        if len(inside) >= FEWEST_TICKS:
+            break
+    return inside if len(inside) > 1 else [low, high]
 
 
 def data(name: str) -> alt.NamedData:

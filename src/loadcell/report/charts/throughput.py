@@ -25,7 +25,7 @@ def draw(scene: Scene) -> Chart | None:
             lambda trial: trial.throughput_per_s,
         )
     ]
-    figure = compare.Figure(texts("axis.throughput"), log=False, format=",.4~r")
+    figure = compare.Figure(texts("axis.throughput"), format=",.4~r")
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(form, figure, texts, groups=form.groups, group_title=form.group_title)
     return Chart(
@@ -35,4 +35,5 @@ def draw(scene: Scene) -> Chart | None:
         {compare.FIGURES: rows},
         compare.captions(form, scene),
         columns=4 if form.facets else 1,
+        legend=bool(form.groups),
     )

@@ -2,59 +2,75 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
+from loadcell.report.numbers import seconds, size
 from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
+from loadcell.report.values import plain
 
-#: More settings of the target than this are folded away.
+#: More settings than this are folded away.
 MOST_OPEN = 12
+#: How the data of a trial came to be, as targets call it.
+WAYS = ("loaded", "reused", "restored")
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def section(scene: Scene) -> Section | None:
     """None when nothing is known of the environment."""
     texts = scene.texts
     blocks: list[Block] = []
-    for host in scene.stored.environment.get("hosts") or ():
-        blocks.append(Definitions(_host(host, texts), _role(str(host.get("role", "")), texts)))
-        if host.get("role") == "client+target":
-            blocks.append(Paragraph(texts("host.note"), quiet=True))
-    described = _described(record.get("target") for record in scene.stored.trials)
-    settings = {key: value for key, value in described.items() if key.startswith("settings.")}
-    plain = {key: value for key, value in described.items() if key not in settings}
-    if plain:
-        blocks.append(
-            Definitions([(key, _said(values, texts)) for key, values in plain.items()], texts("env.target"))
-        )
-    if settings:
-        blocks.append(_settings(settings, texts))
+    for number, host in enumerate(scene.stored.environment.get("hosts") or (), 1):
+        blocks += _host(host, number, texts)
+    described = [
+        record["target"] for record in scene.stored.trials if isinstance(record.get("target"), Mapping)
+    ]
+    facts = _facts({key: value for key, value in one.items() if key != "settings"} for one in described)
+    if facts:
+        entries = [(key, _said(key, values, texts)) for key, values in facts.items()]
+        blocks.append(Definitions(entries, texts("env.target")))
+    settings = _settings(described, texts)
+    if settings is not None:
+        blocks.append(settings)
     data = _data_set(scene)
     if data:
         blocks.append(Definitions(data, texts("env.data-set")))
     return Section("environment", texts("section.environment"), blocks) if blocks else None
 
 
-def _role(role: str, texts: Texts) -> str:
+def _host(host: Mapping[str, Any], number: int, texts: Texts) -> list[Block]:
+    role = str(host.get("role", ""))
     known = {"client": "host.client", "target": "host.target", "client+target": "host.client-target"}
-    return texts(known[role]) if role in known else role
-
-
-def _host(host: Mapping[str, Any], texts: Texts) -> list[tuple[str, str]]:
-    entries = []
+    title = texts(known[role]) if role in known else role
+    entries, more = [], []
     for key, value in host.items():
-        if key != "role" and value not in (None, "", [], {}):
+        if key == "role" or value in _NOTHING:
+            continue
+        if isinstance(value, Mapping) and key != "cpu":
+            more += [(f"{name}", plain(name, each, texts)) for name, each in value.items()]
+        else:
             entries.append((texts.or_none(f"env.{key}") or key, _host_value(key, value, texts)))
-    return entries
+    blocks: list[Block] = [Definitions(entries, title)]
+    if role == "client+target":
+        blocks.append(Paragraph(texts("host.note"), quiet=True))
+    if more:
+        rows = [[Cell(name), Cell(value)] for name, value in sorted(more)]
+        columns = [Column(texts("column.setting"), code=True), Column(texts("column.value"), code=True)]
+        name = texts("env.more")
+        blocks.append(Details(name, [Table(f"table-host-{number}", name, columns, rows, only=True)]))
+    return blocks
 
 
 def _host_value(key: str, value: Any, texts: Texts) -> str:
-    if key == "cpu" and isinstance(value, Mapping) and {"model", "cores", "threads"} <= value.keys():
+    if (
+        key == "cpu"
+        and isinstance(value, Mapping)
+        and all(value.get(name) for name in ("model", "cores", "threads"))
+    ):
         return texts(
             "env.cpu.value", model=str(value["model"]), cores=value["cores"], threads=value["threads"]
         )
@@ -64,40 +80,24 @@ def _host_value(key: str, value: Any, texts: Texts) -> str:
 
 
 def _disk(disk: Any, texts: Texts) -> str:
+    """`nvme0n1 Samsung PM9A3 894 GiB (scheduler none)`."""
     if not isinstance(disk, Mapping):
         return str(disk)
-    return " ".join(plain(key, value, texts) for key, value in disk.items() if value not in (None, ""))
+    first = ("name", "model", "size_bytes")
+    head = " ".join(plain(key, disk[key], texts) for key in first if disk.get(key) not in _NOTHING)
+    rest = {key: value for key, value in disk.items() if key not in first and value not in _NOTHING}
+    return f"{head} ({plain('', rest, texts)})" if rest else head
 
 
-def plain(key: str, value: Any, texts: Texts) -> str:
-    """A value of a record as people read it; its unit is the end of its name."""
-    if isinstance(value, bool):
-        return texts("mark.yes" if value else "mark.no")
-    if isinstance(value, int | float):
-        for suffix, write in (
-            ("_bytes", numbers.size),
-            ("_ms", numbers.milliseconds),
-            ("_s", numbers.seconds),
-        ):
-            if key.endswith(suffix):
-                return write(value)
-        return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
-    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
-        return texts("mark.list").join(plain(key, item, texts) for item in value)
-    if value is None:
-        return texts("mark.none")
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _described(documents: Iterable[Any]) -> dict[str, list[Any]]:
+def _facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Every path of the documents with the values it takes in them."""
     found: dict[str, list[Any]] = {}
     for document in documents:
-        for key, value in _flat("", document if isinstance(document, Mapping) else {}):
+        for key, value in _flat("", document):
             values = found.setdefault(key, [])
-            if value not in values:
+            if value not in values and value not in _NOTHING:
                 values.append(value)
-    return found
+    return {key: values for key, values in found.items() if values}
 
 
 def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -108,21 +108,52 @@ def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
             yield f"{prefix}{key}", value
 
 
-def _said(values: list[Any], texts: Texts, key: str = "") -> str:
+def _said(key: str, values: list[Any], texts: Texts) -> str:
+    """One value; the two ends of numbers that differ between trials; or some of what else there was."""
+    if len(values) > 1 and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    ):
+        return f"{plain(key, min(values), texts)} – {plain(key, max(values), texts)}"
     said = [plain(key, value, texts) for value in values]
-    if len(said) == 1:
-        return said[0]
-    return texts("env.varies", values=tuple(said[:8]))
+    return said[0] if len(said) == 1 else texts("env.varies", values=tuple(said[:8]))
 
 
-def _settings(settings: Mapping[str, list[Any]], texts: Texts) -> Block:
-    rows = [
-        [Cell(key.removeprefix("settings.")), Cell(_said(values, texts))]
-        for key, values in sorted(settings.items())
+def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | None:
+    """The target's own settings with where each came from, when the target says so."""
+    values: dict[str, list[Any]] = {}
+    sources: dict[str, str] = {}
+    for target in described:
+        for name, value, source in _each_setting(target.get("settings")):
+            known = values.setdefault(name, [])
+            if value not in known:
+                known.append(value)
+            sources[name] = source
+    if not values:
+        return None
+    sourced = any(sources.values())
+    columns = [
+        Column(texts("column.setting"), code=True),
+        Column(texts("column.value"), code=True),
+        *([Column(texts("column.source"))] if sourced else []),
     ]
-    columns = [Column(texts("column.setting"), code=True), Column(texts("column.value"), code=True)]
-    table = Table("table-settings", texts("table.settings"), columns, rows)
-    return table if len(rows) <= MOST_OPEN else Details(texts("table.settings"), [table])
+    rows = [
+        [Cell(name), Cell(_said("", found, texts)), *([Cell(sources[name])] if sourced else [])]
+        for name, found in sorted(values.items())
+    ]
+    title = texts("table.settings")
+    if len(rows) <= MOST_OPEN:
+        return Table("table-settings", title, columns, rows)
+    return Details(title, [Table("table-settings", title, columns, rows, only=True)])
+
+
+def _each_setting(settings: Any) -> Iterable[tuple[str, Any, str]]:
+    """Name, value and source of settings, which targets give as a mapping or as a list of documents."""
+    if isinstance(settings, Mapping):
+        yield from ((str(name), value, "") for name, value in settings.items())
+    elif isinstance(settings, list):
+        for one in settings:
+            if isinstance(one, Mapping) and "name" in one:
+                yield str(one["name"]), one.get("value"), str(one.get("source") or "")
 
 
 def _data_set(scene: Scene) -> list[tuple[str, str]]:
@@ -135,14 +166,14 @@ def _data_set(scene: Scene) -> list[tuple[str, str]]:
     ways = Counter(str(found.get("how")) for found in sets)
     entries = []
     if sizes:
-        entries.append((texts("env.data-set.size_bytes"), numbers.size(median(sizes))))
+        entries.append((texts("env.data-set.size_bytes"), size(median(sizes))))
     said = [
         texts(f"data-set.{how}", count=count)
-        if how in {"loaded", "reused", "restored"}
+        if how in WAYS
         else texts("data-set.other", how=how, count=count)
         for how, count in ways.items()
     ]
     entries.append((texts("env.data-set.how"), texts("mark.list").join(said)))
     if times:
-        entries.append((texts("env.data-set.duration_s"), numbers.seconds(median(times))))
+        entries.append((texts("env.data-set.duration_s"), seconds(median(times))))
     return entries

@@ -39,13 +39,13 @@ def table(scene: Scene) -> Table:
         Column(texts("column.p95"), figure=True),
         Column(texts("column.p99"), figure=True),
         Column(texts("column.errors"), figure=True),
-        Column(texts("column.status")),
+        Column(texts("column.status"), keep=True),
     ]
     highest = max(
         (treatment.throughput.median or 0.0 for treatment in scene.analysis.treatments), default=0.0
     )
     rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
-    return Table("table-results", texts("section.results"), columns, rows, texts("table.results"))
+    return Table("table-results", texts("table.treatments"), columns, rows, texts("table.results"))
 
 
 def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:

@@ -8,8 +8,8 @@ from typing import Any
 from loadcell.analysis import littles_law
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.scene import Scene
-from loadcell.report.sections.environment import plain
 from loadcell.report.sections.results import names
+from loadcell.report.values import plain
 
 
 def trials(scene: Scene) -> Section:
@@ -38,7 +38,9 @@ def trials(scene: Scene) -> Section:
     ]
     title = texts("section.trouble")
     blocks: list[Block] = [
-        Table("table-trouble", title, columns, rows) if rows else Paragraph(texts("table.no-trouble"))
+        Table("table-trouble", title, columns, rows, only=True)
+        if rows
+        else Paragraph(texts("table.no-trouble"))
     ]
     return Section("trouble", title, blocks)
 
@@ -63,7 +65,9 @@ def checks(scene: Scene) -> Section:
     ]
     heading = texts("section.checks")
     blocks: list[Block] = [
-        Table("table-checks", heading, columns, rows) if rows else Paragraph(texts("table.no-checks"))
+        Table("table-checks", heading, columns, rows, only=True)
+        if rows
+        else Paragraph(texts("table.no-checks"))
     ]
     if scene.stored.damage:
         damaged = [[Cell(str(damage))] for damage in scene.stored.damage]

@@ -54,11 +54,11 @@ function datasets(chart) {
 function sized(chart, width) {
   const spec = structuredClone(chart.spec);
   const { axis, legend, gap, least } = doc.sizes;
-  const beside = width < NARROW ? axis : axis + legend;
+  const beside = width < NARROW || !chart.legend ? axis : axis + legend;
   if (spec.vconcat) for (const view of spec.vconcat) view.width = width - beside;
   else if (spec.facet) {
     spec.columns = Math.max(1, Math.min(chart.columns, Math.floor(width / least)));
-    spec.spec.width = (width - beside) / spec.columns - gap;
+    spec.spec.width = (width - beside + gap) / spec.columns - gap;
   } else {
     spec.width = width;
     spec.autosize = { type: "fit-x", contains: "padding" };

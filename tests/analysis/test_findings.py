@@ -1,0 +1,152 @@
+"""What is said of a run: first where throughput was highest and what it cost, last how far to trust it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.runs import analysis_of, run_of, said
+from loadcell.analysis.analyse import analyse
+
+PEAK = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}
+
+
+def test_the_highest_median_is_named_with_its_price() -> None:
+    found = said(analysis_of(PEAK))["found.highest"]
+    assert found["treatment"] == "clients = 40"
+    assert found["throughput_per_s"] == 199
+    assert (found["p50_ms"], found["p99_ms"]) == (pytest.approx(1.99), pytest.approx(19.9))
+
+
+def test_a_lower_level_that_is_nearly_as_good_is_pointed_out() -> None:
+    found = said(analysis_of(PEAK))["found.enough"]
+    assert found["treatment"] == "clients = 20"
+    assert found["reached_share"] == pytest.approx(191 / 199)
+    assert found["p99_ms"] < found["best_p99_ms"]
+
+
+def test_the_fall_beyond_the_peak_is_measured_at_the_last_level() -> None:
+    found = said(analysis_of(PEAK))["found.falls"]
+    assert found["treatment"] == "clients = 80"
+    assert found["fell_share"] == pytest.approx(1 - 151 / 199)
+
+
+def test_a_peak_at_the_last_level_may_lie_beyond_it() -> None:
+    rising = said(analysis_of({"10": [100, 101], "20": [150, 151], "40": [220, 221]}))
+    assert rising["found.at-edge"] == {"treatment": "clients = 40"}
+    assert "found.falls" not in rising
+
+
+def test_two_levels_are_no_curve_that_could_have_an_edge() -> None:
+    assert "found.at-edge" not in said(analysis_of({"10": [100, 101], "20": [150, 151]}))
+
+
+def test_overlapping_repeats_are_not_told_apart() -> None:
+    found = said(analysis_of({"10": [50, 51], "20": [100, 110], "40": [105, 112]}))["found.tied"]
+    assert found["best"] == "clients = 40"
+    assert found["treatments"] == ("clients = 20",)
+
+
+def test_many_ties_are_counted_not_listed() -> None:
+    found = said(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))["found.tied.many"]
+    assert found["count"] == 7
+    assert len(found["treatments"]) == 4
+
+
+def test_failed_trials_count_in_no_median() -> None:
+    analysis = analysis_of({"10": [100, None], "20": [90, 91]})
+    assert analysis.treatments[0].throughput.values == (100,)
+    assert analysis.treatments[0].statuses == {"ok": 1, "failed": 1}
+    assert said(analysis)["found.trials.some"]["ok_count"] == 3
+
+
+def test_nothing_measured_is_said_and_nothing_else_is_claimed() -> None:
+    keys = set(said(analysis_of({"10": [None, None]})))
+    assert keys == {"found.nothing-measured", "found.trials.some"}
+
+
+def test_planned_trials_without_a_record_are_not_run() -> None:
+    run, records = run_of({"10": [100, 101]})
+    analysis = analyse(run, records[:1])
+    assert [trial.status for trial in analysis.trials] == ["ok", "not-run"]
+    assert said(analysis)["found.unfinished"] == {"count": 1}
+
+
+def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
+    run, records = run_of({"10": [100, 101]})
+    records[0]["totals"]["transactions"]["failed"] = 30
+    records[0]["errors"] = [
+        {"code": "40001", "meaning": "serialization failure", "count": 10, "message": ""},
+        {"code": "40P01", "meaning": "deadlock detected", "count": 20, "message": ""},
+    ]
+    found = said(analyse(run, records))["found.errors.coded"]
+    assert (found["code"], found["code_count"], found["count"]) == ("40P01", 20, 30)
+    assert found["failed_share"] == pytest.approx(30 / 2030)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "key"),
+    [
+        (["met", "met"], "found.expect.met"),
+        (["met", "missed"], "found.expect.missed"),
+        (["met", "unknown"], "found.expect.unknown"),
+    ],
+)
+def test_expectations_are_counted_over_trials(verdicts: list[str], key: str) -> None:
+    run, records = run_of({"10": [100, 101]})
+    for record, verdict in zip(records, verdicts, strict=True):
+        record["expect"] = [{"expression": "errors == 0", "verdict": verdict, "value": 0.0}]
+    found = {name for name in said(analyse(run, records)) if name.startswith("found.expect")}
+    assert found == {key}
+
+
+def test_what_checks_noticed_is_grouped_by_check() -> None:
+    run, records = run_of({"10": [100, 101, 102]})
+    for record in records[:2]:
+        record["checks"] = [{"name": "steal", "verdict": "noticed", "detail": {"steal_percent": 4.0}}]
+    records[2]["checks"] = [{"name": "steal", "verdict": "ok", "detail": {}}]
+    found = [finding for finding in analyse(run, records).findings if finding.kind == "checks"]
+    assert [finding.phrase.params["count"] for finding in found] == [2]
+    assert found[0].evidence == tuple(record["name"] for record in records[:2])
+
+
+@pytest.mark.parametrize(
+    ("repeats", "key"),
+    [(1, "found.descriptive"), (5, "found.descriptive"), (6, "found.intervals")],
+)
+def test_below_six_repeats_it_is_descriptive_only(repeats: int, key: str) -> None:
+    analysis = analysis_of({"10": [100.0 + n for n in range(repeats)]})
+    assert [finding.phrase.key for finding in analysis.findings if finding.kind == "trust"] == [key]
+
+
+def test_some_with_too_few_repeats_are_pointed_out() -> None:
+    analysis = analysis_of({"10": [100.0] * 6, "20": [90.0] * 5 + [None]})
+    found = next(finding for finding in analysis.findings if finding.kind == "trust")
+    assert found.phrase.key == "found.partly-descriptive"
+    assert found.evidence == ("20",)
+
+
+def test_a_wide_spread_is_a_caution_and_a_narrow_one_is_not() -> None:
+    def severity(values: list[float]) -> Any:
+        return next(item.severity for item in analysis_of({"10": values}).findings if item.kind == "spread")
+
+    assert severity([100, 101]) == "info"
+    assert severity([100, 120]) == "caution"
+
+
+def test_a_slow_block_is_drift_of_the_machine() -> None:
+    steady = {str(n): [100.0 * n, 100.0 * n] for n in range(1, 7)}
+    drifting = {str(n): [100.0 * n, 90.0 * n] for n in range(1, 7)}
+    assert "found.drift" not in said(analysis_of(steady))
+    found = said(analysis_of(drifting))["found.drift"]
+    assert found["block"] == "2"
+    assert found["range_share"] == pytest.approx(10 / 95)
+
+
+def test_findings_are_plain_json() -> None:
+    import json
+
+    document = analysis_of({"10": [100, None], "20": [90, 91]}).document()
+    assert json.loads(json.dumps(document)) == document
+    assert [entry["status"] for entry in document["trials"]] == ["ok", "ok", "failed", "ok"]

@@ -1,0 +1,53 @@
+"""N = X R, from stored totals."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadcell.analysis import littles_law
+from loadcell.analysis.trials import Trial
+
+
+def trial(
+    *,
+    clients: int | None = 16,
+    succeeded: int = 16_000,
+    failed: int = 0,
+    mean_ms: float = 10.0,
+    reconnecting_s: float = 0.0,
+) -> Trial:
+    """A trial of 10 s."""
+    return Trial(
+        1, "001-x-r1", "x", 1, 1, "ok", throughput_per_s=succeeded / 10, succeeded=succeeded, failed=failed,
+        duration_s=10.0, clients=clients, response={"mean_ms": mean_ms, "max_ms": 2 * mean_ms},
+        reconnecting_s=reconnecting_s,
+    )  # fmt: skip
+
+
+def test_it_holds_where_clients_equal_throughput_times_response_time() -> None:
+    law = littles_law.check(trial())
+    assert (law.verdict, law.expected, law.found) == ("ok", 16, pytest.approx(16))
+
+
+@pytest.mark.parametrize(("succeeded", "mean_ms"), [(16_000, 11.0), (16_000, 9.0), (14_000, 10.0)])
+def test_lost_counts_and_wrong_times_break_it(succeeded: int, mean_ms: float) -> None:
+    assert littles_law.check(trial(succeeded=succeeded, mean_ms=mean_ms)).verdict == "broken"
+
+
+def test_long_transactions_are_given_the_windows_two_edges() -> None:
+    """Four clients whose transactions take 2 s: within 10 s, one transaction a client more or less."""
+    assert littles_law.check(trial(clients=4, succeeded=24, mean_ms=2000)).verdict == "ok"
+    assert littles_law.check(trial(clients=4, succeeded=40, mean_ms=2000)).verdict == "broken"
+
+
+def test_time_without_a_connection_may_be_missing() -> None:
+    """Four client-seconds of 160 were spent without one."""
+    assert littles_law.check(trial(succeeded=15_600)).verdict == "broken"
+    assert littles_law.check(trial(succeeded=15_600, reconnecting_s=4.0)).verdict == "ok"
+
+
+def test_it_is_not_judged_without_what_it_needs() -> None:
+    assert littles_law.check(trial(clients=None)).verdict == "unknown"
+    assert littles_law.check(trial(succeeded=0)).verdict == "unknown"
+    assert littles_law.check(trial(failed=1600)).verdict == "unknown"
+    assert littles_law.check(Trial(1, "n", "t", 1, 1, "failed")).verdict == "unknown"

@@ -1,0 +1,258 @@
+"""The page in a real browser, without a network: every chart is drawn, in every light, and everything can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from loadcell.report import write
+from report.browser import Browser
+
+MARKS = "svg .mark-line path, svg .mark-area path, svg .mark-symbol path, svg .mark-rule line, svg .mark-rect path"
+CHARTS = f"""[...document.querySelectorAll('figure.chart')].map(figure => ({{
+  id: figure.id,
+  drawn: figure.querySelector('.canvas').dataset.drawn === 'yes',
+  failed: figure.querySelectorAll('.failed').length,
+  marks: figure.querySelectorAll('{MARKS}').length,
+  words: [...figure.querySelectorAll('svg text')].map(text => text.textContent).join(' '),
+  wide: figure.querySelector('svg').getBoundingClientRect().width,
+  room: figure.querySelector('.canvas').clientWidth,
+}}))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests here: starting it takes a second."""
+    found = Browser()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def page(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The page of a run, written once."""
+    home = tmp_path_factory.mktemp("pages")
+
+    def written(name: str, lang: str = "en") -> Path:
+        place = home / f"{name.replace(' ', '-')}-{lang}.html"
+        if not place.exists():
+            write(runs(name), lang, ("html",), place)
+        return place
+
+    return written
+
+
+ALL = {"chart-throughput", "chart-latency", "chart-percentiles", "chart-series"}
+
+
+@pytest.mark.parametrize(
+    ("name", "charts"),
+    [
+        ("two", ALL),
+        ("sweep", ALL),
+        ("two hundred", ALL),
+        ("trouble", ALL),
+        ("two factors", ALL),
+        ("many factors", ALL),
+        ("hostile", ALL),
+        ("nothing varied", ALL),
+        ("pictures side by side", ALL),
+        ("numbered", ALL),
+        ("one repeat, no series", ALL - {"chart-series"}),
+        ("nothing measured", set()),
+    ],
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_chart_is_drawn_and_nothing_is_asked_for(
+    browser: Browser, page: Callable[..., Path], name: str, charts: set[str], lang: str
+) -> None:
+    path = page(name, lang)
+    browser.open(path)
+    found = browser.ask(CHARTS)
+    assert {chart["id"] for chart in found} == charts
+    for chart in found:
+        assert chart["drawn"], chart
+        assert chart["failed"] == 0, chart
+        assert chart["marks"] >= 2, chart
+        assert not {"undefined", "null", "NaN", "Infinity"} & set(chart["words"].split()), chart
+        assert chart["wide"] <= chart["room"] + 1, chart
+    assert {url for url in browser.requests if not url.startswith(("data:", "blob:"))} == {path.as_uri()}
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("width", [420, 800, 1600])
+def test_no_width_makes_the_page_scroll_sideways(
+    browser: Browser, page: Callable[..., Path], width: int
+) -> None:
+    browser.open(page("two factors"), width=width)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    for chart in browser.ask(CHARTS):
+        assert chart["drawn"], chart
+        assert chart["wide"] <= chart["room"] + 1, chart
+
+
+def test_charts_follow_the_window(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"), width=1280)
+    before = browser.ask(CHARTS)[0]["wide"]
+    browser.resize(600)
+    browser.wait_for(
+        f"document.querySelector('#chart-throughput svg').getBoundingClientRect().width < {before - 200}"
+    )
+
+
+def test_labels_of_an_axis_do_not_overlap(browser: Browser, page: Callable[..., Path]) -> None:
+    overlaps = """[...document.querySelectorAll('svg .role-axis-label')].flatMap(group => {
+      const boxes = [...group.querySelectorAll('text')].filter(text => getComputedStyle(text).opacity !== '0'
+        && text.getAttribute('opacity') !== '0').map(text => [text.textContent, text.getBoundingClientRect()]);
+      return boxes.flatMap(([one, a], n) => boxes.slice(n + 1).filter(([, b]) =>
+        a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3
+      ).map(([other]) => one + ' / ' + other));
+    })"""
+    for name in ("sweep", "two hundred", "many factors", "pictures side by side"):
+        for width in (1280, 420):
+            browser.open(page(name), width=width)
+            assert browser.ask(overlaps) == [], (name, width)
+
+
+COLOURS = """({
+  page: getComputedStyle(document.body).backgroundColor,
+  ink: getComputedStyle(document.body).color,
+  line: getComputedStyle(document.querySelector('#chart-throughput .mark-line path')).stroke,
+  label: getComputedStyle(document.querySelector('#chart-throughput .role-axis-label text')).fill,
+})"""
+
+
+def test_light_and_dark_follow_the_reader_and_the_switch(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"))
+    light = browser.ask(COLOURS)
+    browser.open(page("two"), dark=True)
+    dark = browser.ask(COLOURS)
+    assert light["page"] == "rgb(255, 255, 255)"
+    assert all(light[key] != dark[key] for key in light), "charts change with the page"
+    browser.ask("document.querySelector('.themes [value=light]').click()")
+    assert browser.ask(COLOURS) == light
+    browser.ask("document.querySelector('.themes [value=auto]').click()")
+    assert browser.ask(COLOURS) == dark
+
+
+def test_every_colour_can_be_told_from_its_background(browser: Browser, page: Callable[..., Path]) -> None:
+    """Contrast as WCAG 2.1 defines it: 4.5:1 for text, 3:1 for what is drawn."""
+    from loadcell.report.palette import DARK, LIGHT
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for colours in (LIGHT, DARK):
+        ground = luminance(colours["page"])
+        for name, least in [
+            *((text, 4.5) for text in ("ink", "soft", "accent", "good", "caution", "problem", "info")),
+            *((f"c{n}", 3.0) for n in range(1, 9)),
+        ]:
+            high, low = sorted((luminance(colours[name]), ground), reverse=True)
+            assert (high + 0.05) / (low + 0.05) >= least, (name, colours[name])
+
+
+def test_print_is_light_whole_and_without_controls(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two hundred"), dark=True)
+    browser.media("print")
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    hidden = (
+        "[...document.querySelectorAll('.contents, .tools, .chooser, .filter')].every(e => !e.offsetHeight)"
+    )
+    assert browser.ask(hidden)
+    table = "document.querySelector('#table-results').parentElement"
+    assert browser.ask(f"{table}.scrollHeight <= {table}.clientHeight + 1"), "no row is hidden on paper"
+    assert 5 <= browser.pdf_pages() <= 30
+    browser.media("")
+
+
+def test_another_trial_can_be_chosen(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"))
+    paths = (
+        "[...document.querySelectorAll('#chart-series .mark-line path')].map(p => p.getAttribute('d')).join()"
+    )
+    before = browser.ask(paths)
+    browser.ask("""(() => { const select = document.querySelector('select[data-chart]');
+      select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+      select.dispatchEvent(new Event('change', {bubbles: true})); })()""")
+    browser.wait_for(f"{paths} !== {before!r}")
+    assert browser.ask("document.querySelectorAll('#chart-series .failed').length") == 0
+
+
+def test_treatments_can_be_chosen_but_not_more_than_can_be_told_apart(
+    browser: Browser, page: Callable[..., Path]
+) -> None:
+    browser.open(page("sweep"))
+    lines = "document.querySelectorAll('#chart-percentiles .mark-line path').length"
+    before = browser.ask(lines)
+    assert 3 <= before <= 8
+    browser.ask("""document.querySelectorAll('.choices input:not(:checked)').forEach(
+      input => { if (!input.disabled) input.click(); })""")
+    browser.wait_for(f"{lines} === 8")
+    assert browser.ask(
+        "[...document.querySelectorAll('.choices input:not(:checked)')].every(i => i.disabled)"
+    )
+
+
+def test_a_percentile_can_be_chosen_where_lines_are_a_factor(
+    browser: Browser, page: Callable[..., Path]
+) -> None:
+    browser.open(page("two factors"))
+    top = "document.querySelector('#chart-latency .mark-line path').getAttribute('d')"
+    before = browser.ask(top)
+    browser.ask("""(() => { const select = document.querySelector('#chart-latency .vega-bindings select');
+      select.value = 'p50'; select.dispatchEvent(new Event('input', {bubbles: true}));
+      select.dispatchEvent(new Event('change', {bubbles: true})); })()""")
+    browser.wait_for(f"{top} !== {before!r}")
+
+
+def test_tables_sort_by_number_and_filter(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two hundred"))
+    column = "[...document.querySelectorAll('#table-results tbody tr')].map(row => Number(row.cells[3].dataset.sort))"
+    browser.ask("document.querySelectorAll('#table-results th button')[3].click()")
+    assert (
+        browser.ask("document.querySelectorAll('#table-results th')[3].getAttribute('aria-sort')")
+        == "ascending"
+    )
+    assert browser.ask(column) == sorted(browser.ask(column))
+    browser.ask("document.querySelectorAll('#table-results th button')[3].click()")
+    assert browser.ask(column) == sorted(browser.ask(column), reverse=True)
+    browser.ask("""(() => { const field = document.querySelector('input[data-table=table-results]');
+      field.value = '512MB'; field.dispatchEvent(new Event('input', {bubbles: true})); })()""")
+    shown = "[...document.querySelectorAll('#table-results tbody tr')].filter(row => !row.hidden).length"
+    assert browser.ask(shown) == 25
+
+
+def test_everything_can_be_reached_with_the_keyboard(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("sweep"))
+    seen = set()
+    for _ in range(60):
+        browser.press("Tab")
+        seen.add(
+            browser.ask("""(() => { const e = document.activeElement;
+          return e.closest('.themes') ? 'themes' : e.className === 'skip' ? 'skip' : e.dataset.save ? 'save'
+            : e.closest('th') ? 'sort' : e.closest('.contents a') ? 'contents' : e.tagName.toLowerCase(); })()""")
+        )
+    assert {"skip", "contents", "themes", "sort", "save", "select", "summary", "div", "input"} <= seen
+
+
+def test_every_chart_has_a_name_for_who_cannot_see_it(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"))
+    assert browser.ask("""[...document.querySelectorAll('.canvas')].every(canvas =>
+      document.getElementById(canvas.getAttribute('aria-labelledby')).textContent.length > 5)""")
+
+
+def test_a_saved_picture_has_colours_of_its_own(browser: Browser, page: Callable[..., Path]) -> None:
+    browser.open(page("two"), dark=True)
+    browser.ask("""(() => { window.saved = null; URL.createObjectURL = blob => { blob.text().then(t => window.saved = t);
+      return 'data:,'; }; HTMLAnchorElement.prototype.click = () => {}; })()""")
+    browser.ask("document.querySelector('[data-save=chart-throughput]').click()")
+    browser.wait_for("window.saved !== null")
+    text = browser.ask("window.saved")
+    assert text.startswith("<svg")
+    assert "var(--" not in text
+    assert "#56a9e8" in text.lower()

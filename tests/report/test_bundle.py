@@ -1,0 +1,61 @@
+"""The libraries of the page are made once and then kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.report import bundle
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Counts how often the bundle is made, which costs nothing here."""
+    calls: list[str] = []
+
+    def javascript_bundle(snippet: str, vl_version: str) -> str:
+        calls.append(vl_version)
+        return f"const x = '</script><!-- ';{snippet}"
+
+    monkeypatch.setattr("vl_convert.javascript_bundle", javascript_bundle)
+    return calls
+
+
+def test_it_is_made_once_for_a_version(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = bundle.javascript()
+    assert bundle.javascript() == first
+    assert made == [bundle.vega_lite_version()]
+    assert [path.suffix for path in (tmp_path / "loadcell").iterdir()] == [".js"]
+
+
+def test_a_torn_cache_is_made_again(made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    whole = bundle.javascript()
+    (kept,) = (tmp_path / "loadcell").iterdir()
+    kept.write_text(whole[:-9], encoding="utf-8")
+    assert bundle.javascript() == whole
+    assert kept.read_text(encoding="utf-8") == whole
+    assert len(made) == 2
+
+
+def test_without_a_cache_it_only_takes_longer(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loadcell").write_text("in the way", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert bundle.javascript() == bundle.javascript()
+    assert len(made) == 2
+
+
+def test_it_cannot_end_the_script_it_stands_in(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = bundle.javascript()
+    assert "</script" not in text
+    assert "<!--" not in text
+    assert text.startswith("/* vega ")

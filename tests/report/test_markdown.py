@@ -1,0 +1,80 @@
+"""Markdown: the same report, with pictures beside it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loadcell.report import markdown, write
+from loadcell.report.build import build
+from loadcell.store.read import StoredRun
+
+Stored = Callable[[str], StoredRun]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("plain, 1,230.5 (x)", "plain, 1,230.5 (x)"),
+        ("173.8", "173.8"),
+        ("1. item", r"1\. item"),
+        ("- item", r"\- item"),
+        ("# head", r"\# head"),
+        ("---", r"\---"),
+        ("a\n# b", "a # b"),
+        ("a|b*c_d`e", r"a\|b\*c\_d\`e"),
+        ("<b>x</b>&amp;", r"\<b\>x\</b\>\&amp;"),
+    ],
+)
+def test_text_stays_text(text: str, written: str) -> None:
+    assert markdown.escaped(text) == written
+
+
+def test_pictures_are_whole_svg_files_that_the_text_refers_to(
+    runs: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (written,) = write(runs("trouble"), "zh", ("md",), tmp_path)
+    text = written.read_text(encoding="utf-8")
+    pictures = sorted(path.relative_to(tmp_path) for path in (tmp_path / markdown.PICTURES).iterdir())
+    assert len(pictures) == 4
+    for picture in pictures:
+        assert f"]({picture})" in text
+        content = (tmp_path / picture).read_text(encoding="utf-8")
+        root = ET.fromstring(content)
+        assert root.tag.endswith("svg")
+        assert "var(--" not in content, "colours are values outside the page"
+        assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 5
+
+
+def test_tables_are_tables(stored: Stored) -> None:
+    """Each row has as many cells as its heading, whatever stands in them."""
+    lines = markdown.render(build(stored("hostile"))).splitlines()
+    widths: list[set[int]] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if line.startswith("| "):
+            if not before.startswith("| "):
+                widths.append(set())
+            widths[-1].add(line.replace(r"\|", "").count("|"))
+    assert len(widths) > 5
+    assert all(len(found) == 1 for found in widths)
+
+
+def test_nothing_from_outside_is_markup(stored: Stored) -> None:
+    text = markdown.render(build(stored("hostile")))
+    outside_code = "".join(text.split("```")[::2])
+    assert "<b>" not in outside_code.replace(r"\<b", "")
+    assert r"\</script\>\<b\>bold\</b\>" in text
+
+
+def test_a_plan_with_fences_in_it_stays_inside_its_fence(stored: Stored, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from loadcell.report.blocks import Code
+    from loadcell.report.texts import Texts
+
+    block = Code("plan", "a: |\n  ```\n  text\n", "yaml")
+    assert markdown._block(block, Texts("en")).splitlines()[2] == "````yaml"
+    assert replace(block, text="x").text == "x"

@@ -1,0 +1,209 @@
+"""The HTML page: everything in it, nothing from outside, and text from outside is only text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.report import html
+from loadcell.report.build import build
+from loadcell.store.read import StoredRun
+
+Stored = Callable[[str], StoredRun]
+ORDER = [
+    "summary", "results", "curves", "percentiles", "series", "environment", "method", "trouble", "checks", "reproduce",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """A page taken apart: its tags with attributes, its text outside scripts, and its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self._inside: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in {"script", "style"}:
+            self._inside = tag
+            if tag == "script":
+                self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._inside:
+            self._inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = attributes, text + data
+        elif self._inside is None:
+            self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        """What a reader sees, on one line."""
+        return " ".join(" ".join(self.said).split())
+
+    def ids(self, tag: str) -> list[str]:
+        """The ids of all elements of a kind."""
+        return [
+            attributes["id"] or "" for name, attributes in self.tags if name == tag and "id" in attributes
+        ]
+
+    def data(self) -> Any:
+        """The embedded data."""
+        return json.loads(next(text for attributes, text in self.scripts if attributes.get("id") == "data"))
+
+
+@pytest.fixture(scope="session")
+def page(stored: Stored) -> Callable[..., Page]:
+    """The page of a run."""
+    return lambda name, lang="en": Page(html.render(build(stored(name), lang)))
+
+
+def test_sections_stand_in_the_order_readers_look_for_them(page: Callable[..., Page]) -> None:
+    found = page("trouble")
+    assert found.ids("section") == ORDER
+    links = [
+        attributes["href"]
+        for tag, attributes in found.tags
+        if tag == "a" and attributes.get("class") != "skip"
+    ]
+    assert links == [f"#{name}" for name in ORDER]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> None:
+    said = page("trouble", lang).text
+    for text in (
+        "A run in trouble", "How many concurrent clients", "clients = 32", "3,274", "errors == 0", "40P01",
+        "the server closed the connection during prepare", "Raise limits.prepare.", "interrupted by Ctrl-C",
+        "the client was the limit", "AMD EPYC 7763", "Debian GNU/Linux 12", "PostgreSQL 16.4", "shared_buffers",
+        "loadcell run", "--set seed=7", "--resume", "repeats: 3", "bench-01",
+    ):  # fmt: skip
+        assert text in said, text
+
+
+def test_chinese_pages_are_chinese(page: Callable[..., Page]) -> None:
+    """Of the catalogue's English sentences none is left, and the page says what language it is in."""
+    from loadcell.report.texts import catalogue
+
+    found = page("trouble", "zh")
+    assert ("html", {"lang": "zh-CN"}) in found.tags
+    english = [
+        texts["en"] for texts in catalogue().values() if "{" not in texts["en"] and texts["en"].count(" ") > 2
+    ]
+    assert len(english) > 50
+    assert [text for text in english if text in found.text] == []
+
+
+def test_every_repeat_is_in_the_table_and_every_failed_trial_has_its_reason(
+    page: Callable[..., Page], stored: Stored
+) -> None:
+    said = page("trouble").text
+    for record in stored("trouble").trials:
+        if record["status"] != "ok":
+            assert record["name"] in said
+            assert record["reason"] in said
+            assert record["advice"] in said
+    assert len(stored("trouble").missing) == 2
+    assert all(name in said for name in stored("trouble").missing)
+
+
+def test_below_six_repeats_there_is_no_interval(page: Callable[..., Page]) -> None:
+    assert page("two").text.count("descriptive only") >= 2
+    assert "1,172 – 1,233" in page("many factors").text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_text_from_outside_is_only_text(page: Callable[..., Page], stored: Stored, lang: str) -> None:
+    found = page("hostile", lang)
+    evil = "</script><b>bold</b>{{ 7*7 }}"
+    assert found.text.count(evil) > 8, "title, question, treatment, message, reason and advice are all shown"
+    assert "49" not in re.findall(r"\b49\b", found.text)
+    assert len(found.scripts) == 3, "no script was ended early and none was added"
+    assert not any(tag == "b" and found.tags[n + 1 : n + 2] == [] for n, (tag, _) in enumerate(found.tags))
+    raw = html.render(build(stored("hostile"), lang))
+    assert "<b>bold" not in raw
+    assert evil in json.dumps(found.data(), ensure_ascii=False), "charts have it, whole"
+
+
+def test_embedded_json_cannot_end_its_script() -> None:
+    text = str(html.embedded({"x": "</script><!-- <b> & \u2028"}))
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"x": "</script><!-- <b> & \u2028"}
+
+
+@pytest.mark.parametrize("name", ["two", "two hundred"])
+def test_nothing_is_fetched_from_anywhere(page: Callable[..., Page], name: str) -> None:
+    found = page(name)
+    for tag, attributes in found.tags:
+        for key in ("src", "href", "action", "data", "poster", "srcset"):
+            assert (attributes.get(key) or "#").startswith(("#", "data:")), (tag, attributes)
+    policy = next(a["content"] or "" for tag, a in found.tags if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none';")
+    assert "http" not in policy
+
+
+def test_the_libraries_are_in_it_once_and_the_policy_names_every_script(page: Callable[..., Page]) -> None:
+    import base64
+    import hashlib
+
+    found = page("two")
+    code = [text for attributes, text in found.scripts if attributes.get("type") != "application/json"]
+    assert sum("window.vegaEmbed" in text for text in code) == 1
+    policy = next(a["content"] or "" for tag, a in found.tags if tag == "meta" and "http-equiv" in a)
+    for text in code:
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+
+
+def test_a_report_of_200_trials_is_below_3_mb(stored: Stored) -> None:
+    text = html.render(build(stored("two hundred")))
+    assert len(text.encode()) < 3_000_000
+    assert text.count("<option") >= 199
+
+
+def test_long_series_are_thinned_and_say_so(stored: Stored) -> None:
+    report = build(stored("long"))
+    chart = next(chart for chart in report.charts() if chart.id == "chart-series")
+    points = [len(own["load"]["t"]) for own in chart.series.values()]
+    assert all(300 < count <= 900 for count in points)
+    assert any("3 neighbouring samples" in caption for caption in chart.captions)
+
+
+@pytest.mark.parametrize("name", ["nothing measured", "one repeat, no series", "nothing varied"])
+def test_a_run_with_little_in_it_still_makes_a_page(page: Callable[..., Page], name: str) -> None:
+    found = page(name)
+    assert set(found.ids("section")) <= set(ORDER)
+    assert {"summary", "results", "method", "trouble", "reproduce"} <= set(found.ids("section"))
+
+
+def test_a_page_without_charts_does_not_carry_the_libraries(page: Callable[..., Page]) -> None:
+    found = page("nothing measured")
+    assert found.data()["charts"] == []
+    assert not any("vegaEmbed =" in text for _, text in found.scripts)
+
+
+def test_torn_files_are_named(runs: Callable[[str], Path], tmp_path: Path) -> None:
+    import shutil
+
+    from loadcell.store.read import read_run
+
+    torn = tmp_path / "torn"
+    shutil.copytree(runs("two"), torn)
+    intervals = next(torn.glob("trials/001*/intervals.csv"))
+    intervals.write_bytes(intervals.read_bytes()[:-40])
+    said = Page(html.render(build(read_run(torn)))).text
+    assert f"trials/{intervals.parent.name}/intervals.csv" in said
+    assert "is cut" in said

@@ -1,0 +1,77 @@
+"""What a terminal of 80 columns shows."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadcell.report.terminal import print_run
+from loadcell.store.read import StoredRun
+
+Stored = Callable[[str], StoredRun]
+
+
+def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
+    """What is printed on a terminal of this width."""
+    out = io.StringIO()
+    print_run(run, lang, Console(file=out, width=width, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", ["two", "sweep", "trouble", "many factors", "hostile", "nothing measured"])
+def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
+    """But for paths and commands, which are never broken so that they can be copied."""
+    run = stored(name)
+    for line in printed(run, lang).splitlines():
+        assert cell_len(line) <= 80 or str(run.path) in line, line
+
+
+def test_figures_are_never_cut_short(stored: Stored) -> None:
+    said = printed(stored("many factors"))
+    for figure in ("1,197", "1,172–1,233", "5,785", "5,607–6,042", "13.3", "6/6"):
+        assert figure in said
+
+
+def test_it_says_the_summary_and_what_to_look_at_next(stored: Stored) -> None:
+    said = " ".join(printed(stored("trouble")).split())
+    assert "clients = 32 gave the highest median throughput: 3,274 transactions/s" in said
+    assert "12 of 18 trials ended well; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in said
+    assert "002-clients=1-r1/output.log" in said
+    assert "loadcell run --resume" in said
+
+
+def test_many_treatments_are_cut_and_the_best_is_kept(stored: Stored) -> None:
+    said = printed(stored("two hundred"))
+    assert "60 more rows" in said
+    assert "50, 1GB" in said
+
+
+def test_chinese_lines_break_between_characters_and_never_before_a_full_stop(stored: Stored) -> None:
+    lines = printed(stored("trouble"), "zh").splitlines()
+    assert not any(line.strip().startswith(("，", "。", "）", "；")) for line in lines)
+    assert max(cell_len(line) for line in lines if line.startswith(("·", "✓", "!", "✕"))) > 70
+
+
+def test_text_from_outside_is_no_markup(stored: Stored) -> None:
+    said = printed(stored("hostile"), width=200)
+    assert "</script><b>bold</b>{{ 7*7 }}" in said
+
+
+def test_neither_charts_nor_frames_are_loaded(runs: Callable[[str], Path]) -> None:
+    code = (
+        "import sys; from pathlib import Path; from loadcell.store.read import read_run;"
+        "from loadcell.report.terminal import print_run; print_run(read_run(Path(sys.argv[1])));"
+        "assert not {'altair', 'polars', 'vl_convert', 'jinja2'} & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(runs("two"))], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,167 @@
+"""The one catalogue of texts: complete in every language, and nothing in it that nobody says."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import loadcell.analysis
+import loadcell.report
+from loadcell.analysis.phrase import Phrase
+from loadcell.analysis.trials import CHECKS, STATUSES
+from loadcell.report.sections.environment import WAYS
+from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
+
+#: Keys that code puts together, from everything that can be put in.
+STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
+HOST_KEYS = (
+    "hostname", "kernel", "os", "cpu", "memory_bytes", "numa_nodes", "virtualisation", "clocksource", "governor",
+    "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", "unanswered",
+)  # fmt: skip
+FAMILIES = {
+    "status": STATUSES,
+    "count": STATUSES,
+    "state": STATES,
+    "verdict": ("met", "missed", "unknown"),
+    "check": (*CHECKS, "other"),
+    "advice": (*CHECKS, "other"),
+    "page.theme": ("auto", "light", "dark"),
+    "env": HOST_KEYS,
+    "data-set": WAYS,
+    "axis": ("median", "low", "high"),
+}
+
+
+def sources() -> dict[str, str]:
+    """Everything that says something: Python and templates of analysis and report."""
+    homes = [Path(str(files(package))) for package in (loadcell.analysis, loadcell.report)]
+    return {
+        str(path): path.read_text(encoding="utf-8")
+        for home in homes
+        for path in home.rglob("*")
+        if path.suffix in {".py", ".j2", ".js"}
+    }
+
+
+def put_together() -> set[str]:
+    """The keys of every family."""
+    return {f"{family}.{member}" for family, members in FAMILIES.items() for member in members}
+
+
+def named() -> set[str]:
+    """Every key that stands somewhere in quotes, with the suffixes that findings add to it."""
+    quoted = {text for source in sources().values() for text in re.findall(r"[\"']([\w.-]+)[\"']", source)}
+    endings = {ending for ending in quoted if ending.startswith(".")}
+    return quoted | {key + ending for key, ending in itertools.product(quoted, endings)}
+
+
+def test_every_text_is_there_in_every_language() -> None:
+    assert {key: set(texts) for key, texts in catalogue().items() if set(texts) != set(LANGUAGES)} == {}
+    assert [
+        key for key, texts in catalogue().items() if not all(text.strip() for text in texts.values())
+    ] == []
+
+
+def test_every_language_has_the_same_placeholders() -> None:
+    unequal = {
+        key: texts
+        for key, texts in catalogue().items()
+        if len({placeholders(text) for text in texts.values()}) != 1
+    }
+    assert unequal == {}
+
+
+def test_placeholders_are_well_formed() -> None:
+    rest = {
+        key: text
+        for key, texts in catalogue().items()
+        for text in texts.values()
+        if set("{}") & set(re.sub(r"\{\w+(\|[^|{}]*\|[^|{}]*)?\}", "", text))
+    }
+    assert rest == {}
+
+
+def test_chinese_is_chinese() -> None:
+    """Only marks, units and names that are the same in both languages may lack a Chinese character."""
+    same = {key for key, texts in catalogue().items() if texts["en"] == texts["zh"]}
+    assert same == {
+        "mark.none",
+        "column.number",
+        "series.p50",
+        "series.p99",
+        "series.cpu",
+        "env.cpu",
+    }
+    latin = {
+        key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
+    } - same
+    assert latin == {"mark.list", "mark.colon", "mark.of"}
+
+
+def test_no_key_is_unused() -> None:
+    assert set(catalogue()) - named() - put_together() == set()
+
+
+def test_no_key_is_missing() -> None:
+    families = {key.split(".")[0] for key in catalogue()}
+    looks_like_one = re.compile(rf"({'|'.join(families)})(\.[a-z0-9_-]+)+")
+    other = {"page.js", "page.html", "page.css"}
+    asked = {key for key in _in_calls() if looks_like_one.fullmatch(key)} - other
+    assert asked - set(catalogue()) == set()
+    assert put_together() - set(catalogue()) == set()
+
+
+def _in_calls() -> set[str]:
+    """What is passed to a catalogue, a Phrase or a Line."""
+    call = re.compile(r"""(?:texts|Phrase|t|Line|Panel|or_none)\((?:"[\w-]+", )?"([\w.-]+)\"""")
+    return {key for source in sources().values() for key in call.findall(source)}
+
+
+def test_templates_hold_no_prose() -> None:
+    for path, source in sources().items():
+        if path.endswith((".html.j2",)):
+            bare = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", source, flags=re.DOTALL)
+            assert re.findall(r"[^\W\d_]{2,}", bare) == [], path
+        if path.endswith(".js"):
+            code = re.sub(r"^\s*//.*$|/\*.*?\*/", "", source, flags=re.MULTILINE)
+            texts = re.findall(r"\"([^\"]*)\"", code)
+            assert [text for text in texts if re.search(r"[A-Z]?[a-z]+ [a-z]+ ", text)] == [], path
+
+
+def test_numbers_are_written_by_their_unit_and_plurals_by_their_number() -> None:
+    texts = Texts("en")
+    assert texts("count.failed", count=1200) == "1,200 failed"
+    assert texts("done.lengths", warmup_s=5.0, duration_s=90.0) == (
+        "Each trial ran under load for 5 s to warm up, then 1 min 30 s were measured."
+    )
+    assert texts("found.check", check="x", count=1) == "x: noticed in 1 trial."
+    assert texts("found.check", check="x", count=2) == "x: noticed in 2 trials."
+
+
+def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() -> None:
+    phrase = Phrase(
+        "found.trials.some",
+        {"ok_count": 1, "count": 3, "others": (Phrase("count.failed", {"count": 1}), Phrase("count.invalid", {"count": 1}))},
+    )  # fmt: skip
+    assert "1 failed, 1 invalid" in Texts("en").say(phrase)
+    assert "1 次失败、1 次无效" in Texts("zh").say(phrase)
+
+
+def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> None:
+    phrase = Phrase("found.at-edge", {"treatment": "<b>"})
+    said = Texts("en").marked(phrase, mark=lambda text: f"[{text}]", plain=str.upper)
+    assert said.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(ValueError, match="there are en, zh"):
+        Texts("fr")
+
+
+def test_a_missing_parameter_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        Texts("en")("count.failed")
