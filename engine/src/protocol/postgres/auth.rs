@@ -228,7 +228,9 @@ mod tests {
         let mut exchange = Authentication::default();
         let mut out = Vec::new();
         exchange.answer(MECHANISMS, "user", Some("pencil"), Channel::Plain, &mut out).unwrap();
-        let nonce = out.split(|&b| b == b'=').next_back().unwrap().to_vec();
+        // A nonce may hold `=` itself: it is all that follows `r=`.
+        let at = out.windows(3).position(|w| w == b",r=").unwrap() + 3;
+        let nonce = out[at..].to_vec();
         let mut first = b"\0\0\0\x0br=".to_vec();
         first.extend_from_slice(&nonce);
         first.extend_from_slice(b"server,s=QSXCR+Q6sek8bf92,i=4096");
