@@ -94,7 +94,7 @@ class TestClientLimit:
 class TestServerCounters:
     BEFORE = {"xact_commit": 100, "tup_inserted": 0, "tup_updated": 0, "tup_deleted": 0}  # noqa: RUF012
 
-    def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: int) -> str:
+    def check(self, commits: int, rows: int = 0, *, alone: bool = True, **lifetime: Any) -> str:
         after = {"xact_commit": 100 + commits, "tup_inserted": rows, "tup_updated": 0, "tup_deleted": 0}
         told = {"transactions": 10_000, "failed": 0, "queries": 0, "rows_changed": 0, **lifetime}
         return verdict(checks.server_counters(self.BEFORE, after, told, alone=alone))
@@ -117,6 +117,13 @@ class TestServerCounters:
 
     def test_statements_that_commit_by_themselves(self) -> None:
         assert self.check(180_000, queries=180_000) == "ok"
+        assert self.check(270_000, queries=180_000, failed=5_000) == "ok"
+        assert self.check(200_000, queries=180_000) == "broken"
+
+    def test_statements_between_begin_and_commit_do_not_commit(self) -> None:
+        told = {"queries": 200_000, "operations": {"begin": 10_000}}
+        assert self.check(10_000, **told) == "ok"
+        assert self.check(20_000, **told) == "broken"
 
     def test_a_server_that_was_restarted_says_nothing(self) -> None:
         assert self.check(-50) == "unknown"
