@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def plan_argument(command: F) -> F:
-    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan."""
-    return click.argument("plan", metavar="PLAN", shell_complete=_plans)(command)
+def plan_argument(*, required: bool = True) -> Callable[[F], F]:
+    """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is left out."""
+    return click.argument("plan", metavar="PLAN", required=required, shell_complete=_plans)
 
 
 def change_options(command: F) -> F:

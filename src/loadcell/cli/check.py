@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@plan_argument
+@plan_argument()
 @change_options
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Show the order that this seed gives.")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")

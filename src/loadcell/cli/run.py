@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadcell.cli.arguments import _plans, change_options, load
+from loadcell.cli.arguments import change_options, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("plan", required=False, metavar="PLAN", shell_complete=_plans)
+@plan_argument(required=False)
 @change_options
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), help="Fix the random order. Default: drawn, and recorded."

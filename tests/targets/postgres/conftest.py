@@ -125,7 +125,7 @@ def shared(_one_directory: Path) -> Iterator[Bench]:
 def embedded() -> Iterator[Postgres]:
     """One embedded server for tests that leave it as it is."""
     made = Bench(open_directory())
-    yield made.up(settings={"shared_buffers": "48MB", "fsync": False})
+    yield made.up(settings={"shared_buffers": "48MB", "fsync": False, "synchronous_commit": "off"})
     made.made[0].destroy()
     shutil.rmtree(made.work, ignore_errors=True)
 

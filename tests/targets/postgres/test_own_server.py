@@ -81,6 +81,14 @@ def test_settings_are_read_back_with_where_they_came_from(embedded: Postgres) ->
     assert "hba_file" not in settings
 
 
+def test_a_setting_that_administration_overrides_for_itself_is_read_back_as_the_load_has_it(
+    embedded: Postgres,
+) -> None:
+    settings = {one["name"]: one for one in embedded.describe()["settings"]}
+    given = settings["synchronous_commit"]
+    assert (given["value"], given["source"]) == ("off", "configuration file")
+
+
 def test_the_record_says_what_the_data_lies_on(embedded: Postgres) -> None:
     embedded.prepare(DATA, load, will_change=False)
     record = embedded.describe()

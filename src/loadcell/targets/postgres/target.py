@@ -181,7 +181,8 @@ class Postgres(Target[PostgresOptions]):
         )
 
     def describe(self) -> dict[str, Any]:
-        with self._administer("read settings") as connection:
+        # As any client would see them: what administers quietly has settings of its own.
+        with self._admin().session("read settings", during="collect", options=None) as connection:
             record: dict[str, Any] = {
                 "server": self.options.server,
                 "version": connection.info.parameter_status("server_version"),
