@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.report import bundle
+from loadcell.report.pictures import VEGA_LITE
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_it_is_made_once_for_a_version(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = bundle.javascript()
     assert bundle.javascript() == first
-    assert made == [bundle.vega_lite_version()]
+    assert made == [VEGA_LITE]
     assert [path.suffix for path in (tmp_path / "loadcell").iterdir()] == [".js"]
 
 
@@ -59,3 +60,11 @@ def test_it_cannot_end_the_script_it_stands_in(
     assert "</script" not in text
     assert "<!--" not in text
     assert text.startswith("/* vega ")
+
+
+def test_the_page_carries_the_version_that_charts_are_written_for() -> None:
+    import altair
+    import vl_convert
+
+    assert altair.SCHEMA_VERSION.startswith(f"{VEGA_LITE}.")
+    assert VEGA_LITE.removeprefix("v") in vl_convert.get_vegalite_versions()

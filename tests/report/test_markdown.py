@@ -10,6 +10,7 @@ import pytest
 
 from loadcell.report import markdown, write
 from loadcell.report.build import build
+from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -47,6 +48,23 @@ def test_pictures_are_whole_svg_files_that_the_text_refers_to(
         assert root.tag.endswith("svg")
         assert "var(--" not in content, "colours are values outside the page"
         assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 5
+
+
+def test_pictures_are_painted_even_when_the_painter_dies(stored: Stored) -> None:
+    drawings = [markdown.drawing(chart) for chart in build(stored("two")).charts()]
+    with Painter(VEGA_LITE) as painter:
+        painter._process.kill()
+        painter.hand_over(drawings)
+        pictures = painter.pictures()
+    assert len(pictures) == len(drawings)
+    assert all(picture.startswith("<svg") for picture in pictures)
+
+
+def test_a_picture_that_cannot_be_painted_leaves_no_process_behind() -> None:
+    with pytest.raises(ValueError, match="conversion failed"), Painter(VEGA_LITE) as painter:  # noqa: PT012
+        painter.hand_over([{"mark": 7}])
+        painter.pictures()
+    assert painter._process.returncode is not None
 
 
 def test_tables_are_tables(stored: Stored) -> None:

@@ -9,13 +9,7 @@ from pathlib import Path
 
 import vl_convert
 
-
-def vega_lite_version() -> str:
-    """The Vega-Lite version charts are written for, as vl-convert names it: `v6.4`."""
-    import altair
-
-    version: str = altair.SCHEMA_VERSION
-    return ".".join(version.split(".")[:2])
+from loadcell.report.pictures import VEGA_LITE
 
 
 def _made_by() -> str:
@@ -35,7 +29,7 @@ def javascript() -> str:
 
     A cache that cannot be read or written only costs time.
     """
-    version = vega_lite_version()
+    version = VEGA_LITE
     head = f"/* vega {_made_by()} {version} */\n"
     tail = "\n/* end */\n"
     kept: Path | None = None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from loadcell.report import FORMATS, build, html, markdown
+from loadcell.report import FORMATS
 from loadcell.report.blocks import Report
+from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.read import read_run
+
+_ENDINGS = {"html": (".html", ".htm"), "md": (".md", ".markdown")}
 
 
 def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) -> list[Path]:
@@ -17,20 +21,23 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")
-    report = build.build(read_run(run_dir), lang)
-    written = []
-    for name in formats:
-        place = _place(run_dir, name, out)
+    places = {name: _place(run_dir, name, out) for name in formats}
+    with Painter(VEGA_LITE) if "md" in formats else nullcontext() as painter:
+        # after the painter has started, as these take a second to import
+        from loadcell.report import build, html, markdown
+
+        report = build.build(read_run(run_dir), lang)
+        if painter is not None:
+            painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if name == "html":
-                write_text(place, html.render(report))
-            else:
-                _markdown(place, report)
+            if "html" in formats:
+                _write(places["html"], html.render(report))
+            if painter is not None:
+                _write_pictures(places["md"].parent / markdown.PICTURES, report, painter)
+                _write(places["md"], markdown.render(report))
         except OSError as error:
-            raise cannot_write(place, error, run_dir) from None
-        written.append(place)
-    return written
+            raise cannot_write(Path(error.filename or run_dir), error, run_dir) from None
+    return list(places.values())
 
 
 def _place(run_dir: Path, name: str, out: Path | None) -> Path:
@@ -38,18 +45,18 @@ def _place(run_dir: Path, name: str, out: Path | None) -> Path:
         return run_dir / f"report.{name}"
     if out.is_dir() or not out.suffix:
         return out / f"report.{name}"
-    if out.suffix.lstrip(".") not in {name, *(("htm",) if name == "html" else ("markdown",))}:
+    if out.suffix not in _ENDINGS[name]:
         raise StoreError(
             f"{out} does not end in .{name}", advice=f"Name a directory, or a file that ends in .{name}."
         )
     return out
 
 
-def _markdown(place: Path, report: Report) -> None:
-    pictures = place.parent / markdown.PICTURES
-    charts = report.charts()
-    if charts:
-        pictures.mkdir(exist_ok=True)
-    for chart in charts:
-        write_text(pictures / f"{chart.id}.svg", markdown.picture(chart))
-    write_text(place, markdown.render(report))
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_text(place, text)
+
+
+def _write_pictures(home: Path, report: Report, painter: Painter) -> None:
+    for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
+        _write(home / f"{chart.id}.svg", picture)
