@@ -9,6 +9,7 @@ ENGINE := $(VENV)/.engine-stamp
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_ROOT_USER_ACTION := ignore
+export PIP_QUIET := 1
 
 .PHONY: help setup demo test lint format unit e2e bench docs clean system-packages
 
@@ -17,7 +18,7 @@ help:
 	@echo 'make test    format, lint, types, unit and end-to-end tests'
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
-	@echo 'make bench   loadcell against its peers, on this machine (about 15 minutes)'
+	@echo 'make bench   loadcell against its peers, on this machine (about 20 minutes)'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
 setup: $(ENGINE)
