@@ -134,7 +134,11 @@ def drawing(chart: Chart) -> dict[str, Any]:
 def _still(spec: dict[str, Any]) -> dict[str, Any]:
     """Without the unseen marks that only carry tooltips: a picture has none, and they take half of its time."""
     for view in spec.get("vconcat") or [spec.get("spec", spec)]:
-        view["layer"] = [layer for layer in view["layer"] if layer["mark"].get("opacity") != 0]
+        view["layer"] = [
+            layer
+            for layer in view["layer"]
+            if layer["mark"].get("opacity") != 0 or "tooltip" not in layer["encoding"]
+        ]
     return spec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.report.numbers import milliseconds, seconds, size, whole
+from loadcell.report.numbers import milliseconds, seconds, size
 from loadcell.report.texts import Texts
 
 _UNITS = (("_bytes", size), ("_ms", milliseconds), ("_s", seconds))
@@ -21,7 +21,7 @@ def plain(key: str, value: Any, texts: Texts) -> str:
         for suffix, write in _UNITS:
             if key.endswith(suffix) and value >= 0:
                 return write(value)
-        return whole(value) if isinstance(value, int) else f"{value:,.4g}"
+        return str(value) if isinstance(value, int) else f"{value:,.4g}"
     if isinstance(value, list | tuple):
         return texts("mark.list").join(plain(key, item, texts) for item in value)
     if isinstance(value, Mapping):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -37,13 +37,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One view: its source, title key and lines; `stacked` areas instead of lines, `top` a fixed upper end."""
+    """One view: its source, title key and lines; `stacked` areas instead of lines.
+
+    `top` is a fixed upper end of its axis; `least` one that small values do not fill, as noise is no finding.
+    """
 
     source: str
     title: str
     lines: tuple[Line, ...]
     stacked: bool = False
     top: float | None = None
+    least: float = 0.0
 
 
 PANELS = (
@@ -60,12 +64,12 @@ PANELS = (
     Panel("host", "axis.host-io", (
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
-    )),
-    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu"),)),
+    ), least=1),
+    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu"),), least=10),
     Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
     Panel("target", "axis.target-io", (
         Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
-    )),
+    ), least=1),
 )  # fmt: skip
 
 
@@ -154,7 +158,7 @@ def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
         return None
     lines = tuple(line for line in panel.lines if line.column in frame.columns and frame[line.column].count())
     lines = tuple(line for line in lines if line.column != "failed" or frame["failed"].sum() > 0)
-    return Panel(panel.source, panel.title, lines, panel.stacked, panel.top) if lines else None
+    return replace(panel, lines=lines) if lines else None
 
 
 def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataFrame:
@@ -238,6 +242,10 @@ def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, A
     warmup = alt.Chart(style.data("warmup"))
     shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
     layers = [shade, shape, handles]
+    if panel.least:
+        one_row = alt.Chart(style.data(panel.source)).transform_aggregate(rows="count()")
+        unseen = one_row.transform_calculate(value=str(panel.least))
+        layers.append(unseen.mark_point(size=0, opacity=0).encode(y=y))
     if first:
         label = warmup.mark_text(align="left", baseline="top", dx=4, dy=3).encode(
             x=alt.X("from:Q"), y=alt.value(0), text=alt.value(texts("series.warmup"))
