@@ -129,7 +129,7 @@ def _csv_view(
                     **_trial_front(trial),
                 }
                 if not _is_whole(path, trial["files"].get(name)):
-                    frame = run._csv(path, trial)
+                    frame = run.csv(path, trial)
                     if frame is not None:
                         cut.append(frame.select(*(pl.lit(v).alias(k) for k, v in front.items()), pl.all()))
                         header |= dict.fromkeys(frame.columns)

@@ -141,29 +141,45 @@ class StoredRun:
         """One frame of a CSV file of every trial."""
         import polars as pl
 
-        frames = []
+        files = []
         for trial in self.trials:
-            file = file_of(trial)
-            frame = None if file is None else self._csv(self.directory(trial["name"]) / file, trial)
-            if frame is not None:
-                front = [
-                    pl.lit(value, dtype=_FRONT_TYPES()[key]).alias(key)
-                    for key, value in _front(trial).items()
-                ]
-                frames.append(frame.select(*front, pl.all()))
-        if not frames:
+            if (file := file_of(trial)) is not None:
+                path = self.directory(trial["name"]) / file
+                if content := self._whole_lines(path, trial):
+                    files.append((trial, path, content))
+        if not files:
             return pl.DataFrame(schema=_FRONT_TYPES())
-        return pl.concat(frames, how="diagonal_relaxed")
+        together = _read_together([(trial, content) for trial, _, content in files])
+        if together is not None:
+            return together
+        frames = [_read_together([(trial, content)]) for trial, _, content in files]
+        for (_, path, _), frame in zip(files, frames, strict=True):
+            if frame is None:
+                self._note(path, "is not readable as CSV", "this trial is shown without it")
+        readable = [frame for frame in frames if frame is not None]
+        return (
+            pl.concat(readable, how="diagonal_relaxed") if readable else pl.DataFrame(schema=_FRONT_TYPES())
+        )
 
-    def _csv(self, path: Path, trial: dict[str, Any]) -> pl.DataFrame | None:
-        """A CSV file up to its last whole line; None when nothing of it can be used."""
-        import polars as pl
+    def csv(self, path: Path, trial: dict[str, Any]) -> pl.DataFrame | None:
+        """One CSV file of a trial up to its last whole line, without columns in front; None when it is of no use."""
+        content = self._whole_lines(path, trial)
+        frame = self._read_alone(trial, path, content) if content else None
+        return None if frame is None else frame.drop(*_FRONT_TYPES())
 
+    def _read_alone(self, trial: dict[str, Any], path: Path, content: bytes) -> pl.DataFrame | None:
+        frame = _read_together([(trial, content)])
+        if frame is None:
+            self._note(path, "is not readable as CSV", "this trial is shown without it")
+        return frame
+
+    def _whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
+        """A CSV file up to its last whole line; empty when nothing of it can be used."""
         try:
             content = path.read_bytes()
         except OSError as error:
             self._note(path, f"cannot be read ({error.strerror})", "this trial is shown without it")
-            return None
+            return b""
         expected = (trial.get("files") or {}).get(path.name)
         if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
             whole = content.rfind(b"\n") + 1
@@ -171,18 +187,7 @@ class StoredRun:
             content, size = content[:whole], len(content)
             lines = content.count(b"\n")
             self._note(path, f"is cut: {size}{of} bytes", f"its first {lines} lines are used")
-        if not content:
-            return None
-        header = content[: content.find(b"\n")].decode("utf-8", "replace").split(",")
-        try:
-            return pl.read_csv(content, schema_overrides=column_types(header), infer_schema=False)
-        except pl.exceptions.PolarsError as error:
-            self._note(
-                path,
-                f"is not readable as CSV ({str(error).splitlines()[0]})",
-                "this trial is shown without it",
-            )
-            return None
+        return content
 
     def _note(self, path: Path, finding: str, left: str) -> None:
         damage = Damage(str(path.relative_to(self.path)), finding, left)
@@ -239,6 +244,40 @@ def _read_trials(stored: StoredRun) -> None:
             else:  # killed between the last write and the rename; `loadcell run --resume` gives it its name
                 stored.unfinished.append(part_of)
     stored.trials.sort(key=lambda trial: trial.get("number", 0))
+
+
+def _read_together(files: list[tuple[dict[str, Any], bytes]]) -> pl.DataFrame | None:
+    """CSV files as one frame, the trial's columns in front, in one reading: a call a file would cost more than that.
+
+    None when it cannot be done: headers differ, a field holds a line break, or a file is no CSV.
+    """
+    import polars as pl
+
+    head = files[0][1][: files[0][1].find(b"\n") + 1]
+    if not all(content.startswith(head) for _, content in files):
+        return None
+    types = column_types(head.decode("utf-8", "replace").rstrip("\n").split(","))
+    whole = head + b"".join(content[len(head) :] for _, content in files)
+    try:
+        frame = pl.read_csv(whole, schema_overrides=types, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        return None
+    if len(files) == 1:
+        lines = [frame.height]
+    else:
+        lines = [content.count(b"\n") - 1 for _, content in files]
+        if sum(lines) != frame.height:
+            return None
+    filled = [(trial, count) for (trial, _), count in zip(files, lines, strict=True) if count > 0]
+    if not filled:
+        return frame.select(
+            *(pl.lit(None, dtype=kind).alias(key) for key, kind in _FRONT_TYPES().items()), pl.all()
+        )
+    places = pl.Series(range(len(filled)), dtype=pl.UInt32).repeat_by(
+        pl.Series([count for _, count in filled])
+    )
+    front = pl.DataFrame([_front(trial) for trial, _ in filled], schema=_FRONT_TYPES())[places.explode()]
+    return pl.concat([front, frame], how="horizontal")
 
 
 def column_types(header: list[str]) -> dict[str, Any]:
