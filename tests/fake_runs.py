@@ -407,8 +407,9 @@ class _Trial:
             },
             "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10, "response": response}},
             "errors": [
-                {"code": "40P01", "meaning": "deadlock detected", "operation": "index_update", "count": failed,
+                {"code": "40P01", "meaning": "deadlock", "operation": operation, "count": failed,
                  "message": self.shape.server_message}
+                for operation in ("index_update", "transaction")
             ] if failed else [],
             "client": {
                 "threads": [{"cpu_ns": 3 * 10**9, "wall_ns": 30 * 10**9, "busy": 0.1, "connections": self.clients}],

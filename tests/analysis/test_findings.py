@@ -8,6 +8,7 @@ import pytest
 
 from analysis.runs import analysis_of, run_of, said
 from loadcell.analysis.analyse import analyse
+from loadcell.analysis.trials import from_record
 
 PEAK = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}
 
@@ -77,8 +78,14 @@ def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
     run, records = run_of({"10": [100, 101]})
     records[0]["totals"]["transactions"]["failed"] = 30
     records[0]["errors"] = [
-        {"code": "40001", "meaning": "serialization failure", "count": 10, "message": ""},
-        {"code": "40P01", "meaning": "deadlock detected", "count": 20, "message": ""},
+        {
+            "code": "40001",
+            "meaning": "serialisation failure",
+            "operation": "transaction",
+            "count": 10,
+            "message": "",
+        },
+        {"code": "40P01", "meaning": "deadlock", "operation": "transaction", "count": 20, "message": ""},
     ]
     found = said(analyse(run, records))["found.errors.coded"]
     assert (found["code"], found["code_count"], found["count"]) == ("40P01", 20, 30)
@@ -150,3 +157,19 @@ def test_findings_are_plain_json() -> None:
     document = analysis_of({"10": [100, None], "20": [90, 91]}).document()
     assert json.loads(json.dumps(document)) == document
     assert [entry["status"] for entry in document["trials"]] == ["ok", "ok", "failed", "ok"]
+
+
+def test_a_failure_that_strikes_a_statement_and_ends_its_transaction_is_one_failure() -> None:
+    record: dict[str, Any] = {
+        "number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "block": 1, "status": "ok", "levels": {}, "values": {},
+        "errors": [
+            {"code": "23505", "operation": "insert", "count": 3, "message": "m", "meaning": "w"},
+            {"code": "23505", "operation": "transaction", "count": 3, "message": "m", "meaning": "w"},
+            {"code": "40001", "operation": "delete", "count": 2, "message": "m", "meaning": "w"},
+        ],
+    }  # fmt: skip
+    errors = from_record(record).errors
+    assert [(error.code, error.count, error.transactions) for error in errors] == [
+        ("23505", 3, 3),
+        ("40001", 2, 0),
+    ]

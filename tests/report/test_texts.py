@@ -11,10 +11,11 @@ import pytest
 
 import loadcell.analysis
 import loadcell.report
-from loadcell.analysis.phrase import Phrase
+from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
+from loadcell.run import meaning
 
 #: Keys that code puts together, from everything that can be put in.
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
@@ -33,6 +34,7 @@ FAMILIES = {
     "env": HOST_KEYS,
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
+    "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
 }
 
 
@@ -165,3 +167,17 @@ def test_an_unknown_language_is_refused() -> None:
 def test_a_missing_parameter_is_a_mistake() -> None:
     with pytest.raises(KeyError):
         Texts("en")("count.failed")
+
+
+def test_codes_mean_in_english_what_the_record_says() -> None:
+    said = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
+    recorded = {f"code.{code}": text for code, text in meaning.KNOWN.items()}
+    recorded |= {f"code.class-{kind}": text for kind, text in meaning.CLASSES.items()}
+    assert said == recorded
+
+
+def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:
+    zh = Texts("zh")
+    assert zh.value("meaning", Meaning("23505", "a unique key was there already")) == "唯一键已存在"
+    assert zh.value("meaning", Meaning("23999", "?")) == "违反完整性约束"
+    assert zh.value("meaning", Meaning("gone", "as recorded")) == "as recorded"

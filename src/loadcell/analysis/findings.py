@@ -10,7 +10,7 @@ from loadcell.analysis import best as best_level
 from loadcell.analysis import drift, littles_law
 from loadcell.analysis.best import Best
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import CHECKS, STATUSES, Trial
@@ -105,17 +105,18 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding("errors", "good", Phrase("found.errors.none", {"count": ended}))
     else:
         codes: Counter[str] = Counter()
-        meanings: dict[str, str] = {}
+        meanings: dict[str, Meaning] = {}
         for trial in all_trials:
             for error in trial.errors:
-                codes[error.code] += error.count
-                meanings.setdefault(error.code, error.meaning or error.message)
+                if error.transactions:
+                    codes[error.code] += error.transactions
+                    meanings.setdefault(error.code, error.meaning)
         params: dict[str, Value] = {"count": failed, "failed_share": failed / ended}
         key = "found.errors.some"
         if codes:
             code, often = codes.most_common(1)[0]
             params |= {"code": code, "meaning": meanings[code], "code_count": often}
-            key = "found.errors.coded" if meanings[code] else "found.errors.coded.bare"
+            key = "found.errors.coded" if meanings[code].recorded else "found.errors.coded.bare"
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield Finding("errors", "problem", Phrase(key, params), evidence)
     retried = sum(trial.retried for trial in all_trials)

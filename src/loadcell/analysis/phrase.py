@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 #: A value in a sentence. Numbers carry their unit in the parameter's name: `p99_ms`, `spread_share`, `duration_s`.
-Value = Union[str, int, float, "Phrase", Sequence["Phrase"], Sequence[str]]
+Value = Union[str, int, float, "Meaning", "Phrase", Sequence["Phrase"], Sequence[str]]
 
 Severity = Literal["good", "info", "caution", "problem"]
 
@@ -18,6 +18,14 @@ class Phrase:
 
     key: str
     params: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an error's code means: as the catalogue says it, or, if it does not know the code, as the record does."""
+
+    code: str
+    recorded: str
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,8 @@ class Finding:
 def _plain(value: Any) -> Any:
     if isinstance(value, Phrase):
         return {"key": value.key, "params": {name: _plain(item) for name, item in value.params.items()}}
+    if isinstance(value, Meaning):
+        return value.recorded
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis.phrase import Meaning
+
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 
@@ -46,12 +48,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class ErrorCount:
-    """How often one kind of error came up in one trial."""
+    """How often one kind of error came up in one trial.
+
+    `transactions` is how many it ended for good. `count` is that, or, where it ended none (all were tried again with
+    success), how many statements it struck: the record has both, and a failure is not to be counted twice.
+    """
 
     code: str
-    meaning: str
+    meaning: Meaning
     message: str
     count: int
+    transactions: int
 
 
 @dataclass(frozen=True)
@@ -115,12 +122,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),
-        errors=tuple(
-            ErrorCount(
-                str(error["code"]), error.get("meaning") or "", error.get("message") or "", error["count"]
-            )
-            for error in record.get("errors") or ()
-        ),
+        errors=_errors(record),
         checks=tuple(
             Check(check["name"], check["verdict"], _section(check, "detail"))
             for check in record.get("checks") or ()
@@ -150,3 +152,24 @@ def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial
         for entry in run.get("trials") or ()
     ]
     return tuple(sorted([*planned, *known.values()], key=lambda trial: trial.number))
+
+
+def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
+    """What went wrong in a trial, each code once."""
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for error in record.get("errors") or ():
+        kinds.setdefault(str(error["code"]), []).append(error)
+    found = []
+    for code, errors in kinds.items():
+        transactions = sum(error["count"] for error in errors if error.get("operation") == "transaction")
+        first = errors[0]
+        found.append(
+            ErrorCount(
+                code,
+                Meaning(code, first.get("meaning") or ""),
+                first.get("message") or "",
+                transactions or sum(error["count"] for error in errors),
+                transactions,
+            )
+        )
+    return tuple(found)

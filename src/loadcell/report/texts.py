@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from loadcell.analysis.phrase import Phrase
+from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
@@ -94,6 +94,9 @@ class Texts:
             return value
         if isinstance(value, Phrase):
             return self.say(value)
+        if isinstance(value, Meaning):
+            kind = f"code.class-{value.code[:2]}" if len(value.code) == 5 else ""
+            return self.or_none(f"code.{value.code}") or self.or_none(kind) or value.recorded
         if isinstance(value, list | tuple):
             return self("mark.list").join(self.value(name, item) for item in value)
         for suffix, write in _UNITS.items():

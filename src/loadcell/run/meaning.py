@@ -46,7 +46,8 @@ _SQLSTATE = {
     "XX002": "index corrupted",
 }
 
-_CLASS = {
+#: By the first two characters of a SQLSTATE that is not in the list.
+CLASSES = {
     "08": "connection exception",
     "22": "data exception",
     "23": "integrity constraint violated",
@@ -62,7 +63,10 @@ _CLASS = {
     "XX": "internal error of the server",
 }
 
+#: Every code with words of its own. The report's catalogue says them in every language.
+KNOWN = _OWN | _SQLSTATE
+
 
 def meaning(code: str) -> str | None:
     """In a few words; None when the code is not known."""
-    return _OWN.get(code) or _SQLSTATE.get(code) or (_CLASS.get(code[:2]) if len(code) == 5 else None)
+    return KNOWN.get(code) or (CLASSES.get(code[:2]) if len(code) == 5 else None)

@@ -171,7 +171,7 @@ def errors(scene: Scene) -> Table | None:
     for trial in scene.analysis.trials:
         for error in trial.errors:
             counts[error.code] = counts.get(error.code, 0) + error.count
-            first.setdefault(error.code, (error.meaning, error.message))
+            first.setdefault(error.code, (texts.value("meaning", error.meaning), error.message))
             if trial.name not in where.setdefault(error.code, []):
                 where[error.code].append(trial.name)
     if not counts:
