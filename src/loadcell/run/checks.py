@@ -105,7 +105,8 @@ def server_counters(
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
-    Commits are at least the client's transactions, and changed rows at least those it was told of. Where loadcell
+    Commits are at least the client's transactions, save those that rolled themselves back, and changed rows at least
+    those it was told of. Where loadcell
     is the server's only user, commits are also not more than its transactions (without BEGIN: its statements, as each
     commits by itself) with 2% and 200 for the server's background work, connecting, and these very questions.
     A server whose counters fell was restarted: nothing can be said.
@@ -122,12 +123,13 @@ def server_counters(
 
     commits, changed = grown("xact_commit"), grown("tup_inserted", "tup_updated", "tup_deleted")
     transactions, rows = int(lifetime["transactions"]), int(lifetime.get("rows_changed", 0))
+    committed = transactions - int(lifetime.get("rolled_back", 0))
     most = _most_commits(lifetime)
     detail = {
-        "commits": {"server": commits, "client": transactions},
+        "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": rows},
     }
-    wrong = commits < transactions or changed < rows or (alone and commits > most * 1.02 + 200)
+    wrong = commits < committed or changed < rows or (alone and commits > most * 1.02 + 200)
     return Check("server-counters", "broken" if wrong else "ok", detail)
 
 
