@@ -65,6 +65,12 @@ pub trait Session {
     /// Only called when it wants a `Turn`.
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want;
 
+    /// How long its client, free since `free`, rests before its next transaction by its own choice (a person who thinks and
+    /// types). Called once for each transaction, before it is begun.
+    fn rest(&mut self, _free: Nanos) -> Nanos {
+        0
+    }
+
     /// The connection is gone (or given up, or could not be made): what was in progress has failed. The session starts
     /// afresh at `opened`; the answer says when.
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::clock::Nanos;
-use crate::record::{Counts, ErrorTally, Histogram, Phase, Queries, Slot, Tally, count_error};
+use crate::record::{Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Slot, Tally, count_error};
 
 /// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
 #[derive(Clone, Default)]
@@ -49,12 +49,15 @@ pub struct Totals {
     pub lateness: Histogram,
     pub reconnects: u64,
     pub disconnected_ns: Nanos,
+    pub resting_ns: Nanos,
     pub threads: Vec<Work>,
 }
 
 /// Keeps each thread's slots until the other threads' slots of the same interval are there.
 pub struct Books {
     waiting: Vec<Lane>,
+    /// Whether an operation is a request of its own: all are, but transactions that are counted in parts.
+    requests: Vec<bool>,
     pub totals: Totals,
 }
 
@@ -69,13 +72,16 @@ struct Lane {
 }
 
 impl Books {
-    pub fn new(threads: usize, operations: usize) -> Self {
+    pub fn new(threads: usize, operations: &[Operation]) -> Self {
         let totals = Totals {
-            operations: vec![Total::default(); operations],
+            operations: vec![Total::default(); operations.len()],
             threads: vec![Work::default(); threads],
             ..Totals::default()
         };
-        Self { waiting: (0..threads).map(|_| Lane::default()).collect(), totals }
+        let part = |operation: &Operation| !matches!(operation.kind, Kind::Transaction | Kind::Type);
+        let in_parts = operations.iter().any(part);
+        let requests = operations.iter().map(|operation| !in_parts || part(operation)).collect();
+        Self { waiting: (0..threads).map(|_| Lane::default()).collect(), requests, totals }
     }
 
     /// Thread `thread` has handed over the slot after its last one.
@@ -102,7 +108,7 @@ impl Books {
             }
             let slot = lane.slots.pop_front().expect("the front is there");
             if key.0 == Phase::Measure {
-                self.totals.threads[thread].add(&slot);
+                self.totals.threads[thread].add(&slot, &self.requests);
                 self.totals.bound(&slot, &mut lane.in_flight);
             }
             slots.push((thread, slot));
@@ -117,12 +123,11 @@ impl Books {
 }
 
 impl Work {
-    fn add(&mut self, slot: &Slot) {
+    fn add(&mut self, slot: &Slot, requests: &[bool]) {
         self.cpu_ns += slot.cpu_ns;
         self.wall_ns += slot.wall_ns;
-        // Operation 0 is the transaction; the others are its parts, if it is counted in parts.
-        let parts = if slot.tallies.len() > 1 { &slot.tallies[1..] } else { &slot.tallies[..] };
-        self.requests += parts.iter().map(|tally| tally.counts.succeeded + tally.counts.failed).sum::<u64>();
+        let answered = slot.tallies.iter().zip(requests).filter(|(_, request)| **request);
+        self.requests += answered.map(|(tally, _)| tally.counts.succeeded + tally.counts.failed).sum::<u64>();
     }
 }
 
@@ -150,6 +155,7 @@ impl Totals {
         self.lateness.merge(&slot.lateness);
         self.reconnects += slot.reconnects;
         self.disconnected_ns += slot.disconnected_ns;
+        self.resting_ns += slot.resting_ns;
     }
 }
 
@@ -157,6 +163,8 @@ impl Totals {
 mod tests {
     use super::*;
     use crate::record::Span;
+
+    const ONE: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
 
     fn slot(phase: Phase, index: u32, started: u64, carried_in: u64) -> Box<Slot> {
         let mut slot = Box::new(Slot::new(1));
@@ -169,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_complete_when_every_thread_has_told_of_it() {
-        let mut books = Books::new(2, 1);
+        let mut books = Books::new(2, ONE);
         books.put(0, slot(Phase::Warmup, 0, 100, 0));
         assert!(books.take().is_none());
         books.put(0, slot(Phase::Measure, 0, 10, 1));
@@ -184,7 +192,7 @@ mod tests {
 
     #[test]
     fn only_the_window_is_in_the_totals() {
-        let mut books = Books::new(2, 1);
+        let mut books = Books::new(2, ONE);
         for (phase, index, carried_in) in
             [(Phase::Warmup, 0, 0), (Phase::Measure, 0, 1), (Phase::Measure, 1, 2), (Phase::Drain, 0, 3)]
         {
@@ -199,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_done_is_not_waited_for() {
-        let mut books = Books::new(2, 1);
+        let mut books = Books::new(2, ONE);
         books.put(0, slot(Phase::Measure, 0, 1, 0));
         books.put(0, slot(Phase::Measure, 1, 1, 0));
         books.put(1, slot(Phase::Measure, 0, 1, 0));

@@ -53,7 +53,7 @@ impl<'a> Leader<'a> {
             operations,
             ground,
             load,
-            books: Books::new(crew.size(), operations.len()),
+            books: Books::new(crew.size(), operations),
             crew,
             observer,
             calendar: Calendar::read(),

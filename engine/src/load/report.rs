@@ -177,12 +177,13 @@ fn life(operations: &[Operation], lifetime: &Lifetime) -> Value {
         "failed": transactions.failed,
         "queries": lifetime.queries.total(),
         "rows_changed": lifetime.rows_changed,
+        "rolled_back": lifetime.rolled_back,
         "operations": counts.map(|(operation, counts)| (operation.name, counts.succeeded)).collect::<Value>(),
     })
 }
 
 fn client(account: &Account<'_>) -> Value {
-    let Totals { threads, lateness, reconnects, disconnected_ns, .. } = account.totals;
+    let Totals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
     let each = threads.iter().zip(account.clients).map(|(work, clients)| {
         json!({
             "cpu_ns": work.cpu_ns,
@@ -200,6 +201,7 @@ fn client(account: &Account<'_>) -> Value {
         "connects": account.lifetime.connects,
         "reconnects": reconnects,
         "reconnecting_ns": disconnected_ns,
+        "resting_ns": resting_ns,
     })
 }
 

@@ -202,10 +202,11 @@ impl<S: Session> Connection<S> {
             return;
         }
         let free = self.free.max(desk.window.begin);
-        let due = desk.pacer.due(free);
+        let due = desk.pacer.due(free.saturating_add(self.session.rest(free)));
         if due > now {
             self.state = State::Pausing;
             self.due = due;
+            desk.recorder.rest(free);
             desk.timers.set(due, Alarm::Due, self.token());
             return;
         }

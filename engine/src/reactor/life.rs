@@ -133,6 +133,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         match was {
             State::Busy | State::Idle | State::Pausing => {
                 desk.busy -= usize::from(was == State::Busy);
+                if was == State::Pausing {
+                    desk.recorder.rested(now);
+                }
                 desk.recorder.disconnected(now);
                 desk.count_connections();
                 connection.free = now;

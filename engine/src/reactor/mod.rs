@@ -177,6 +177,11 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 let now = clock::now();
                 self.desk.recorder.advance(now);
                 let due = connection.due;
+                self.desk.recorder.rested(due);
+                if now >= self.desk.window.end {
+                    connection.state = State::Idle;
+                    return;
+                }
                 connection.begin(&mut self.desk, due, due, now);
                 if let Err(loss) = connection.send(&mut self.desk) {
                     self.lose(index, now, loss);

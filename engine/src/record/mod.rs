@@ -34,6 +34,8 @@ impl OpId {
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Transaction,
+    /// Transactions of one type, where there are several: counted and timed like `Transaction`.
+    Type,
     Read,
     Write,
     Other,

@@ -45,6 +45,7 @@ pub struct Recorder {
     client: u32,
     told: Vec<Told>,
     connections: Connections,
+    resting: Level,
     /// The thread's CPU time and the clock when the slot was opened.
     opened: (Nanos, Nanos),
 }
@@ -55,19 +56,41 @@ struct Told {
     span: Span,
 }
 
-/// How many connections there are, and the integral of how many there are not.
+/// How many connections there are, and how many there are not.
 #[derive(Default)]
 struct Connections {
     up: u32,
-    down: u32,
-    since: Nanos,
-    down_ns: Nanos,
+    down: Level,
 }
 
-impl Connections {
+/// How many clients are in some state, and the integral of that over time.
+#[derive(Default)]
+struct Level {
+    clients: u32,
+    since: Nanos,
+    client_ns: Nanos,
+}
+
+impl Level {
     fn pass(&mut self, at: Nanos) {
-        self.down_ns += Nanos::from(self.down) * at.saturating_sub(self.since);
+        self.client_ns += Nanos::from(self.clients) * at.saturating_sub(self.since);
         self.since = at.max(self.since);
+    }
+
+    fn rise(&mut self, at: Nanos) {
+        self.pass(at);
+        self.clients += 1;
+    }
+
+    fn fall(&mut self, at: Nanos) {
+        self.pass(at);
+        self.clients -= 1;
+    }
+
+    /// The integral up to `at` since it was last taken.
+    fn take(&mut self, at: Nanos) -> Nanos {
+        self.pass(at);
+        std::mem::take(&mut self.client_ns)
     }
 }
 
@@ -84,6 +107,7 @@ impl Recorder {
             client: 0,
             told: Vec::new(),
             connections: Connections::default(),
+            resting: Level::default(),
             opened: (clock::thread_cpu(), clock::now()),
         }
     }
@@ -156,9 +180,9 @@ impl Recorder {
         for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
             tally.in_flight = counts.in_flight();
         }
-        self.connections.pass(self.slot.span.end);
         self.slot.connected = self.connections.up;
-        self.slot.disconnected_ns = std::mem::take(&mut self.connections.down_ns);
+        self.slot.disconnected_ns = self.connections.down.take(self.slot.span.end);
+        self.slot.resting_ns = self.resting.take(self.slot.span.end);
         let now = (clock::thread_cpu(), clock::now());
         self.slot.cpu_ns = now.0 - self.opened.0;
         self.slot.wall_ns = now.1 - self.opened.1;
@@ -202,14 +226,20 @@ impl Recorder {
     /// It failed, for good. Times of failures are kept apart from those of successes.
     #[cold]
     pub fn fail(&mut self, op: OpId, intended: Nanos, _sent: Nanos, done: Nanos, why: &Failure) {
-        let tally = &mut self.slot.tallies[op.index()];
-        tally.counts.failed += 1;
-        tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
-        self.lifetime.operations[op.index()].failed += 1;
+        self.fail_too(op, intended, done);
         count_error(&mut self.slot.errors, op, &why.code, &why.message, 1);
         if op == TRANSACTION {
             self.tell(done, &why.code, &why.message);
         }
+    }
+
+    /// It failed together with another operation, whose error is counted there.
+    #[cold]
+    pub fn fail_too(&mut self, op: OpId, intended: Nanos, done: Nanos) {
+        let tally = &mut self.slot.tallies[op.index()];
+        tally.counts.failed += 1;
+        tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
+        self.lifetime.operations[op.index()].failed += 1;
     }
 
     /// It failed in a way that may be tried again, and is.
@@ -235,6 +265,21 @@ impl Recorder {
         self.lifetime.rows_changed += rows;
     }
 
+    /// A transaction that succeeded had rolled itself back.
+    pub fn rolled_back(&mut self) {
+        self.lifetime.rolled_back += 1;
+    }
+
+    /// A client rests from `at` on, and is not to start anything.
+    pub fn rest(&mut self, at: Nanos) {
+        self.resting.rise(at);
+    }
+
+    /// A client has rested until `at`.
+    pub fn rested(&mut self, at: Nanos) {
+        self.resting.fall(at);
+    }
+
     /// A transaction was started so much later than its client was free, or than it was due.
     #[inline]
     pub fn late(&mut self, by: Nanos) {
@@ -244,10 +289,9 @@ impl Recorder {
     /// A client has got its connection; `again` when it had one before.
     pub fn connected(&mut self, at: Nanos, again: bool) {
         self.lifetime.connects += 1;
-        self.connections.pass(at);
         self.connections.up += 1;
         if again {
-            self.connections.down -= 1;
+            self.connections.down.fall(at);
             self.slot.reconnects += 1;
             self.tell(at, RECONNECTED, "the connection is up again");
         }
@@ -255,9 +299,8 @@ impl Recorder {
 
     /// A client has lost its connection.
     pub fn disconnected(&mut self, at: Nanos) {
-        self.connections.pass(at);
         self.connections.up -= 1;
-        self.connections.down += 1;
+        self.connections.down.rise(at);
     }
 
     /// How many clients have a connection.
@@ -391,6 +434,20 @@ mod tests {
         assert_eq!(slots.iter().map(|slot| slot.disconnected_ns).collect::<Vec<_>>(), [6, 3]);
         assert_eq!(slots.iter().map(|slot| slot.connected).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(slots.iter().map(|slot| slot.reconnects).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn time_that_clients_rest_is_cut_at_the_interval_too() {
+        let (mut recorder, published) = recorder();
+        recorder.arm(Window { begin: 100, start: 100, end: 120, interval: 10 });
+        recorder.advance(102);
+        recorder.rest(101); // it was free since then
+        recorder.rest(102);
+        recorder.advance(113);
+        recorder.rested(112); // it was due then
+        recorder.advance(120);
+        let slots = slots(&published);
+        assert_eq!(slots.iter().map(|slot| slot.resting_ns).collect::<Vec<_>>(), [9 + 8, 2 * 2 + 8]);
     }
 
     #[test]

@@ -119,6 +119,8 @@ pub struct Slot {
     pub reconnects: u64,
     /// Client-nanoseconds without a connection.
     pub disconnected_ns: Nanos,
+    /// Client-nanoseconds in which clients rested by their own choice.
+    pub resting_ns: Nanos,
     /// The thread's own CPU time, and the time that passed meanwhile.
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
@@ -142,6 +144,7 @@ impl Slot {
         self.connected += other.connected;
         self.reconnects += other.reconnects;
         self.disconnected_ns += other.disconnected_ns;
+        self.resting_ns += other.resting_ns;
         self.cpu_ns += other.cpu_ns;
         self.wall_ns += other.wall_ns;
     }
@@ -154,7 +157,7 @@ impl Slot {
         self.errors.clear();
         self.lateness.clear();
         (self.connected, self.reconnects) = (0, 0);
-        (self.disconnected_ns, self.cpu_ns, self.wall_ns) = (0, 0, 0);
+        (self.disconnected_ns, self.resting_ns, self.cpu_ns, self.wall_ns) = (0, 0, 0, 0);
     }
 }
 
@@ -164,6 +167,8 @@ pub struct Lifetime {
     pub operations: Vec<Counts>,
     pub queries: Queries,
     pub rows_changed: u64,
+    /// Transactions that succeeded and had rolled themselves back.
+    pub rolled_back: u64,
     pub connects: u64,
 }
 
@@ -178,6 +183,7 @@ impl Lifetime {
         }
         self.queries.add(&other.queries);
         self.rows_changed += other.rows_changed;
+        self.rolled_back += other.rolled_back;
         self.connects += other.connects;
     }
 }

@@ -13,15 +13,16 @@
 //! A statement that fails ends its transaction: rolled back if a block is open, then started again with the same random
 //! numbers where its SQLSTATE is one to be retried and the retries are not used up, else counted as failed.
 //! A statement that fails is a failure of its own operation, too, also when its transaction is retried with success.
+//! A transaction that rolls itself back has succeeded like any other; that it left nothing behind is counted apart.
 
 use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::protocol::postgres::frame::{self, Frame};
 use crate::protocol::postgres::{Config, Handshake, Malformed, Progress, ServerError, encode};
-use crate::record::{Kind, TRANSACTION};
+use crate::record::{Kind, OpId, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
-use crate::workload::{Asked, Transactions};
+use crate::workload::{Asked, Next, Transactions};
 
 /// How failures are dealt with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ enum State {
 /// The transaction in progress.
 #[derive(Clone, Copy, Default)]
 struct Transaction {
+    /// What it counts as besides `TRANSACTION`.
+    of_type: Option<OpId>,
     intended: Nanos,
     sent: Nanos,
     attempts: u32,
@@ -53,13 +56,15 @@ struct Transaction {
     others: u64,
     /// Rows that they changed and that are not committed yet.
     rows: u64,
+    /// It rolled back by its own choice.
+    rolled_back: bool,
 }
 
 /// A session of the client `T`.
 pub struct SqlSession<T> {
     handshake: Handshake,
     rules: Arc<Rules>,
-    client: T,
+    pub(super) client: T,
     state: State,
     transaction: Transaction,
     /// The statement in progress, and when it was sent: at once when its predecessor was done.
@@ -77,7 +82,7 @@ impl<T: Transactions> SqlSession<T> {
             client,
             state: State::Closed,
             transaction: Transaction::default(),
-            asked: Asked { op: TRANSACTION, kind: Kind::Transaction },
+            asked: Asked::new(TRANSACTION, Kind::Transaction),
             sent: 0,
             error: None,
         }
@@ -106,28 +111,42 @@ impl<T: Transactions> SqlSession<T> {
         Ok(Step { consumed, want })
     }
 
-    /// Sends the next statement, or ends the transaction when it has no more.
+    /// Sends the next statement, or ends the transaction when it has no more. `status` is the server's: `I` outside a block.
     #[inline]
-    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
+    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
         match self.client.next(out) {
-            Some(asked) => {
+            Next::Ask(asked) => {
                 cx.recorder.start(asked.op, at);
                 self.asked = asked;
                 self.sent = at;
             }
-            None => {
-                let done = &self.transaction;
-                cx.recorder.succeed(TRANSACTION, done.intended, done.sent, at);
-                cx.recorder.queries(at, done.reads, done.writes, done.others);
-                self.state = State::Idle;
+            Next::Done => self.done(cx, at),
+            Next::Fail(why) => {
+                self.error = Some(why);
+                self.undo(cx, at, status, out);
             }
         }
+    }
+
+    #[inline]
+    fn done(&mut self, cx: &mut Context<'_>, at: Nanos) {
+        let done = &self.transaction;
+        cx.recorder.succeed(TRANSACTION, done.intended, done.sent, at);
+        if let Some(op) = done.of_type {
+            cx.recorder.succeed(op, done.intended, done.sent, at);
+        }
+        cx.recorder.queries(at, done.reads, done.writes, done.others);
+        if done.rolled_back {
+            cx.recorder.rolled_back();
+        }
+        self.state = State::Idle;
     }
 
     /// One message while the connection is open.
     #[inline]
     fn message(&mut self, cx: &mut Context<'_>, at: Nanos, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
         match frame.tag {
+            b'D' if self.asked.heard && self.state == State::Running => self.row(frame.body),
             b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.state != State::Idle => Ok(()),
             b'C' => self.completed(frame.body),
             b'Z' => match frame.body {
@@ -141,12 +160,26 @@ impl<T: Transactions> SqlSession<T> {
         }
     }
 
+    fn row(&mut self, body: &[u8]) -> Result<(), Failure> {
+        let mut columns = frame::columns(body)?;
+        self.client.row(&mut columns);
+        Ok(columns.end()?)
+    }
+
     #[inline]
     fn completed(&mut self, tag: &[u8]) -> Result<(), Failure> {
         match self.state {
             State::Running => {
-                if self.asked.kind == Kind::Write {
-                    self.transaction.rows += frame::rows_of(tag);
+                if self.asked.heard {
+                    self.client.completed(frame::rows_of(tag));
+                }
+                match self.asked.kind {
+                    Kind::Write => self.transaction.rows += frame::rows_of(tag),
+                    Kind::Other if tag.starts_with(b"ROLLBACK") => {
+                        self.transaction.rows = 0;
+                        self.transaction.rolled_back = true;
+                    }
+                    _ => {}
                 }
                 Ok(())
             }
@@ -161,16 +194,17 @@ impl<T: Transactions> SqlSession<T> {
         match self.state {
             State::Running if self.error.is_none() => {
                 cx.recorder.succeed(self.asked.op, self.sent, self.sent, at);
+                let statements = u64::from(self.asked.statements);
                 match self.asked.kind {
-                    Kind::Read => self.transaction.reads += 1,
-                    Kind::Write => self.transaction.writes += 1,
-                    _ => self.transaction.others += 1,
+                    Kind::Read => self.transaction.reads += statements,
+                    Kind::Write => self.transaction.writes += statements,
+                    _ => self.transaction.others += statements,
                 }
                 if status == b'I' && self.transaction.rows > 0 {
                     // Outside a block: whatever changed has changed for good.
                     cx.recorder.rows_changed(std::mem::take(&mut self.transaction.rows));
                 }
-                self.go_on(cx, at, out);
+                self.go_on(cx, at, status, out);
                 Ok(())
             }
             State::Running => {
@@ -217,6 +251,12 @@ impl<T: Transactions> SqlSession<T> {
         if let Some(why) = &self.error {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
         }
+        self.undo(cx, at, status, out);
+    }
+
+    /// Leaves no trace of the attempt.
+    #[cold]
+    fn undo(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
         if status == b'I' {
             self.rolled_back(cx, at, out); // No block was open, or the server has closed it.
         } else {
@@ -229,16 +269,30 @@ impl<T: Transactions> SqlSession<T> {
     #[cold]
     fn rolled_back(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         let Some(why) = self.error.take() else { return };
-        let Transaction { intended, sent, attempts, .. } = self.transaction;
+        let Transaction { of_type, intended, sent, attempts, .. } = self.transaction;
         if attempts < self.rules.max_retries && self.rules.retry.contains(&why.code) {
             cx.recorder.retry(TRANSACTION);
-            self.transaction = Transaction { intended, sent, attempts: attempts + 1, ..Transaction::default() };
+            if let Some(op) = of_type {
+                cx.recorder.retry(op);
+            }
+            self.transaction =
+                Transaction { of_type, intended, sent, attempts: attempts + 1, ..Transaction::default() };
             self.client.again();
             self.state = State::Running;
-            self.go_on(cx, at, out);
+            self.go_on(cx, at, b'I', out);
         } else {
-            cx.recorder.fail(TRANSACTION, intended, sent, at, &why);
+            self.given_up(cx, at, &why);
             self.state = State::Idle;
+        }
+    }
+
+    /// The transaction in progress has failed for good.
+    #[cold]
+    fn given_up(&self, cx: &mut Context<'_>, at: Nanos, why: &Failure) {
+        let Transaction { of_type, intended, sent, .. } = self.transaction;
+        cx.recorder.fail(TRANSACTION, intended, sent, at, why);
+        if let Some(op) = of_type {
+            cx.recorder.fail_too(op, intended, at);
         }
     }
 }
@@ -278,12 +332,20 @@ impl<T: Transactions> Session for SqlSession<T> {
 
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
         debug_assert_eq!(self.state, State::Idle, "one transaction at a time");
-        self.client.begin();
-        self.transaction = Transaction { intended, sent: at, ..Transaction::default() };
+        let of_type = self.client.begin();
+        self.transaction = Transaction { of_type, intended, sent: at, ..Transaction::default() };
         cx.recorder.start(TRANSACTION, intended);
+        if let Some(op) = of_type {
+            cx.recorder.start(op, intended);
+        }
         self.state = State::Running;
-        self.go_on(cx, at, out);
+        self.go_on(cx, at, b'I', out);
         self.want()
+    }
+
+    fn rest(&mut self, free: Nanos) -> Nanos {
+        let last = self.transaction.sent;
+        self.client.rest((last > 0).then(|| free.saturating_sub(last)))
     }
 
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
@@ -293,8 +355,7 @@ impl<T: Transactions> Session for SqlSession<T> {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
         }
         if matches!(state, State::Running | State::RollingBack) {
-            let Transaction { intended, sent, .. } = self.transaction;
-            cx.recorder.fail(TRANSACTION, intended, sent, at, why);
+            self.given_up(cx, at, why);
         }
         self.handshake.lost(why)
     }

@@ -9,12 +9,15 @@ use crate::protocol::postgres::{Config, encode};
 use crate::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
 use crate::spec::SslMode;
-use crate::workload::{Asked, Transactions};
+use crate::workload::{Asked, Next, Transactions};
 
 const BEGIN: OpId = OpId(1);
 const UPDATE: OpId = OpId(2);
 const SELECT: OpId = OpId(3);
 const COMMIT: OpId = OpId(4);
+const TYPE: OpId = OpId(5);
+/// A step at which the client finds that it cannot go on.
+const STOP: OpId = OpId(99);
 
 fn operations() -> Vec<Operation> {
     let kinds = [
@@ -23,6 +26,7 @@ fn operations() -> Vec<Operation> {
         ("update", Kind::Write),
         ("select", Kind::Read),
         ("commit", Kind::Other),
+        ("type", Kind::Type),
     ];
     kinds.map(|(name, kind)| Operation { name, kind }).to_vec()
 }
@@ -33,6 +37,10 @@ struct Script {
     steps: &'static [OpId],
     number: u32,
     at: usize,
+    of_type: Option<OpId>,
+    /// Whether it wants to hear answers, and what it heard.
+    hears: bool,
+    heard: Vec<String>,
 }
 
 impl Transactions for Script {
@@ -40,21 +48,35 @@ impl Transactions for Script {
         &self.parse
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Option<OpId> {
         self.number += 1;
         self.at = 0;
+        self.of_type
     }
 
     fn again(&mut self) {
         self.at = 0;
     }
 
-    fn next(&mut self, out: &mut Vec<u8>) -> Option<Asked> {
-        let &op = self.steps.get(self.at)?;
+    fn next(&mut self, out: &mut Vec<u8>) -> Next {
+        let Some(&op) = self.steps.get(self.at) else { return Next::Done };
         self.at += 1;
+        if op == STOP {
+            return Next::Fail(Box::new(Failure { code: "no-row".into(), message: "nothing there".into() }));
+        }
         let operation = &operations()[op.index()];
         encode::query(out, &format!("{} {}", operation.name, self.number));
-        Some(Asked { op, kind: operation.kind })
+        let asked = Asked::new(op, operation.kind);
+        Next::Ask(if self.hears { asked.heard() } else { asked })
+    }
+
+    fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
+        let texts = columns.map(|column| String::from_utf8_lossy(column.unwrap_or(b"NULL")).into_owned());
+        self.heard.push(texts.collect::<Vec<_>>().join("|"));
+    }
+
+    fn completed(&mut self, rows: u64) {
+        self.heard.push(format!("{rows} rows"));
     }
 }
 
@@ -99,7 +121,8 @@ impl Bench {
             sslmode: SslMode::Disable,
         };
         let rules = Rules { retry: vec!["40001".into()], max_retries };
-        let script = Script { parse: parse.to_vec(), steps, number: 0, at: 0 };
+        let script =
+            Script { parse: parse.to_vec(), steps, number: 0, at: 0, of_type: None, hears: false, heard: Vec::new() };
         Self {
             session: SqlSession::new(Arc::new(config), Arc::new(rules), script),
             recorder: Recorder::new(&operations()),
@@ -278,6 +301,90 @@ fn rows_of_statements_that_commit_themselves_count_at_once() {
     bench.hear(&error("ERROR", "23505", Some(b'I'))).unwrap();
     assert_eq!(bench.recorder.lifetime().rows_changed, 3);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+}
+
+#[test]
+fn a_client_that_wants_to_hears_the_rows() {
+    let mut bench = Bench::idle();
+    bench.session.client.hears = true;
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED] {
+        bench.hear(answer).unwrap();
+    }
+    assert_eq!(bench.session.client.heard, ["0 rows", "3 rows", "7", "8", "2 rows"]);
+    let row = b"D\0\0\0\x10\0\x02\xff\xff\xff\xff\0\0\0\x02it";
+    bench.hear(row).unwrap();
+    assert_eq!(bench.session.client.heard.last().unwrap(), "NULL|it");
+    assert_eq!(bench.hear(b"D\0\0\0\x0b\0\x01\0\0\0\x021").unwrap_err().code, "protocol", "a broken row");
+}
+
+#[test]
+fn a_client_that_does_not_want_to_hears_nothing() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+        bench.hear(answer).unwrap();
+    }
+    assert!(bench.session.client.heard.is_empty());
+}
+
+#[test]
+fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
+    let mut bench = Bench::idle();
+    bench.session.client.of_type = Some(TYPE);
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.hear(ROLLED_BACK).unwrap();
+    for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+        bench.hear(answer).unwrap();
+    }
+    assert_eq!(bench.counts(TYPE), (1, 1, 0, 1), "with its retry");
+    assert_eq!(bench.counts(TYPE), bench.counts(TRANSACTION));
+    let tallies = &bench.recorder.slot().tallies;
+    assert_eq!(tallies[TYPE.index()].response.max(), tallies[0].response.max());
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.lose("connection");
+    assert_eq!(bench.counts(TYPE), (2, 1, 1, 1));
+    let codes: Vec<_> = bench.errors().into_iter().map(|(_, op, _)| op).collect();
+    assert!(!codes.contains(&TYPE), "its errors are those of the transaction: {codes:?}");
+}
+
+#[test]
+fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
+    let mut bench = Bench::idle();
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED] {
+        bench.hear(answer).unwrap();
+    }
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
+    let lifetime = bench.recorder.lifetime();
+    assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
+    bench.begin();
+    for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+        bench.hear(answer).unwrap();
+    }
+    let lifetime = bench.recorder.lifetime();
+    assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (3, 1), "the next one is another");
+}
+
+#[test]
+fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
+    const STOPS: &[OpId] = &[BEGIN, UPDATE, STOP];
+    let mut bench = Bench::with(STOPS, b"", 2);
+    bench.open();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.sent();
+    assert_eq!(bench.hear(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.sent(), ["ROLLBACK"]);
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(bench.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
+    assert_eq!(bench.errors(), [("no-row".into(), TRANSACTION, 1)]);
+    assert_eq!(bench.recorder.lifetime().rows_changed, 0);
 }
 
 #[test]

@@ -2,13 +2,47 @@
 
 pub mod sysbench;
 
+use crate::clock::Nanos;
 use crate::record::{Kind, OpId, Operation};
+use crate::session::Failure;
 
-/// A statement that was put into the output.
+/// A request that was put into the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub op: OpId,
     pub kind: Kind,
+    /// How many statements it is made of: more than one when they are sent, and answered, together.
+    pub statements: u32,
+    /// Whether the client wants to hear the answer: `row` and `completed` are called for no other.
+    pub heard: bool,
+}
+
+impl Asked {
+    /// One statement whose answer matters only in that it comes.
+    pub const fn new(op: OpId, kind: Kind) -> Self {
+        Self { op, kind, statements: 1, heard: false }
+    }
+
+    /// The same, but the client wants to hear the answer.
+    pub const fn heard(self) -> Self {
+        Self { heard: true, ..self }
+    }
+
+    /// The same, but as so many statements at once.
+    pub const fn times(self, statements: u32) -> Self {
+        Self { statements, ..self }
+    }
+}
+
+/// What comes next in a transaction.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A request was appended to the output.
+    Ask(Asked),
+    /// Nothing: it is done, with success.
+    Done,
+    /// It cannot go on, for a reason that is not the server's; nothing was appended. What it did is rolled back.
+    Fail(Box<Failure>),
 }
 
 /// One client's transactions over SQL, statement by statement. Each statement's request ends with the message that makes
@@ -17,14 +51,26 @@ pub trait Transactions {
     /// Messages that make prepared statements known to a new connection, without the `Sync` behind them; may be empty.
     fn parse(&self) -> &[u8];
 
-    /// Chooses the next transaction.
-    fn begin(&mut self);
+    /// How long the client rests before its next transaction, by its own choice; `elapsed` is the time since the start of
+    /// its last one, if it had one. Called once for each transaction, before `begin`.
+    fn rest(&mut self, _elapsed: Option<Nanos>) -> Nanos {
+        0
+    }
+
+    /// Chooses the next transaction; the operation of its type, where transactions are counted by type, too.
+    fn begin(&mut self) -> Option<OpId>;
 
     /// Goes back to the start of the chosen transaction, with the same random numbers.
     fn again(&mut self);
 
-    /// Appends the next statement's request; none when the transaction has no more.
-    fn next(&mut self, out: &mut Vec<u8>) -> Option<Asked>;
+    /// Appends the next request. Called when the last one was answered without an error.
+    fn next(&mut self, out: &mut Vec<u8>) -> Next;
+
+    /// A row of the answer to a request that is `heard`: the text of each column, none for NULL.
+    fn row<'r>(&mut self, _columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {}
+
+    /// A statement of a request that is `heard` is complete: how many rows it gave or changed.
+    fn completed(&mut self, _rows: u64) {}
 }
 
 /// What a workload's clients share.

@@ -22,6 +22,8 @@ const ASK: OpId = OpId(1);
 /// Sends eight bytes (or more), and wants them back.
 struct Echo {
     request: usize,
+    /// How long it rests before each transaction.
+    rest: Nanos,
     greeted: bool,
     /// The transaction in progress: its number, when it should have started, when it was sent.
     asked: Option<(u64, Nanos, Nanos)>,
@@ -78,6 +80,10 @@ impl Session for Echo {
         Want::Reply
     }
 
+    fn rest(&mut self, _: Nanos) -> Nanos {
+        self.rest
+    }
+
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
         if let Some((_, intended, sent)) = self.asked.take() {
             for op in [ASK, TRANSACTION] {
@@ -92,6 +98,7 @@ impl Session for Echo {
 
 struct Echoes {
     request: usize,
+    rest: Nanos,
     long: Arc<AtomicU64>,
 }
 
@@ -104,7 +111,7 @@ impl SessionFactory for Echoes {
 
     fn session(&self, client: u32) -> Echo {
         let next = u64::from(client) << 32;
-        Echo { request: self.request, greeted: false, asked: None, next, long: self.long.clone() }
+        Echo { request: self.request, rest: self.rest, greeted: false, asked: None, next, long: self.long.clone() }
     }
 }
 
@@ -160,7 +167,7 @@ fn ground(server: &Server) -> Ground {
 }
 
 fn echoes(request: usize) -> Echoes {
-    Echoes { request, long: Arc::default() }
+    Echoes { request, rest: 0, long: Arc::default() }
 }
 
 fn measure(server: &Server, load: &Load, watch: &mut Watch<'_>) -> Value {
@@ -228,6 +235,29 @@ fn counts_times_and_littles_law_agree_with_the_server() {
         let (cpu, wall) = (number(&thread["cpu_ns"]), number(&thread["wall_ns"]));
         assert!(cpu > 0 && cpu < wall && wall.abs_diff(600 * MILLISECOND) < 100 * MILLISECOND, "{thread}");
     }
+}
+
+#[test]
+fn clients_that_rest_are_timed_from_the_end_of_their_rest() {
+    const CLIENTS: u32 = 4;
+    let server = Server::start(Manner { service: Duration::from_millis(2), ..Manner::default() });
+    let mut watch = Watch::new(|_| Go::On);
+    let resting = Echoes { rest: 20 * MILLISECOND, ..echoes(8) };
+    let result = run(&resting, &ground(&server), &load(CLIENTS, 2, 110, 600), &mut watch).unwrap();
+    check_identities(&result, &watch);
+    let transaction = &result["operations"][0];
+    let (succeeded, response) = (number(&transaction["succeeded"]), &transaction["response"]);
+    assert!(response["p50_ns"].as_f64().unwrap() < 15e6, "{response}");
+    assert!(succeeded < 4 * 600 / 22 + 8, "{succeeded} transactions, each after a rest of 20 ms");
+    // N = X (R + Z): a client is in a transaction, or rests.
+    let window = f64::from(CLIENTS) * number(&result["window"]["duration_ns"]) as f64;
+    let waited = response["mean_ns"].as_f64().unwrap() * succeeded as f64;
+    let rested = number(&result["client"]["resting_ns"]) as f64;
+    let edges = f64::from(CLIENTS) * response["max_ns"].as_f64().unwrap();
+    assert!((waited + rested - window).abs() <= edges + 0.01 * window, "{waited} and {rested} of {window} ns");
+    assert!(rested > 0.5 * window);
+    let answered = server.seen.answers.load(SeqCst);
+    assert_eq!(number(&result["lifetime"]["transactions"]), answered, "nothing is begun after the window");
 }
 
 #[test]

@@ -143,6 +143,15 @@ pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
+/// Appends an amount of so many hundredths, as a number with two decimals.
+#[inline]
+pub fn hundredths(out: &mut Vec<u8>, value: u64) {
+    decimal(out, value / 100);
+    let pair = (value % 100) as usize * 2;
+    out.push(b'.');
+    out.extend_from_slice(&PAIRS[pair..pair + 2]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

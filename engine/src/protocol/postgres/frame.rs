@@ -92,6 +92,60 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The columns of a DataRow, as text; none for NULL.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    rest: Reader<'a>,
+    left: i16,
+    broken: bool,
+}
+
+/// The columns of the DataRow with this body.
+#[inline]
+pub fn columns(body: &[u8]) -> Result<Columns<'_>, Malformed> {
+    let mut rest = Reader(body);
+    let left = rest.i16().filter(|&count| count >= 0).ok_or_else(broken_row)?;
+    Ok(Columns { rest, left, broken: false })
+}
+
+impl<'a> Columns<'a> {
+    fn column(&mut self) -> Option<Option<&'a [u8]>> {
+        match self.rest.i32()? {
+            -1 => Some(None),
+            length => Some(Some(self.rest.bytes(usize::try_from(length).ok()?)?)),
+        }
+    }
+
+    /// Whether the row was whole, looked at or not.
+    #[inline]
+    pub fn end(mut self) -> Result<(), Malformed> {
+        self.by_ref().for_each(drop);
+        if self.broken || !self.rest.0.is_empty() { Err(broken_row()) } else { Ok(()) }
+    }
+}
+
+impl<'a> Iterator for Columns<'a> {
+    type Item = Option<&'a [u8]>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let column = self.column();
+        if column.is_none() {
+            (self.left, self.broken) = (0, true);
+        }
+        column
+    }
+}
+
+#[cold]
+fn broken_row() -> Malformed {
+    Malformed("a row whose columns do not fit into it".into())
+}
+
 /// The number at the end of a CommandComplete's tag: rows inserted, updated, deleted or selected (`INSERT 0 1`: 1).
 #[inline]
 pub fn rows_of(tag: &[u8]) -> u64 {
@@ -152,6 +206,21 @@ mod tests {
         {
             let error = next(head).unwrap_err();
             assert!(error.0.contains("not PostgreSQL's protocol"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_its_columns_and_a_broken_one_is_an_error() {
+        let row = b"\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\0";
+        let whole: Vec<_> = columns(row).unwrap().collect();
+        assert_eq!(whole, [Some(&b"ab"[..]), None, Some(b"")]);
+        assert!(columns(row).unwrap().end().is_ok(), "looked at or not");
+        for cut in 0..row.len() {
+            assert!(columns(&row[..cut]).and_then(Columns::end).is_err(), "cut at {cut}");
+        }
+        assert!(columns(&[&row[..], b"x"].concat()).unwrap().end().is_err());
+        for broken in [&b"\xff\xff"[..], b"\0\x01\xff\xff\xff\xfe", b"\0\x01\x7f\xff\xff\xff"] {
+            assert!(columns(broken).and_then(Columns::end).is_err(), "{broken:?}");
         }
     }
 

@@ -25,6 +25,23 @@ pub enum Part {
     Text,
 }
 
+impl Part {
+    /// Cuts text at its holes: `?` for a number, `$` for text.
+    pub fn cut(text: &str) -> Vec<Self> {
+        let mut parts = Vec::new();
+        for piece in text.split_inclusive(['?', '$']) {
+            let (sql, hole) = match piece.as_bytes().last() {
+                Some(b'?') => (&piece[..piece.len() - 1], Some(Self::Int)),
+                Some(b'$') => (&piece[..piece.len() - 1], Some(Self::Text)),
+                _ => (piece, None),
+            };
+            parts.push(Self::Sql(sql.into()));
+            parts.extend(hole);
+        }
+        parts
+    }
+}
+
 /// Request bytes with holes.
 #[derive(Clone, Debug)]
 pub struct Statement {
@@ -105,7 +122,23 @@ impl Statement {
         out.extend_from_slice(&self.head);
         Request { statement: self, out, start, given: 0 }
     }
+
+    /// Begins a request that travels together with those at the end of `out`, the first of which starts at `first` and
+    /// which are of the same mode: the server answers each, and is ready again only after the last.
+    pub fn joined<'a>(&'a self, out: &'a mut Vec<u8>, first: usize) -> Request<'a> {
+        if self.mode == Mode::Simple {
+            out.pop(); // the zero that ends the text
+            out.push(b';');
+            out.extend_from_slice(&self.head[SIMPLE_HEAD..]);
+            return Request { statement: self, out, start: first + 1, given: 0 };
+        }
+        out.truncate(out.len() - encode::SYNC.len());
+        self.request(out)
+    }
 }
+
+/// The tag and length before the text of a simple query.
+const SIMPLE_HEAD: usize = 5;
 
 /// A request that is being written.
 #[must_use = "a request without its end is garbage to the server"]
@@ -120,12 +153,23 @@ impl Request<'_> {
     /// The next parameter, a number that is not negative.
     #[inline]
     pub fn int(self, value: u64) -> Self {
+        self.written(|out| encode::decimal(out, value))
+    }
+
+    /// The next parameter, an amount of so many hundredths.
+    #[inline]
+    pub fn hundredths(self, value: u64) -> Self {
+        self.written(|out| encode::hundredths(out, value))
+    }
+
+    #[inline]
+    fn written(self, write: impl FnOnce(&mut Vec<u8>)) -> Self {
         if self.statement.mode == Mode::Simple {
-            encode::decimal(self.out, value);
+            write(self.out);
         } else {
             let at = self.out.len();
             self.out.extend_from_slice(&[0; 4]);
-            encode::decimal(self.out, value);
+            write(self.out);
             let length = (self.out.len() - at - 4) as u32;
             self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }
@@ -252,6 +296,48 @@ mod tests {
         encode::parse(&mut expected, "", "UPDATE t SET c=$1 WHERE id=$2");
         expected.extend(bind("", &[b"1-2", b"4711"]));
         assert_eq!(written(&statement), expected);
+    }
+
+    #[test]
+    fn text_is_cut_at_its_holes() {
+        assert_eq!(Part::cut("UPDATE t SET c=$ WHERE id=?"), update());
+        assert_eq!(Part::cut("COMMIT"), [Part::Sql("COMMIT".into())]);
+    }
+
+    #[test]
+    fn amounts_are_numbers() {
+        let statement = Statement::new(Mode::Simple, "s", &Part::cut("SELECT ?, ?, ?"));
+        let mut out = Vec::new();
+        statement.request(&mut out).hundredths(5).hundredths(123_456).hundredths(300).end();
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "SELECT 0.05, 1234.56, 3.00");
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn simple_statements_are_joined_into_one_text() {
+        let statement = Statement::new(Mode::Simple, "s", &update());
+        let mut out = b"before".to_vec();
+        statement.request(&mut out).text(b"a").int(1).end();
+        statement.joined(&mut out, 6).text(b"b").int(2).end();
+        statement.joined(&mut out, 6).text(b"c").int(3).end();
+        let mut expected = Vec::new();
+        let all = "UPDATE t SET c='a' WHERE id=1;UPDATE t SET c='b' WHERE id=2;UPDATE t SET c='c' WHERE id=3";
+        encode::query(&mut expected, all);
+        assert_eq!(out.split_off(6), expected);
+    }
+
+    #[test]
+    fn bound_statements_are_joined_before_one_sync() {
+        for mode in [Mode::Extended, Mode::Prepared] {
+            let statement = Statement::new(mode, "s1", &update());
+            let mut out = Vec::new();
+            statement.request(&mut out).text(b"1-2").int(4711).end();
+            statement.joined(&mut out, 0).text(b"1-2").int(4711).end();
+            let one = written(&statement);
+            let (messages, sync) = one.split_at(one.len() - encode::SYNC.len());
+            assert_eq!(out, [messages, messages, sync].concat());
+        }
     }
 
     #[test]

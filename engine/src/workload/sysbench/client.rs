@@ -8,7 +8,7 @@ use super::text;
 use crate::protocol::postgres::{Mode, Statement};
 use crate::random::{Distribution, Random};
 use crate::record::{Kind, OpId, Operation};
-use crate::workload::{Asked, Transactions, Workload};
+use crate::workload::{Asked, Next, Transactions, Workload};
 
 /// A script made ready: every statement for every table is built, and shared by all clients.
 pub struct Sysbench {
@@ -72,7 +72,7 @@ impl Sysbench {
                     first
                 }
             };
-            let asked = Asked { op: OpId(op as u16), kind: operation.kind };
+            let asked = Asked::new(OpId(op as u16), operation.kind);
             steps.push(Step { shape, asked, draws_table: step.draws_table, first, by_table });
         }
         let plan = Plan {
@@ -138,9 +138,10 @@ impl Transactions for Client {
     }
 
     #[inline]
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Option<OpId> {
         self.start.clone_from(&self.state);
         self.at = 0;
+        None
     }
 
     fn again(&mut self) {
@@ -149,9 +150,9 @@ impl Transactions for Client {
     }
 
     #[inline]
-    fn next(&mut self, out: &mut Vec<u8>) -> Option<Asked> {
+    fn next(&mut self, out: &mut Vec<u8>) -> Next {
         let plan = &*self.plan;
-        let step = plan.steps.get(self.at)?;
+        let Some(step) = plan.steps.get(self.at) else { return Next::Done };
         self.at += 1;
         let random = &mut self.state.random;
         if step.draws_table {
@@ -196,7 +197,7 @@ impl Transactions for Client {
                 (0..plan.number_of_ranges).fold(request, range).end();
             }
         }
-        Some(step.asked)
+        Next::Ask(step.asked)
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
     fn texts(client: &mut Client) -> Vec<String> {
         let mut texts = Vec::new();
         let mut out = Vec::new();
-        while client.next(&mut out).is_some() {
+        while client.next(&mut out) != Next::Done {
             let body = out[5..out.len() - 1].to_vec();
             texts.push(String::from_utf8(body).unwrap());
             out.clear();

@@ -80,21 +80,6 @@ impl Shape {
                 format!("SELECT count(k) FROM {{}} WHERE {ranges}")
             }
         };
-        holes(&text.replace("{}", &format!("sbtest{table}")))
+        Part::cut(&text.replace("{}", &format!("sbtest{table}")))
     }
-}
-
-/// Cuts text at its holes: `?` for a number, `$` for text.
-fn holes(text: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for piece in text.split_inclusive(['?', '$']) {
-        let (sql, hole) = match piece.as_bytes().last() {
-            Some(b'?') => (&piece[..piece.len() - 1], Some(Part::Int)),
-            Some(b'$') => (&piece[..piece.len() - 1], Some(Part::Text)),
-            _ => (piece, None),
-        };
-        parts.push(Part::Sql(sql.into()));
-        parts.extend(hole);
-    }
-    parts
 }
