@@ -22,6 +22,10 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
             let sessions = sql::sysbench(&spec, section)?;
             run_load(&sessions, &ground(&spec)?, &spec.load, observer)
         }
+        "tpcc" => {
+            let sessions = sql::tpcc(&spec, section)?;
+            run_load(&sessions, &ground(&spec)?, &spec.load, observer)
+        }
         _ => Err(unknown(name).into()),
     }
 }
@@ -37,5 +41,5 @@ fn ground(spec: &Spec) -> Result<Ground, Problem> {
 }
 
 fn unknown(name: &str) -> Problem {
-    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `sysbench`")
+    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `sysbench` or `tpcc`")
 }

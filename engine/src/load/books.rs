@@ -78,7 +78,7 @@ impl Books {
             threads: vec![Work::default(); threads],
             ..Totals::default()
         };
-        let part = |operation: &Operation| !matches!(operation.kind, Kind::Transaction | Kind::Type);
+        let part = |operation: &Operation| matches!(operation.kind, Kind::Read | Kind::Write | Kind::Other);
         let in_parts = operations.iter().any(part);
         let requests = operations.iter().map(|operation| !in_parts || part(operation)).collect();
         Self { waiting: (0..threads).map(|_| Lane::default()).collect(), requests, totals }

@@ -15,9 +15,9 @@ use crate::protocol::postgres::Config;
 use crate::spec::{Problem, Target};
 use crate::transport::Endpoint;
 
-/// Fewer rows than this are not worth a connection of their own; and several that fill one small table leave empty pages
-/// behind in it.
-const LEAST_ROWS: u64 = 10_000;
+/// Less than this is not worth a connection of its own; and several that fill one small table leave empty pages behind in
+/// it.
+const LEAST_BYTES: u64 = 2_000_000;
 
 /// With `synchronous_commit = off`, VACUUM right after the load would find commits that are not on disk yet, and could not
 /// mark any page as all-visible: the load to come would then pay for that.
@@ -32,7 +32,7 @@ pub struct Prepared {
     pub duration_ns: Nanos,
 }
 
-/// A run of rows of one table.
+/// A run of units of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     table: usize,
@@ -40,25 +40,27 @@ struct Piece {
     to: u64,
 }
 
-/// Cuts all rows of all tables, one table after the other, into `workers` shares of equal size.
-fn shares(tables: &[Table], workers: u64) -> Vec<Vec<Piece>> {
-    let total: u64 = tables.iter().map(|table| table.rows).sum();
-    let workers = workers.min(total.div_ceil(LEAST_ROWS)).max(1);
-    let border = |worker: u64| (u128::from(total) * u128::from(worker) / u128::from(workers)) as u64;
-    let share = |worker| {
-        let (from, to) = (border(worker), border(worker + 1));
+/// Cuts all rows of all tables, one table after the other, into at most `count` shares of about the same size.
+fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
+    let total: u64 = tables.iter().map(|table| table.units * table.unit_bytes).sum();
+    let count = count.min(total.div_ceil(LEAST_BYTES)).max(1);
+    let border = |share: u64| (u128::from(total) * u128::from(share) / u128::from(count)) as u64;
+    let share = |number| {
+        let (from, to) = (border(number), border(number + 1));
         let mut pieces = Vec::new();
         let mut start = 0;
-        for (table, Table { rows, .. }) in tables.iter().enumerate() {
-            let (low, high) = (from.max(start), to.min(start + rows));
-            if low < high {
-                pieces.push(Piece { table, from: low - start, to: high - start });
+        for (table, Table { units, unit_bytes, .. }) in tables.iter().enumerate() {
+            let unit_at = |at: u64| at.saturating_sub(start).div_ceil(*unit_bytes).min(*units);
+            let (from, to) = (unit_at(from), unit_at(to));
+            if from < to {
+                pieces.push(Piece { table, from, to });
             }
-            start += rows;
+            start += units * unit_bytes;
         }
         pieces
     };
-    (0..workers).map(share).collect()
+    // Where a unit is larger than a share, some have nothing left.
+    (0..count).map(share).filter(|pieces| count == 1 || !pieces.is_empty()).collect()
 }
 
 /// Loads `data` with up to `workers` connections.
@@ -71,12 +73,12 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
         stop: AtomicBool::new(false),
     };
     let tables = data.tables();
-    let shares = shares(tables, workers.into());
+    let shares = shares(tables, u64::from(workers) * data.cuts());
     let total_rows = tables.iter().map(|table| table.rows).sum();
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
     // Indexes of few rows in many tables are work for several connections, too.
-    let jobs = shares.len().max(tables.len().min(workers as usize));
-    let mut clients = (0..jobs).map(|_| Client::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+    let most = shares.len().max(tables.len()).min(workers as usize);
+    let mut clients = (0..most).map(|_| Client::connect(&way)).collect::<Result<Vec<_>, _>>()?;
 
     for client in &mut clients {
         client.query(FLUSH_COMMITS, "cannot prepare the connection")?;
@@ -89,11 +91,23 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
     share_out(&way, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
     })?;
-    let indexes: Vec<_> = tables.iter().flat_map(|table| table.indexes.iter().map(move |sql| (table, sql))).collect();
+    let indexes = each(tables, |table| &table.indexes);
     share_out(&way, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
         client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
     })?;
+    share_out(&way, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        let doing = format!("cannot make the keys of table {}", table.name);
+        table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
+    })?;
+    let references = each(tables, |table| &table.references);
+    if !references.is_empty() {
+        share_out(&way, &mut clients, "foreign keys", references.len(), &mut progress, |client, job, _| {
+            let (table, sql) = references[job];
+            client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
+        })?;
+    }
     share_out(&way, &mut clients, "vacuum", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
@@ -106,19 +120,24 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
     })
 }
 
+/// Every table with each of its statements of one sort.
+fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &String)> {
+    tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
+}
+
 fn copy(client: &mut Client<'_>, data: &impl Data, piece: &Piece, done: &AtomicU64) -> Result<(), Problem> {
-    /// Rows that are made before it is looked whether a message is full.
+    /// Units that are made before it is looked whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
     let mut next = piece.from;
     client.copy(&table.copy, &format!("cannot load table {}", table.name), |out, chunk| {
-        let (start, full) = (next, out.len() + chunk);
+        let (mut rows, full) = (0, out.len() + chunk);
         while next < piece.to && out.len() < full {
             let end = piece.to.min(next + BATCH);
-            data.rows(piece.table, next..end, out);
+            rows += data.rows(piece.table, next..end, out);
             next = end;
         }
-        done.fetch_add(next - start, Ordering::Relaxed);
+        done.fetch_add(rows, Ordering::Relaxed);
         next < piece.to
     })
 }
@@ -147,7 +166,11 @@ mod tests {
             create: String::new(),
             copy: String::new(),
             rows,
+            units: rows,
+            unit_bytes: 200,
             indexes: Vec::new(),
+            keys: Vec::new(),
+            references: Vec::new(),
             finish: Vec::new(),
         };
         sizes.iter().enumerate().map(table).collect()
@@ -188,6 +211,27 @@ mod tests {
             }
             assert!(seen.iter().flatten().all(|&row| row));
         }
+    }
+
+    #[test]
+    fn shares_are_even_in_bytes_not_in_units() {
+        let mut two = tables(&[20_000, 10_000]);
+        (two[0].unit_bytes, two[1].unit_bytes) = (100, 700);
+        // 2 MB and 7 MB: a share is 3 MB.
+        let expected = [
+            vec![piece(0, 0, 20_000), piece(1, 0, 1_429)],
+            vec![piece(1, 1_429, 5_715)],
+            vec![piece(1, 5_715, 10_000)],
+        ];
+        assert_eq!(shares(&two, 3), expected);
+    }
+
+    #[test]
+    fn units_larger_than_a_share_leave_no_empty_shares() {
+        let mut large = tables(&[3]);
+        large[0].unit_bytes = 5_000_000;
+        let shares = shares(&large, 8);
+        assert_eq!(shares, [vec![piece(0, 0, 1)], vec![piece(0, 1, 2)], vec![piece(0, 2, 3)]]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Loads data into a target, fast and in parallel: tables are made, rows are copied by several connections at once
-//! (one big table by all of them), then indexes are built and tables vacuumed.
+//! (one big table by all of them), then indexes are built, foreign keys checked and tables vacuumed.
 //!
 //! Blocking, with a thread a connection, on the same sans-I/O protocol as the load itself. What is loaded depends on the
 //! data set only, never on how many workers loaded it or in which order.
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::spec::{Problem, Spec};
-use crate::workload::sysbench;
+use crate::workload::{sysbench, tpcc};
 
 pub use loader::Prepared;
 
@@ -26,9 +26,17 @@ pub struct Table {
     /// `COPY ... FROM STDIN`, in text format.
     pub copy: String,
     pub rows: u64,
+    /// What rows are made by: one by one, or several that belong together (an order's lines) as one unit.
+    pub units: u64,
+    /// About how many bytes a unit is: what its making and loading costs.
+    pub unit_bytes: u64,
     /// Made when all rows are there; several at once, also of one table.
     pub indexes: Vec<String>,
-    /// What follows when the table's indexes are there, in order.
+    /// What makes keys of indexes, when all are there; in order.
+    pub keys: Vec<String>,
+    /// Foreign keys, made when every table has its own keys; several at once, also of one table.
+    pub references: Vec<String>,
+    /// The end, when nothing else is to be done to any table; in order.
     pub finish: Vec<String>,
 }
 
@@ -36,17 +44,25 @@ pub struct Table {
 pub trait Data: Sync {
     fn tables(&self) -> &[Table];
 
-    /// Appends the rows (counted from 0) of a table, in COPY's text format. The same rows for the same numbers, always.
-    fn rows(&self, table: usize, rows: Range<u64>, out: &mut Vec<u8>);
+    /// Into how many parts each worker's share of the rows is cut: more than one where they do not cost the same, so that
+    /// whoever is done early takes another.
+    fn cuts(&self) -> u64 {
+        1
+    }
+
+    /// Appends the rows of a table's units (counted from 0), in COPY's text format, and says how many rows that were. The
+    /// same rows for the same units, always.
+    fn rows(&self, table: usize, units: Range<u64>, out: &mut Vec<u8>) -> u64;
 }
 
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
+        ("tpcc", section) => prepare_tpcc(spec, section, observer),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}`");
-            Err(Problem::new("spec", finding, "use `sysbench`"))
+            Err(Problem::new("spec", finding, "use `sysbench` or `tpcc`"))
         }
     }
 }
@@ -54,5 +70,11 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
 fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = sysbench::Options::read(section)?;
     let data = sysbench::DataSet::new(&options, spec.seed);
+    loader::load(&spec.target, &data, options.load_workers, observer)
+}
+
+fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = tpcc::Options::read(section)?;
+    let data = tpcc::DataSet::new(&options, spec.seed);
     loader::load(&spec.target, &data, options.load_workers, observer)
 }

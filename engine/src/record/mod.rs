@@ -36,6 +36,8 @@ pub enum Kind {
     Transaction,
     /// Transactions of one type, where there are several: counted and timed like `Transaction`.
     Type,
+    /// Transactions of one outcome among those that succeeded.
+    Outcome,
     Read,
     Write,
     Other,

@@ -120,7 +120,7 @@ impl<T: Transactions> SqlSession<T> {
                 self.asked = asked;
                 self.sent = at;
             }
-            Next::Done => self.done(cx, at),
+            Next::Done(outcome) => self.done(cx, at, outcome),
             Next::Fail(why) => {
                 self.error = Some(why);
                 self.undo(cx, at, status, out);
@@ -129,10 +129,14 @@ impl<T: Transactions> SqlSession<T> {
     }
 
     #[inline]
-    fn done(&mut self, cx: &mut Context<'_>, at: Nanos) {
+    fn done(&mut self, cx: &mut Context<'_>, at: Nanos, outcome: Option<OpId>) {
         let done = &self.transaction;
         cx.recorder.succeed(TRANSACTION, done.intended, done.sent, at);
         if let Some(op) = done.of_type {
+            cx.recorder.succeed(op, done.intended, done.sent, at);
+        }
+        if let Some(op) = outcome {
+            cx.recorder.start(op, done.intended);
             cx.recorder.succeed(op, done.intended, done.sent, at);
         }
         cx.recorder.queries(at, done.reads, done.writes, done.others);

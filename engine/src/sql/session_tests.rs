@@ -16,6 +16,7 @@ const UPDATE: OpId = OpId(2);
 const SELECT: OpId = OpId(3);
 const COMMIT: OpId = OpId(4);
 const TYPE: OpId = OpId(5);
+const OUTCOME: OpId = OpId(6);
 /// A step at which the client finds that it cannot go on.
 const STOP: OpId = OpId(99);
 
@@ -27,6 +28,7 @@ fn operations() -> Vec<Operation> {
         ("select", Kind::Read),
         ("commit", Kind::Other),
         ("type", Kind::Type),
+        ("outcome", Kind::Outcome),
     ];
     kinds.map(|(name, kind)| Operation { name, kind }).to_vec()
 }
@@ -38,6 +40,7 @@ struct Script {
     number: u32,
     at: usize,
     of_type: Option<OpId>,
+    outcome: Option<OpId>,
     /// Whether it wants to hear answers, and what it heard.
     hears: bool,
     heard: Vec<String>,
@@ -59,7 +62,7 @@ impl Transactions for Script {
     }
 
     fn next(&mut self, out: &mut Vec<u8>) -> Next {
-        let Some(&op) = self.steps.get(self.at) else { return Next::Done };
+        let Some(&op) = self.steps.get(self.at) else { return Next::Done(self.outcome) };
         self.at += 1;
         if op == STOP {
             return Next::Fail(Box::new(Failure { code: "no-row".into(), message: "nothing there".into() }));
@@ -121,8 +124,16 @@ impl Bench {
             sslmode: SslMode::Disable,
         };
         let rules = Rules { retry: vec!["40001".into()], max_retries };
-        let script =
-            Script { parse: parse.to_vec(), steps, number: 0, at: 0, of_type: None, hears: false, heard: Vec::new() };
+        let script = Script {
+            parse: parse.to_vec(),
+            steps,
+            number: 0,
+            at: 0,
+            of_type: None,
+            outcome: None,
+            hears: false,
+            heard: Vec::new(),
+        };
         Self {
             session: SqlSession::new(Arc::new(config), Arc::new(rules), script),
             recorder: Recorder::new(&operations()),
@@ -347,6 +358,7 @@ fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
     bench.hear(BEGUN).unwrap();
     bench.lose("connection");
     assert_eq!(bench.counts(TYPE), (2, 1, 1, 1));
+    assert_eq!(bench.counts(OUTCOME), (0, 0, 0, 0));
     let codes: Vec<_> = bench.errors().into_iter().map(|(_, op, _)| op).collect();
     assert!(!codes.contains(&TYPE), "its errors are those of the transaction: {codes:?}");
 }
@@ -358,8 +370,12 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
     for answer in [BEGUN, UPDATED, SELECTED] {
         bench.hear(answer).unwrap();
     }
+    bench.session.client.outcome = Some(OUTCOME);
     assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    bench.session.client.outcome = None;
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
+    assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
+    assert_eq!(bench.recorder.slot().tallies[OUTCOME.index()].response.max(), 45);
     let lifetime = bench.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
     bench.begin();
@@ -368,6 +384,7 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
     }
     let lifetime = bench.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (3, 1), "the next one is another");
+    assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
 }
 
 #[test]

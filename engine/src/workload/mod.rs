@@ -1,6 +1,7 @@
 //! What to say: each workload decides the operations, their mix and their data.
 
 pub mod sysbench;
+pub mod tpcc;
 
 use crate::clock::Nanos;
 use crate::record::{Kind, OpId, Operation};
@@ -39,8 +40,8 @@ impl Asked {
 pub enum Next {
     /// A request was appended to the output.
     Ask(Asked),
-    /// Nothing: it is done, with success.
-    Done,
+    /// Nothing: it is done, with success; and the operation of its outcome, where some are counted apart.
+    Done(Option<OpId>),
     /// It cannot go on, for a reason that is not the server's; nothing was appended. What it did is rolled back.
     Fail(Box<Failure>),
 }

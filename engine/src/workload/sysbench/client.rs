@@ -152,7 +152,7 @@ impl Transactions for Client {
     #[inline]
     fn next(&mut self, out: &mut Vec<u8>) -> Next {
         let plan = &*self.plan;
-        let Some(step) = plan.steps.get(self.at) else { return Next::Done };
+        let Some(step) = plan.steps.get(self.at) else { return Next::Done(None) };
         self.at += 1;
         let random = &mut self.state.random;
         if step.draws_table {
@@ -214,7 +214,7 @@ mod tests {
     fn texts(client: &mut Client) -> Vec<String> {
         let mut texts = Vec::new();
         let mut out = Vec::new();
-        while client.next(&mut out) != Next::Done {
+        while client.next(&mut out) != Next::Done(None) {
             let body = out[5..out.len() - 1].to_vec();
             texts.push(String::from_utf8(body).unwrap());
             out.clear();

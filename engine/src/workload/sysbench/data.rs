@@ -11,6 +11,9 @@ use crate::random::{Distribution, Random};
 /// Keeps the rows' random numbers apart from those of clients under the same seed.
 const ROWS: u64 = 0x726f_7773_5f73_6274; // "rows_sbt"
 
+/// What a row is about: two numbers and two texts.
+const ROW_BYTES: u64 = 200;
+
 /// All tables of a sysbench workload.
 pub struct DataSet {
     tables: Vec<Table>,
@@ -38,11 +41,10 @@ fn table(number: u32, options: &Options) -> Table {
     if options.create_secondary {
         indexes.push(format!("CREATE INDEX k_{number} ON {name}(k)"));
     }
-    let mut finish = vec![format!("ALTER TABLE {name} ADD PRIMARY KEY USING INDEX {name}_pkey")];
+    let mut keys = vec![format!("ALTER TABLE {name} ADD PRIMARY KEY USING INDEX {name}_pkey")];
     if options.auto_inc {
-        finish.push(format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size));
+        keys.push(format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size));
     }
-    finish.push(format!("VACUUM (ANALYZE) {name}"));
     Table {
         create: format!(
             "CREATE TABLE {name} (id {id} NOT NULL, k INTEGER DEFAULT '0' NOT NULL, \
@@ -50,8 +52,12 @@ fn table(number: u32, options: &Options) -> Table {
         ),
         copy: format!("COPY {name} (id, k, c, pad) FROM STDIN"),
         rows: options.table_size,
+        units: options.table_size,
+        unit_bytes: ROW_BYTES,
         indexes,
-        finish,
+        keys,
+        references: Vec::new(),
+        finish: vec![format!("VACUUM (ANALYZE) {name}")],
         name,
     }
 }
@@ -61,7 +67,8 @@ impl Data for DataSet {
         &self.tables
     }
 
-    fn rows(&self, table: usize, rows: Range<u64>, out: &mut Vec<u8>) {
+    fn rows(&self, table: usize, rows: Range<u64>, out: &mut Vec<u8>) -> u64 {
+        let count = rows.end - rows.start;
         for id in rows.start + 1..=rows.end {
             // A stream for each row: whoever makes it, whenever, makes the same one.
             let mut random = Random::stream(self.seed, ((table as u64) << 32) | id);
@@ -74,6 +81,7 @@ impl Data for DataSet {
             out.extend_from_slice(&text::pad(&mut random));
             out.push(b'\n');
         }
+        count
     }
 }
 
@@ -130,7 +138,7 @@ mod tests {
         let second = &data.tables()[1];
         assert!(second.create.starts_with("CREATE TABLE sbtest2 (id SERIAL NOT NULL, k INTEGER"));
         assert_eq!(second.indexes[1], "CREATE INDEX k_2 ON sbtest2(k)");
-        assert_eq!(second.finish.last().unwrap(), "VACUUM (ANALYZE) sbtest2");
+        assert_eq!(second.finish, ["VACUUM (ANALYZE) sbtest2"]);
     }
 
     #[test]
@@ -138,6 +146,6 @@ mod tests {
         let data = data(json!({"auto_inc": false, "create_secondary": false}), 1);
         let table = &data.tables()[0];
         assert!(table.create.contains("(id INTEGER NOT NULL"));
-        assert_eq!((table.indexes.len(), table.finish.len()), (1, 2));
+        assert_eq!((table.indexes.len(), table.keys.len()), (1, 1));
     }
 }
