@@ -1,5 +1,5 @@
 //! Loads data into a target, fast and in parallel: tables are made, rows are copied by several connections at once
-//! (one big table by all of them), then indexes are built, foreign keys checked and tables vacuumed.
+//! (one big table by all of them), then indexes are built, tables vacuumed, and foreign keys checked.
 //!
 //! Blocking, with a thread a connection, on the same sans-I/O protocol as the load itself. What is loaded depends on the
 //! data set only, never on how many workers loaded it or in which order.
@@ -34,10 +34,10 @@ pub struct Table {
     pub indexes: Vec<String>,
     /// What makes keys of indexes, when all are there; in order.
     pub keys: Vec<String>,
-    /// Foreign keys, made when every table has its own keys; several at once, also of one table.
-    pub references: Vec<String>,
-    /// The end, when nothing else is to be done to any table; in order.
+    /// What gathers statistics and cleans up, when every table has its keys; in order.
     pub finish: Vec<String>,
+    /// Foreign keys, made last: with the statistics their checks are planned well. Several at once, also of one table.
+    pub references: Vec<String>,
 }
 
 /// What is to be loaded.
