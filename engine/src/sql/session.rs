@@ -324,7 +324,7 @@ impl<T: Transactions> Session for SqlSession<T> {
             consumed = step.consumed;
         }
         loop {
-            if self.state == State::Running {
+            if self.state == State::Running && !self.asked.heard {
                 consumed += frame::rows(&input[consumed..]);
             }
             let Some(frame) = frame::next(&input[consumed..])? else { break };

@@ -12,6 +12,7 @@ from loadcell.analysis.phrase import Finding
 from loadcell.analysis.repeats import Repeats
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.analysis.types import OfType
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Analysis:
                     "reason": trial.reason, "advice": trial.advice, "throughput_per_s": trial.throughput_per_s,
                     "response": dict(trial.response) if trial.response else None,
                     "attempted": trial.attempted, "succeeded": trial.succeeded, "failed": trial.failed,
-                    "retried": trial.retried,
+                    "retried": trial.retried, "figures": dict(trial.figures),
                 }
                 for trial in self.trials
             ],
@@ -48,6 +49,17 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
         "throughput_per_s": _repeats(treatment.throughput), "queries_per_s": _repeats(treatment.queries),
         "response": {key: _repeats(found) for key, found in treatment.latency.items()},
         "failed": treatment.failed, "retried": treatment.retried, "statuses": dict(treatment.statuses),
+        "figures": {name: _repeats(found) for name, found in treatment.figures.items()},
+        "types": [_type(found) for found in treatment.types],
+        "outcomes": [_type(found) for found in treatment.outcomes],
+    }  # fmt: skip
+
+
+def _type(found: OfType) -> dict[str, Any]:
+    return {
+        "name": found.name, "succeeded": found.succeeded, "failed": found.failed, "share": found.share,
+        "throughput_per_s": _repeats(found.throughput),
+        "response": {key: _repeats(figures) for key, figures in found.response.items()},
     }  # fmt: skip
 
 

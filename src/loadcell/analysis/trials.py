@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from loadcell.analysis import types
 from loadcell.analysis.phrase import Meaning
+from loadcell.analysis.types import Counted
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -14,7 +16,7 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 #: The checks every trial is held against; others are shown by their own name.
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour",
+    "clock-step", "neighbour", "tpcc-consistency",
 )  # fmt: skip
 
 #: The quantiles kept in every record: key in the record -> quantile.
@@ -63,7 +65,10 @@ class ErrorCount:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial. Rates are per second, latencies in ms; None where the trial has no such figure."""
+    """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
+
+    `figures` are those that its workload alone has (tpmC), `types` and `outcomes` what it counts transactions by.
+    """
 
     number: int
     name: str
@@ -80,12 +85,16 @@ class Trial:
     failed: int = 0
     retried: int = 0
     reconnecting_s: float = 0.0
+    resting_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
     response: Mapping[str, float] | None = None
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
     expectations: tuple[Judged, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+    types: Mapping[str, Counted] = field(default_factory=dict)
+    outcomes: Mapping[str, Counted] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
@@ -119,6 +128,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         failed=transactions.get("failed") or 0,
         retried=transactions.get("retried") or 0,
         reconnecting_s=_section(record, "client").get("reconnecting_s") or 0.0,
+        resting_s=_section(record, "client").get("resting_s") or 0.0,
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),
@@ -131,6 +141,9 @@ def from_record(record: Mapping[str, Any]) -> Trial:
             Judged(entry["expression"], entry["verdict"], entry.get("value"))
             for entry in record.get("expect") or ()
         ),
+        figures=_section(totals, "figures"),
+        types=types.counted(record, types.TYPE),
+        outcomes=types.counted(record, types.OUTCOME),
     )
 
 

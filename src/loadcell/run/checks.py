@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.run.record import TRANSACTION
+from loadcell.workloads.base import Condition
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
 CLIENT_BUSY_LIMIT = 0.90
@@ -56,7 +57,7 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
 
 
 def littles_law(result: Mapping[str, Any], clients: int) -> Check:
-    """Closed loop: `clients * T` is the sum of all response times, failures included (Little 1961).
+    """Closed loop: `clients * T` is the sum of all response times, failures included, and of rests (Little 1961).
 
     The sum is taken over what ended in the window: it has the part before the window of what was carried in, and
     lacks what was in flight at its end. Each client adds at most one such piece at either end, none longer than
@@ -75,7 +76,9 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
     if longest == 0:
         return Check("littles-law", "unknown", {"transactions_ended": 0})
     available = clients * seconds
-    reconnecting = ((result.get("client") or {}).get("reconnecting_ns") or 0) / 1e9
+    client = result.get("client") or {}
+    reconnecting, resting = ((client.get(f"{state}_ns") or 0) / 1e9 for state in ("reconnecting", "resting"))
+    spent += resting
     tolerance = LITTLE_SLACK * available + clients * longest
     low, high = available - tolerance - reconnecting, available + tolerance
     detail = {
@@ -84,6 +87,7 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
         "difference": spent / available - 1,
         "tolerance": tolerance / available,
         "reconnecting_seconds": reconnecting,
+        **({"resting_seconds": resting} if resting else {}),
     }
     return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
 
@@ -105,7 +109,8 @@ def server_counters(
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
-    Commits are at least the client's transactions, and changed rows at least those it was told of. Where loadcell
+    Commits are at least the client's transactions, save those that rolled themselves back, and changed rows at least
+    those it was told of. Where loadcell
     is the server's only user, commits are also not more than its transactions (without BEGIN: its statements, as each
     commits by itself) with 2% and 200 for the server's background work, connecting, and these very questions.
     A server whose counters fell was restarted: nothing can be said.
@@ -122,12 +127,13 @@ def server_counters(
 
     commits, changed = grown("xact_commit"), grown("tup_inserted", "tup_updated", "tup_deleted")
     transactions, rows = int(lifetime["transactions"]), int(lifetime.get("rows_changed", 0))
+    committed = transactions - int(lifetime.get("rolled_back", 0))
     most = _most_commits(lifetime)
     detail = {
-        "commits": {"server": commits, "client": transactions},
+        "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": rows},
     }
-    wrong = commits < transactions or changed < rows or (alone and commits > most * 1.02 + 200)
+    wrong = commits < committed or changed < rows or (alone and commits > most * 1.02 + 200)
     return Check("server-counters", "broken" if wrong else "ok", detail)
 
 
@@ -179,6 +185,17 @@ def neighbour(seen: Sequence[int]) -> Check:
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
 
 
+def conditions(name: str, found: Sequence[Condition]) -> Check:
+    """What must be true of the data after the load; how many do not meet each condition, and the first of them."""
+    if not found:
+        return Check(name, "unknown", {})
+    detail: dict[str, Any] = {one.says: one.wrong for one in found}
+    wrong = [one for one in found if one.wrong]
+    if wrong:
+        detail["first"] = wrong[0].example
+    return Check(name, "broken" if wrong else "ok", detail)
+
+
 REASONS = {
     "counting-identity": (
         "the counts do not add up",
@@ -195,6 +212,10 @@ REASONS = {
     "server-counters": (
         "the server counted other transactions than the client",
         "See that nothing else uses this server, and run it again.",
+    ),
+    "tpcc-consistency": (
+        "the data do not meet TPC-C's consistency conditions after the load",
+        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
     ),
     "intervals-complete": (
         "the time series does not cover the measurement",

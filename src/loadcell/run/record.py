@@ -135,6 +135,7 @@ def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "connects": client.get("connects"),
         "reconnects": client.get("reconnects"),
         "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
+        "resting_s": client.get("resting_ns", 0) / 1e9,
     }
 
 
@@ -150,6 +151,7 @@ def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, 
         "client.cpu": (document.get("client") or {}).get("busy_max"),
         "target.cpu": target_cpu,
     }
+    found |= totals.get("figures") or {}
     for metric, kind in (("latency", "response"), ("service", "service")):
         for name, value in (totals.get(kind) or {}).items():
             found[f"{metric}.{name.removesuffix('_ms')}"] = value
