@@ -12,14 +12,19 @@ from loadcell.report.sections.pictures import title
 
 def table(scene: Scene) -> Table | None:
     """A row for each type, then each outcome, of each treatment; None where no workload counts by type."""
-    texts = scene.texts
+    texts, treatments = scene.texts, scene.analysis.treatments
+    # What never came is not worth a row; a type that never came is.
+    seen = dict.fromkeys(
+        found.name for treatment in treatments for found in treatment.outcomes if found.succeeded
+    )
     rows = [
         _row(treatment, found, scene)
-        for treatment in scene.analysis.treatments
-        for found in (*treatment.types, *treatment.outcomes)
+        for treatment in treatments
+        for found in (*treatment.types, *(one for one in treatment.outcomes if one.name in seen))
     ]
     if not rows:
         return None
+    notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
     columns = [
         Column(texts("column.number"), figure=True),
         Column(texts("column.treatment")),
@@ -30,7 +35,7 @@ def table(scene: Scene) -> Table | None:
         *(Column(title(key, scene), figure=True) for key in FIGURES),
         Column(texts("column.errors"), figure=True),
     ]
-    return Table("table-types", texts("table.types"), columns, rows, texts("table.types.note"))
+    return Table("table-types", texts("table.types"), columns, rows, " ".join(notes))
 
 
 def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
