@@ -1,0 +1,421 @@
+//! A compiled expression, and the machine that evaluates it without allocating.
+//!
+//! An expression is a row of operations on a stack. Operands stand before their operator in the order in which pgbench
+//! evaluates them, because that order decides which random number goes where. What is lazy (AND, OR, CASE) is jumps, and jumps
+//! are counted from where they stand, so that a piece of code can be moved as a whole.
+
+use super::error::{Fault, Span};
+use super::functions::Function;
+use super::hash;
+use super::permute::Schedule;
+use super::random::{Exponential, Random, Range, Zipfian};
+use super::value::Value;
+use super::variables::{Slot, Variables};
+
+/// The place of a call that keeps what it computed from its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site(pub u32);
+
+/// One step. In comments, `a` is below `b` on the stack.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    Constant(Value),
+    Variable(Slot),
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Not,
+    Is,
+    IsNot,
+    /// The left side of AND (`false`) or OR (`true`) is on the stack: if it decides, or is null, jump and leave it there.
+    Decide {
+        by: bool,
+        over: u32,
+    },
+    /// The right side of AND or OR: a boolean or null.
+    Logical,
+    /// Takes a condition; jumps unless it holds.
+    Unless {
+        over: u32,
+    },
+    Jump {
+        over: u32,
+    },
+    Abs,
+    Debug,
+    Double,
+    Exp,
+    Int,
+    Ln,
+    Power,
+    Sqrt,
+    Least(u32),
+    Greatest(u32),
+    HashFnv1a,
+    HashMurmur2,
+    Permute(Site),
+    Random,
+    RandomExponential(Site),
+    RandomGaussian,
+    RandomZipfian(Site),
+}
+
+impl Op {
+    /// The operation of a function call with so many arguments; `site` is asked for a new site where one is kept.
+    pub fn call(function: Function, arguments: usize, mut site: impl FnMut() -> Site) -> Self {
+        match function {
+            Function::Abs => Self::Abs,
+            Function::Debug => Self::Debug,
+            Function::Double => Self::Double,
+            Function::Exp => Self::Exp,
+            Function::Greatest => Self::Greatest(arguments as u32),
+            Function::HashFnv1a => Self::HashFnv1a,
+            Function::HashMurmur2 => Self::HashMurmur2,
+            Function::Int => Self::Int,
+            Function::Least => Self::Least(arguments as u32),
+            Function::Ln => Self::Ln,
+            Function::Mod => Self::Modulo,
+            Function::Permute => Self::Permute(site()),
+            Function::Pi => Self::Constant(Value::Double(std::f64::consts::PI)),
+            Function::Power => Self::Power,
+            Function::Random => Self::Random,
+            Function::RandomExponential => Self::RandomExponential(site()),
+            Function::RandomGaussian => Self::RandomGaussian,
+            Function::RandomZipfian => Self::RandomZipfian(site()),
+            Function::Sqrt => Self::Sqrt,
+        }
+    }
+
+    /// Whether the same operands always give the same result, and nothing else happens.
+    pub fn is_pure(self) -> bool {
+        !matches!(
+            self,
+            Self::Variable(_)
+                | Self::Debug
+                | Self::Permute(_)
+                | Self::Random
+                | Self::RandomExponential(_)
+                | Self::RandomGaussian
+                | Self::RandomZipfian(_)
+        )
+    }
+}
+
+/// A compiled expression.
+#[derive(Clone, Debug, Default)]
+pub struct Expression {
+    pub(super) code: Vec<Op>,
+    /// Where in the script each operation was written.
+    pub(super) places: Vec<Span>,
+}
+
+/// Why an expression has no value, and where in the script.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trap {
+    pub fault: Fault,
+    pub place: Span,
+}
+
+/// What a call computed from its parameters the last time; most calls have the same ones every time.
+#[derive(Clone, Debug)]
+enum Kept {
+    Nothing,
+    Permute(Box<Schedule>),
+    Exponential(Exponential),
+    Zipfian(Zipfian),
+}
+
+/// One client's means of evaluation.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    stack: Vec<Value>,
+    kept: Vec<Kept>,
+    pub random: Random,
+    /// What `debug()` was given during the last evaluation.
+    pub debugged: Vec<Value>,
+}
+
+impl Machine {
+    /// For programs with so many sites.
+    pub fn new(random: Random, sites: usize) -> Self {
+        Self { stack: Vec::with_capacity(16), kept: vec![Kept::Nothing; sites], random, debugged: Vec::new() }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Value {
+        self.stack.pop().unwrap_or(Value::Null)
+    }
+
+    /// Takes two operands and leaves what `f` makes of them; null if either is.
+    #[inline]
+    fn two(&mut self, f: impl FnOnce(Value, Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+        let b = self.pop();
+        let a = self.pop();
+        if a.is_null() || b.is_null() { Ok(Value::Null) } else { f(a, b) }
+    }
+
+    #[inline]
+    fn one(&mut self, f: impl FnOnce(Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
+        let a = self.pop();
+        if a.is_null() { Ok(Value::Null) } else { f(a) }
+    }
+
+    #[inline]
+    fn three(&mut self, f: impl FnOnce(&mut Self, [Value; 3]) -> Result<Value, Fault>) -> Result<Value, Fault> {
+        let c = self.pop();
+        let b = self.pop();
+        let a = self.pop();
+        if a.is_null() || b.is_null() || c.is_null() { Ok(Value::Null) } else { f(self, [a, b, c]) }
+    }
+}
+
+#[inline]
+fn integers(a: Value, b: Value, f: impl FnOnce(i64, i64) -> Result<i64, Fault>) -> Result<Value, Fault> {
+    let a = a.integer()?;
+    f(a, b.integer()?).map(Value::Integer)
+}
+
+/// Integers stay integers and must fit; one double makes both doubles.
+#[inline]
+fn arithmetic(
+    a: Value,
+    b: Value,
+    name: &'static str,
+    whole: impl FnOnce(i64, i64) -> Option<i64>,
+    real: impl FnOnce(f64, f64) -> f64,
+) -> Result<Value, Fault> {
+    match (a, b) {
+        (Value::Integer(a), Value::Integer(b)) => whole(a, b).map(Value::Integer).ok_or(Fault::Overflow(name)),
+        (Value::Double(_), _) | (_, Value::Double(_)) => {
+            let a = a.double()?;
+            Ok(Value::Double(real(a, b.double()?)))
+        }
+        _ => integers(a, b, |a, b| whole(a, b).ok_or(Fault::Overflow(name))),
+    }
+}
+
+#[inline]
+fn comparison(
+    a: Value,
+    b: Value,
+    whole: impl FnOnce(&i64, &i64) -> bool,
+    real: impl FnOnce(&f64, &f64) -> bool,
+) -> Result<Value, Fault> {
+    let holds = match (a, b) {
+        (Value::Integer(a), Value::Integer(b)) => whole(&a, &b),
+        (Value::Double(_), _) | (_, Value::Double(_)) => {
+            let a = a.double()?;
+            real(&a, &b.double()?)
+        }
+        _ => {
+            let a = a.integer()?;
+            whole(&a, &b.integer()?)
+        }
+    };
+    Ok(Value::Boolean(holds))
+}
+
+fn divide(a: Value, b: Value) -> Result<Value, Fault> {
+    if matches!((a, b), (Value::Double(_), _) | (_, Value::Double(_))) {
+        let a = a.double()?;
+        return Ok(Value::Double(a / b.double()?));
+    }
+    integers(a, b, |a, b| match b {
+        0 => Err(Fault::DivisionByZero),
+        _ => a.checked_div(b).ok_or(Fault::Overflow("div")),
+    })
+}
+
+fn modulo(a: i64, b: i64) -> Result<i64, Fault> {
+    // The remainder by -1 is 0 for all; the processor would trap on that of the smallest integer.
+    if b == 0 { Err(Fault::DivisionByZero) } else { Ok(a.wrapping_rem(b)) }
+}
+
+/// The least (or greatest) of some values: of doubles when one of them is a double.
+fn extreme(values: &[Value], greatest: bool) -> Result<Value, Fault> {
+    if values.iter().any(|v| v.is_null()) {
+        return Ok(Value::Null);
+    }
+    if values.iter().any(|v| matches!(v, Value::Double(_))) {
+        let mut best = values[0].double()?;
+        for value in &values[1..] {
+            let next = value.double()?;
+            // Written so that what is not a number loses against what comes after it, as in pgbench.
+            let keep = if greatest { best > next } else { best < next };
+            best = if keep { best } else { next };
+        }
+        return Ok(Value::Double(best));
+    }
+    let mut best = values[0].integer()?;
+    for value in &values[1..] {
+        let next = value.integer()?;
+        best = if greatest { best.max(next) } else { best.min(next) };
+    }
+    Ok(Value::Integer(best))
+}
+
+/// `debug()` calls of one evaluation that are kept; there can be no more in a line that a person reads.
+const DEBUGGED_MAX: usize = 64;
+
+impl Expression {
+    /// The expression's value. Random numbers come from the machine, in the order in which pgbench draws them.
+    pub fn evaluate(&self, variables: &mut Variables, machine: &mut Machine) -> Result<Value, Trap> {
+        machine.stack.clear();
+        machine.debugged.clear();
+        let mut at = 0;
+        while let Some(&op) = self.code.get(at) {
+            match step(op, variables, machine) {
+                Ok(over) => at += 1 + over as usize,
+                Err(fault) => return Err(Trap { fault, place: self.places[at] }),
+            }
+        }
+        Ok(machine.pop())
+    }
+
+    /// The value of an expression that is only a constant.
+    pub fn constant(&self) -> Option<Value> {
+        match self.code[..] {
+            [Op::Constant(value)] => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Does one operation; gives how many of the next are jumped over.
+#[inline]
+fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault> {
+    let value = match op {
+        Op::Constant(value) => value,
+        Op::Variable(slot) => variables.value(slot)?,
+        Op::Add => m.two(|a, b| arithmetic(a, b, "add", i64::checked_add, |a, b| a + b))?,
+        Op::Subtract => m.two(|a, b| arithmetic(a, b, "sub", i64::checked_sub, |a, b| a - b))?,
+        Op::Multiply => m.two(|a, b| arithmetic(a, b, "mul", i64::checked_mul, |a, b| a * b))?,
+        Op::Divide => m.two(divide)?,
+        Op::Modulo => m.two(|a, b| integers(a, b, modulo))?,
+        Op::And => m.two(|a, b| integers(a, b, |a, b| Ok(a & b)))?,
+        Op::Or => m.two(|a, b| integers(a, b, |a, b| Ok(a | b)))?,
+        Op::Xor => m.two(|a, b| integers(a, b, |a, b| Ok(a ^ b)))?,
+        // The count is taken modulo 64, as the processor does for pgbench.
+        Op::ShiftLeft => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shl(b as u32))))?,
+        Op::ShiftRight => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shr(b as u32))))?,
+        Op::Equal => m.two(|a, b| comparison(a, b, i64::eq, f64::eq))?,
+        Op::NotEqual => m.two(|a, b| comparison(a, b, i64::ne, f64::ne))?,
+        Op::Less => m.two(|a, b| comparison(a, b, i64::lt, f64::lt))?,
+        Op::LessOrEqual => m.two(|a, b| comparison(a, b, i64::le, f64::le))?,
+        Op::Not => m.one(|a| Ok(Value::Boolean(!a.boolean()?)))?,
+        Op::Is | Op::IsNot => {
+            let b = m.pop();
+            let a = m.pop();
+            Value::Boolean(a.is(b) == matches!(op, Op::Is))
+        }
+        Op::Decide { by, over } => {
+            let a = m.pop();
+            if a.is_null() || a.boolean()? == by {
+                m.stack.push(a);
+                return Ok(over);
+            }
+            return Ok(0);
+        }
+        Op::Logical => m.one(|a| a.boolean().map(Value::Boolean))?,
+        Op::Unless { over } => return Ok(if m.pop().truth() { 0 } else { over }),
+        Op::Jump { over } => return Ok(over),
+        Op::Abs => m.one(|a| match a {
+            Value::Double(d) => Ok(Value::Double(d.abs())),
+            other => Ok(Value::Integer(other.integer()?.wrapping_abs())),
+        })?,
+        Op::Debug => {
+            let a = m.pop();
+            if m.debugged.len() < DEBUGGED_MAX {
+                m.debugged.push(a);
+            }
+            a
+        }
+        Op::Double => m.one(|a| a.double().map(Value::Double))?,
+        Op::Exp => m.one(|a| Ok(Value::Double(a.double()?.exp())))?,
+        Op::Int => m.one(|a| a.integer().map(Value::Integer))?,
+        Op::Ln => m.one(|a| Ok(Value::Double(a.double()?.ln())))?,
+        Op::Power => m.two(|a, b| {
+            let a = a.double()?;
+            Ok(Value::Double(a.powf(b.double()?)))
+        })?,
+        Op::Sqrt => m.one(|a| Ok(Value::Double(a.double()?.sqrt())))?,
+        Op::Least(count) | Op::Greatest(count) => {
+            let first = m.stack.len().saturating_sub(count as usize);
+            let value = extreme(&m.stack[first..], matches!(op, Op::Greatest(_)))?;
+            m.stack.truncate(first);
+            value
+        }
+        Op::HashFnv1a => m.two(|a, b| integers(a, b, |a, b| Ok(hash::fnv1a(a, b))))?,
+        Op::HashMurmur2 => m.two(|a, b| integers(a, b, |a, b| Ok(hash::murmur2(a, b))))?,
+        Op::Permute(site) => m.three(|m, [value, size, seed]| {
+            let (value, size, seed) = (value.integer()?, size.integer()?, seed.integer()?);
+            if size <= 0 {
+                return Err(Fault::PermuteSize(size));
+            }
+            let kept = &mut m.kept[site.0 as usize];
+            if let Kept::Permute(schedule) = kept {
+                if !schedule.is_for(size, seed) {
+                    **schedule = Schedule::new(size, seed);
+                }
+                return Ok(Value::Integer(schedule.place(value)));
+            }
+            let schedule = Box::new(Schedule::new(size, seed));
+            let place = schedule.place(value);
+            *kept = Kept::Permute(schedule);
+            Ok(Value::Integer(place))
+        })?,
+        Op::Random => {
+            let b = m.pop();
+            let a = m.pop();
+            if a.is_null() || b.is_null() {
+                Value::Null
+            } else {
+                let min = a.integer()?;
+                Value::Integer(m.random.uniform(Range::new(min, b.integer()?)?))
+            }
+        }
+        Op::RandomGaussian => m.three(|m, [min, max, parameter]| {
+            let range = Range::new(min.integer()?, max.integer()?)?;
+            m.random.gaussian(range, parameter.double()?).map(Value::Integer)
+        })?,
+        Op::RandomExponential(site) => m.three(|m, [min, max, parameter]| {
+            let range = Range::new(min.integer()?, max.integer()?)?;
+            let parameter = parameter.double()?;
+            let bend = match m.kept[site.0 as usize] {
+                Kept::Exponential(kept) if kept.is_for(parameter) => kept,
+                _ => {
+                    let new = Exponential::new(parameter)?;
+                    m.kept[site.0 as usize] = Kept::Exponential(new);
+                    new
+                }
+            };
+            Ok(Value::Integer(m.random.exponential(range, &bend)))
+        })?,
+        Op::RandomZipfian(site) => m.three(|m, [min, max, parameter]| {
+            let range = Range::new(min.integer()?, max.integer()?)?;
+            let parameter = parameter.double()?;
+            let zipf = match m.kept[site.0 as usize] {
+                Kept::Zipfian(kept) if kept.is_for(parameter) => kept,
+                _ => {
+                    let new = Zipfian::new(parameter)?;
+                    m.kept[site.0 as usize] = Kept::Zipfian(new);
+                    new
+                }
+            };
+            Ok(Value::Integer(m.random.zipfian(range, &zipf)))
+        })?,
+    };
+    m.stack.push(value);
+    Ok(0)
+}

@@ -1,0 +1,70 @@
+//! The functions that expressions can call: their names, and how many arguments they take.
+
+/// A function by what it computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    Abs,
+    Debug,
+    Double,
+    Exp,
+    Greatest,
+    HashFnv1a,
+    HashMurmur2,
+    Int,
+    Least,
+    Ln,
+    Mod,
+    Permute,
+    Pi,
+    Power,
+    Random,
+    RandomExponential,
+    RandomGaussian,
+    RandomZipfian,
+    Sqrt,
+}
+
+/// How many arguments a function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    Exactly(usize),
+    AtLeastOne,
+    /// So many, and one more for the seed, which is `:default_seed` when it is left out.
+    Seeded(usize),
+}
+
+/// More arguments than this no call may have, as in pgbench.
+pub const MAX_ARGUMENTS: usize = 16;
+
+const TABLE: &[(&str, Arity, Function)] = &[
+    ("abs", Arity::Exactly(1), Function::Abs),
+    ("debug", Arity::Exactly(1), Function::Debug),
+    ("double", Arity::Exactly(1), Function::Double),
+    ("exp", Arity::Exactly(1), Function::Exp),
+    ("greatest", Arity::AtLeastOne, Function::Greatest),
+    ("hash", Arity::Seeded(1), Function::HashMurmur2),
+    ("hash_fnv1a", Arity::Seeded(1), Function::HashFnv1a),
+    ("hash_murmur2", Arity::Seeded(1), Function::HashMurmur2),
+    ("int", Arity::Exactly(1), Function::Int),
+    ("least", Arity::AtLeastOne, Function::Least),
+    ("ln", Arity::Exactly(1), Function::Ln),
+    ("mod", Arity::Exactly(2), Function::Mod),
+    ("permute", Arity::Seeded(2), Function::Permute),
+    ("pi", Arity::Exactly(0), Function::Pi),
+    ("pow", Arity::Exactly(2), Function::Power),
+    ("power", Arity::Exactly(2), Function::Power),
+    ("random", Arity::Exactly(2), Function::Random),
+    ("random_exponential", Arity::Exactly(3), Function::RandomExponential),
+    ("random_gaussian", Arity::Exactly(3), Function::RandomGaussian),
+    ("random_zipfian", Arity::Exactly(3), Function::RandomZipfian),
+    ("sqrt", Arity::Exactly(1), Function::Sqrt),
+];
+
+/// The function of that name, in letters of either case.
+pub fn find(name: &[u8]) -> Option<(&'static str, Arity, Function)> {
+    TABLE.iter().find(|(known, ..)| name.eq_ignore_ascii_case(known.as_bytes())).copied()
+}
+
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|(name, ..)| *name)
+}

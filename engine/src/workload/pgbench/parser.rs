@@ -1,0 +1,411 @@
+//! From the text of an expression to its code, by precedence climbing (Pratt, 1973).
+//!
+//! Precedences, lowest first: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons (which do not chain); `| # & << >> ~`; `+ -`;
+//! `* / %`; unary `+ -`. `~` binds like the other operators on bits: `~1 + 2` is `~(1 + 2)`.
+
+use super::error::{Span, nearest, text};
+use super::expression::{Expression, Machine, Op, Site};
+use super::functions::{self, Arity, MAX_ARGUMENTS};
+use super::lexer::{Lexer, Mistake, Token, shorten};
+use super::random::Random;
+use super::value::Value;
+use super::variables::{Names, Slot, Variables, is_name};
+
+/// How deep parentheses, calls, CASEs and prefixes may nest. Far more than people write, and far less than a stack holds.
+const DEPTH_MAX: u32 = 400;
+/// How many operations an expression may have, so that compiling the oddest script of a megabyte stays a matter of seconds.
+const LENGTH_MAX: usize = 1 << 16;
+
+/// What a program's expressions share.
+pub struct Shared<'a> {
+    pub names: &'a mut Names,
+    pub default_seed: Slot,
+    pub sites: &'a mut u32,
+}
+
+/// Compiles the expression that starts where the lexer stands and ends with its command.
+pub fn expression(lexer: &mut Lexer<'_>, shared: &mut Shared<'_>) -> Result<Expression, Mistake> {
+    let (token, place) = lexer.token()?;
+    let mut parser = Parser { lexer, shared, token, place, before: None, depth: 0, out: Expression::default() };
+    parser.climb(level::OR)?;
+    match parser.token {
+        Token::End => Ok(parser.out),
+        _ => Err(parser.unexpected("the end of the expression or an operator")),
+    }
+}
+
+mod level {
+    pub const OR: u8 = 1;
+    pub const AND: u8 = 2;
+    pub const NOT: u8 = 3;
+    pub const IS: u8 = 4;
+    pub const COMPARISON: u8 = 5;
+    pub const BITS: u8 = 6;
+    pub const SUM: u8 = 7;
+    pub const PRODUCT: u8 = 8;
+    pub const UNARY: u8 = 9;
+}
+
+struct Parser<'l, 's, 'n, 'a> {
+    lexer: &'l mut Lexer<'s>,
+    shared: &'n mut Shared<'a>,
+    token: Token,
+    place: Span,
+    /// The token before this one, for messages.
+    before: Option<Span>,
+    depth: u32,
+    out: Expression,
+}
+
+/// An operator between two operands: its level, its operation, and whether its right side is evaluated first.
+fn infix(token: Token) -> Option<(u8, Op, bool)> {
+    Some(match token {
+        Token::Less => (level::COMPARISON, Op::Less, false),
+        Token::LessOrEqual => (level::COMPARISON, Op::LessOrEqual, false),
+        // `a > b` is `b < a`, also in the order of evaluation.
+        Token::Greater => (level::COMPARISON, Op::Less, true),
+        Token::GreaterOrEqual => (level::COMPARISON, Op::LessOrEqual, true),
+        Token::Equal => (level::COMPARISON, Op::Equal, false),
+        Token::NotEqual => (level::COMPARISON, Op::NotEqual, false),
+        Token::Bar => (level::BITS, Op::Or, false),
+        Token::Hash => (level::BITS, Op::Xor, false),
+        Token::Ampersand => (level::BITS, Op::And, false),
+        Token::ShiftLeft => (level::BITS, Op::ShiftLeft, false),
+        Token::ShiftRight => (level::BITS, Op::ShiftRight, false),
+        Token::Plus => (level::SUM, Op::Add, false),
+        Token::Minus => (level::SUM, Op::Subtract, false),
+        Token::Times => (level::PRODUCT, Op::Multiply, false),
+        Token::Slash => (level::PRODUCT, Op::Divide, false),
+        Token::Percent => (level::PRODUCT, Op::Modulo, false),
+        _ => return None,
+    })
+}
+
+impl Parser<'_, '_, '_, '_> {
+    fn next(&mut self) -> Result<(), Mistake> {
+        self.before = Some(self.place);
+        (self.token, self.place) = self.lexer.token()?;
+        Ok(())
+    }
+
+    fn shown(&self, place: Span) -> String {
+        shorten(&text(place.of(self.lexer.source)))
+    }
+
+    fn unexpected(&self, expected: &str) -> Mistake {
+        let found = match self.token {
+            Token::End => "the end of the line".into(),
+            _ => self.shown(self.place),
+        };
+        let behind = self.before.map_or(String::new(), |before| format!(" behind {}", self.shown(before)));
+        let mistake = Mistake::new(self.place, format!("syntax error: found {found}{behind}, expected {expected}"));
+        match self.token {
+            Token::Less
+            | Token::LessOrEqual
+            | Token::Greater
+            | Token::GreaterOrEqual
+            | Token::Equal
+            | Token::NotEqual => mistake.advise("comparisons do not chain: use parentheses, or AND"),
+            _ => mistake,
+        }
+    }
+
+    fn expect(&mut self, is: impl FnOnce(Token) -> bool, expected: &str) -> Result<(), Mistake> {
+        if is(self.token) { self.next() } else { Err(self.unexpected(expected)) }
+    }
+
+    fn here(&self) -> usize {
+        self.out.code.len()
+    }
+
+    fn emit(&mut self, op: Op, place: Span) {
+        self.out.code.push(op);
+        self.out.places.push(place);
+    }
+
+    /// Makes the jump that was left open at `from` lead to here.
+    fn land(&mut self, from: usize) {
+        let distance = (self.here() - from - 1) as u32;
+        match &mut self.out.code[from] {
+            Op::Jump { over } | Op::Unless { over } | Op::Decide { over, .. } => *over = distance,
+            _ => unreachable!("only jumps are left open"),
+        }
+    }
+
+    /// Replaces the operations from `start` on by their result when they are constants and one pure operation on them.
+    /// What cannot be computed stays: it may never be reached.
+    fn fold(&mut self, start: usize) {
+        let Some((last, operands)) = self.out.code[start..].split_last() else { return };
+        if operands.is_empty() || !last.is_pure() || !operands.iter().all(|op| matches!(op, Op::Constant(_))) {
+            return;
+        }
+        let piece =
+            Expression { code: self.out.code[start..].to_vec(), places: vec![Span::default(); operands.len() + 1] };
+        let mut machine = Machine::new(Random::seeded(0), 0);
+        if let Ok(value) = piece.evaluate(&mut Variables::default(), &mut machine) {
+            let place = self.out.places[start];
+            self.out.code.truncate(start);
+            self.out.places.truncate(start);
+            self.emit(Op::Constant(value), place);
+        }
+    }
+
+    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Mistake>) -> Result<T, Mistake> {
+        if self.depth == DEPTH_MAX {
+            return Err(Mistake::new(self.place, format!("nested more than {DEPTH_MAX} levels deep"))
+                .advise("compute parts of it in a \\set of their own"));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// An expression of operators that bind at least as tightly as `least`.
+    fn climb(&mut self, least: u8) -> Result<(), Mistake> {
+        let start = self.here();
+        self.deeper(Self::operand)?;
+        // A comparison's result is not compared again without parentheses.
+        let mut compared = false;
+        loop {
+            let place = self.place;
+            match self.token {
+                Token::Or if least <= level::OR => self.lazy(level::OR, true)?,
+                Token::And if least <= level::AND => self.lazy(level::AND, false)?,
+                Token::Is | Token::IsNull | Token::NotNull if least <= level::IS => {
+                    self.is(start)?;
+                    // `a IS NULL` is complete in itself: it can be compared.
+                    compared = false;
+                    continue;
+                }
+                token => {
+                    let Some((level, op, swapped)) = infix(token).filter(|&(level, ..)| least <= level) else {
+                        return Ok(());
+                    };
+                    if level == level::COMPARISON && std::mem::replace(&mut compared, true) {
+                        return Err(self.unexpected("the end of the comparison"));
+                    }
+                    self.next()?;
+                    let middle = self.here();
+                    self.climb(level + 1)?;
+                    if swapped {
+                        let left = middle - start;
+                        self.out.code[start..].rotate_left(left);
+                        self.out.places[start..].rotate_left(left);
+                    }
+                    self.emit(op, place);
+                    self.fold(start);
+                    self.limit()?;
+                }
+            }
+        }
+    }
+
+    fn limit(&self) -> Result<(), Mistake> {
+        if self.here() <= LENGTH_MAX {
+            return Ok(());
+        }
+        Err(Mistake::new(self.place, format!("the expression has more than {LENGTH_MAX} operations"))
+            .advise("compute parts of it in a \\set of their own"))
+    }
+
+    /// AND (decided by false) and OR (decided by true), whose left side was just compiled.
+    fn lazy(&mut self, level: u8, by: bool) -> Result<(), Mistake> {
+        let place = self.place;
+        self.next()?;
+        let decide = self.here();
+        self.emit(Op::Decide { by, over: 0 }, place);
+        self.climb(level + 1)?;
+        self.emit(Op::Logical, place);
+        self.land(decide);
+        self.limit()
+    }
+
+    /// `IS [NOT] NULL | TRUE | FALSE`, `ISNULL`, `NOTNULL`.
+    fn is(&mut self, start: usize) -> Result<(), Mistake> {
+        let place = self.place;
+        let mut op = Op::Is;
+        let mut other = Value::Null;
+        match self.token {
+            Token::IsNull => {}
+            Token::NotNull => op = Op::IsNot,
+            _ => {
+                self.next()?;
+                if let Token::Not = self.token {
+                    op = Op::IsNot;
+                    self.next()?;
+                }
+                match self.token {
+                    Token::Constant(value @ (Value::Null | Value::Boolean(_))) => other = value,
+                    _ => return Err(self.unexpected("NULL, TRUE or FALSE")),
+                }
+            }
+        }
+        let place = place.to(self.place);
+        self.next()?;
+        self.emit(Op::Constant(other), place);
+        self.emit(op, place);
+        self.fold(start);
+        Ok(())
+    }
+
+    fn operand(&mut self) -> Result<(), Mistake> {
+        let place = self.place;
+        let start = self.here();
+        match self.token {
+            Token::Constant(value) => {
+                self.next()?;
+                self.emit(Op::Constant(value), place);
+            }
+            Token::Variable(name) => {
+                let given = name.of(self.lexer.source);
+                if !is_name(given) {
+                    let finding = format!("invalid variable name: {:?}", self.shown(name));
+                    return Err(Mistake::new(name, finding).advise("names do not begin with a digit"));
+                }
+                let slot = self.shared.names.intern(given);
+                self.next()?;
+                self.emit(Op::Variable(slot), place);
+            }
+            Token::Open => {
+                self.next()?;
+                self.climb(level::OR)?;
+                self.expect(|t| matches!(t, Token::Close), ") or an operator")?;
+            }
+            Token::Plus => {
+                self.next()?;
+                self.climb(level::UNARY)?;
+            }
+            Token::Minus => {
+                self.next()?;
+                if let Token::MinimumMagnitude = self.token {
+                    self.next()?;
+                    self.emit(Op::Constant(Value::Integer(i64::MIN)), place);
+                } else {
+                    self.emit(Op::Constant(Value::Integer(0)), place);
+                    self.climb(level::UNARY)?;
+                    self.emit(Op::Subtract, place);
+                    self.fold(start);
+                }
+            }
+            Token::Tilde => {
+                self.next()?;
+                self.emit(Op::Constant(Value::Integer(!0)), place);
+                self.climb(level::BITS + 1)?;
+                self.emit(Op::Xor, place);
+                self.fold(start);
+            }
+            Token::Not => {
+                self.next()?;
+                self.climb(level::NOT)?;
+                self.emit(Op::Not, place);
+                self.fold(start);
+            }
+            Token::Name => self.call()?,
+            Token::Case => self.case()?,
+            Token::MinimumMagnitude => {
+                return Err(self
+                    .unexpected("a value")
+                    .advise("the largest integer is 9223372036854775807; this one needs a minus right before it"));
+            }
+            _ => return Err(self.unexpected("a value")),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self) -> Result<(), Mistake> {
+        let name_place = self.place;
+        let name = self.shown(name_place);
+        let Some((known, arity, function)) = functions::find(name_place.of(self.lexer.source)) else {
+            let mistake = Mistake::new(name_place, format!("unexpected function name ({name})"));
+            return Err(match nearest(&name, functions::names()) {
+                Some(near) => mistake.advise(format!("did you mean {near}?")),
+                None => mistake.advise(format!("a variable is written with a colon: :{name}")),
+            });
+        };
+        self.next()?;
+        self.expect(|t| matches!(t, Token::Open), "( behind the function's name")?;
+        let start = self.here();
+        let mut count = 0;
+        // pgbench lets the first argument be empty, as in `least(,1)`.
+        if !matches!(self.token, Token::Comma | Token::Close) {
+            self.climb(level::OR)?;
+            count = 1;
+        }
+        while let Token::Comma = self.token {
+            self.limit()?;
+            self.next()?;
+            self.climb(level::OR)?;
+            count += 1;
+        }
+        let close = self.place;
+        if !matches!(self.token, Token::Close) {
+            return Err(self.unexpected(") or another argument"));
+        }
+        let place = name_place.to(close);
+        let expected = match arity {
+            Arity::Exactly(expected) if count != expected => Some(format!("it takes {expected}")),
+            Arity::Seeded(least) if count < least || count > least + 1 => {
+                Some(format!("it takes {least}, and a seed if you like"))
+            }
+            Arity::AtLeastOne if count == 0 => {
+                return Err(Mistake::new(place, format!("at least one argument expected ({known})")));
+            }
+            _ => None,
+        };
+        if let Some(expected) = expected {
+            return Err(Mistake::new(place, format!("unexpected number of arguments ({known}): found {count}"))
+                .advise(expected));
+        }
+        if count > MAX_ARGUMENTS {
+            return Err(Mistake::new(place, format!("too many function arguments ({known}): found {count}"))
+                .advise(format!("a call takes at most {MAX_ARGUMENTS}; nest calls for more")));
+        }
+        if arity == Arity::Seeded(count) {
+            self.emit(Op::Variable(self.shared.default_seed), place);
+        }
+        self.next()?;
+        let sites = &mut *self.shared.sites;
+        let op = Op::call(function, count, || {
+            *sites += 1;
+            Site(*sites - 1)
+        });
+        self.emit(op, place);
+        self.fold(start);
+        Ok(())
+    }
+
+    /// `CASE WHEN condition THEN value ... [ELSE value] END`
+    fn case(&mut self) -> Result<(), Mistake> {
+        let place = self.place;
+        self.next()?;
+        let mut to_end = Vec::new();
+        if !matches!(self.token, Token::When) {
+            return Err(self.unexpected("WHEN").advise("write CASE WHEN condition THEN value ELSE value END"));
+        }
+        while let Token::When = self.token {
+            self.limit()?;
+            let when = self.place;
+            self.next()?;
+            self.climb(level::OR)?;
+            self.expect(|t| matches!(t, Token::Then), "THEN or an operator")?;
+            let unless = self.here();
+            self.emit(Op::Unless { over: 0 }, when);
+            self.climb(level::OR)?;
+            to_end.push(self.here());
+            self.emit(Op::Jump { over: 0 }, when);
+            self.land(unless);
+        }
+        if let Token::Else = self.token {
+            self.next()?;
+            self.climb(level::OR)?;
+        } else {
+            self.emit(Op::Constant(Value::Null), place);
+        }
+        self.expect(|t| matches!(t, Token::EndCase), "WHEN, ELSE, END or an operator")?;
+        for from in to_end {
+            self.land(from);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! The random numbers of scripts: pgbench's generator, its distributions, and who draws from which stream.
+//!
+//! | function | against pgbench 15 with the same `--random-seed` |
+//! | --- | --- |
+//! | `random` | bit-equal |
+//! | `random_gaussian`, `random_exponential`, `random_zipfian` | bit-equal where the C library's `log`, `exp`, `sin`, `sqrt` and `pow` are the same (both call them); equal in distribution elsewhere |
+//! | `permute`, `hash`, `hash_murmur2`, `hash_fnv1a` | bit-equal (integers only) |
+//! | the streams of clients, `default_seed` | bit-equal |
+//! | the choice of the next script | bit-equal for one thread; with more it depends on the numbering of threads, as in pgbench |
+//!
+//! One difference is wanted: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it gives `max`.
+
+use super::error::Fault;
+
+/// xoroshiro128** (Blackman and Vigna, 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Random {
+    low: u64,
+    high: u64,
+}
+
+/// The narrowest bell that `random_gaussian` accepts, in standard deviations from the middle to either end.
+const GAUSSIAN_PARAMETER_MIN: f64 = 2.0;
+/// Outside of these the rejection method of `random_zipfian` would take very long, or lose all precision.
+const ZIPFIAN_PARAMETER_MIN: f64 = 1.001;
+const ZIPFIAN_PARAMETER_MAX: f64 = 1000.0;
+
+impl Random {
+    /// A stream that starts where SplitMix64 (Steele, Lea and Flood, 2014) takes the seed.
+    pub fn seeded(seed: u64) -> Self {
+        let mut mix = seed;
+        let mut next = || {
+            mix = mix.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (mix ^ (mix >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        // No seed leads to the state of two zeros, which the generator could not leave: SplitMix64 is a bijection of
+        // its counter, so of two successive outputs at most one is 0.
+        Self { low: next(), high: next() }
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        let low = self.low;
+        let mixed = self.high ^ low;
+        let result = low.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
+        self.low = low.rotate_left(24) ^ mixed ^ (mixed << 16);
+        self.high = mixed.rotate_left(37);
+        result
+    }
+
+    /// A uniform number in `0..=most`: as many high bits as `most` has, drawn again while they are above it.
+    #[inline]
+    pub fn up_to(&mut self, most: u64) -> u64 {
+        if most == 0 {
+            return 0;
+        }
+        let shift = most.leading_zeros();
+        loop {
+            let drawn = self.bits() >> shift;
+            if drawn <= most {
+                return drawn;
+            }
+        }
+    }
+
+    /// A uniform number in `[0, 1)` with 52 random bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 12) as f64 * (1.0 / (1u64 << 52) as f64)
+    }
+
+    /// `random(min, max)`.
+    #[inline]
+    pub fn uniform(&mut self, range: Range) -> i64 {
+        range.min.wrapping_add(self.up_to(range.most) as i64)
+    }
+
+    /// `random_gaussian`: a bell round the middle of the range, cut `parameter` standard deviations from it
+    /// (basic Box-Muller transform, drawn again when it falls outside).
+    #[inline]
+    pub fn gaussian(&mut self, range: Range, parameter: f64) -> Result<i64, Fault> {
+        if !(parameter >= GAUSSIAN_PARAMETER_MIN) {
+            return Err(Fault::GaussianParameter(parameter));
+        }
+        let deviation = loop {
+            let radius = 1.0 - self.unit();
+            let angle = 1.0 - self.unit();
+            let deviation = (-2.0 * radius.ln()).sqrt() * (2.0 * std::f64::consts::PI * angle).sin();
+            if -parameter <= deviation && deviation < parameter {
+                break deviation;
+            }
+        };
+        Ok(range.at((deviation + parameter) / (parameter * 2.0)))
+    }
+
+    /// `random_exponential`: the inverse of an exponential distribution that is cut off at `parameter`, and scaled to the range.
+    #[inline]
+    pub fn exponential(&mut self, range: Range, bend: &Exponential) -> i64 {
+        let uniform = 1.0 - self.unit();
+        range.at(-(bend.cut + (1.0 - bend.cut) * uniform).ln() / bend.parameter)
+    }
+
+    /// `random_zipfian`: rejection by Devroye, *Non-Uniform Random Variate Generation* (1986), X.6, page 550.
+    #[inline]
+    pub fn zipfian(&mut self, range: Range, zipf: &Zipfian) -> i64 {
+        let count = range.count();
+        if count <= 1 {
+            return range.min;
+        }
+        let most = count as f64;
+        loop {
+            let u = self.unit();
+            let v = self.unit();
+            let x = u.powf(zipf.root).floor();
+            let t = (1.0 + 1.0 / x).powf(zipf.exponent);
+            if v * x * (t - 1.0) / (zipf.b - 1.0) <= t / zipf.b && x <= most {
+                return range.min.wrapping_add(x as i64 - 1);
+            }
+        }
+    }
+}
+
+/// A range of integers that random numbers are drawn from: at least one, at most 2^63 - 1 of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    min: i64,
+    /// Largest offset from `min`.
+    most: u64,
+}
+
+impl Range {
+    #[inline]
+    pub fn new(min: i64, max: i64) -> Result<Self, Fault> {
+        if min > max {
+            return Err(Fault::EmptyRange { min, max });
+        }
+        match max.checked_sub(min).filter(|&most| most < i64::MAX) {
+            Some(most) => Ok(Self { min, most: most as u64 }),
+            None => Err(Fault::RangeTooLarge),
+        }
+    }
+
+    #[inline]
+    fn count(self) -> i64 {
+        self.most as i64 + 1
+    }
+
+    /// The value that stands `part` (in `[0, 1)`) of the way through the range.
+    #[inline]
+    fn at(self, part: f64) -> i64 {
+        let offset = (self.count() as f64 * part) as u64;
+        self.min.wrapping_add(offset.min(self.most) as i64)
+    }
+}
+
+/// What `random_exponential` needs that depends on its parameter alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential {
+    parameter: f64,
+    cut: f64,
+}
+
+impl Exponential {
+    pub fn new(parameter: f64) -> Result<Self, Fault> {
+        if !(parameter > 0.0) {
+            return Err(Fault::ExponentialParameter(parameter));
+        }
+        Ok(Self { parameter, cut: (-parameter).exp() })
+    }
+
+    #[inline]
+    pub fn is_for(&self, parameter: f64) -> bool {
+        self.parameter == parameter
+    }
+}
+
+/// What `random_zipfian` needs that depends on its parameter alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Zipfian {
+    parameter: f64,
+    exponent: f64,
+    root: f64,
+    b: f64,
+}
+
+impl Zipfian {
+    pub fn new(parameter: f64) -> Result<Self, Fault> {
+        if !(ZIPFIAN_PARAMETER_MIN..=ZIPFIAN_PARAMETER_MAX).contains(&parameter) {
+            return Err(Fault::ZipfianParameter(parameter));
+        }
+        let exponent = parameter - 1.0;
+        Ok(Self { parameter, exponent, root: -1.0 / exponent, b: 2.0f64.powf(exponent) })
+    }
+
+    #[inline]
+    pub fn is_for(&self, parameter: f64) -> bool {
+        self.parameter == parameter
+    }
+}
+
+/// Who draws from which stream. One generator, seeded with the run's seed, is drawn from once for each client in order;
+/// then for `default_seed`; then three times for each thread: to choose scripts, to pace, to sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// For the functions of each client's scripts.
+    pub clients: Vec<Random>,
+    /// The variable of that name: the seed of hashes and permutations that are given none.
+    pub default_seed: i64,
+    pub threads: Vec<ThreadStreams>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadStreams {
+    pub choose: Random,
+    pub pace: Random,
+    pub sample: Random,
+}
+
+impl Seeds {
+    pub fn new(seed: u64, clients: u32, threads: u32) -> Self {
+        let mut base = Random::seeded(seed);
+        let clients = (0..clients).map(|_| Random::seeded(base.bits())).collect();
+        let default_seed = base.bits() as i64;
+        let mut stream = || Random::seeded(base.bits());
+        let threads =
+            (0..threads).map(|_| ThreadStreams { choose: stream(), pace: stream(), sample: stream() }).collect();
+        Self { clients, default_seed, threads }
+    }
+}

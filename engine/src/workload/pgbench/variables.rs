@@ -1,0 +1,192 @@
+//! The variables of one client: found by number, not by name, while a script runs.
+
+use std::collections::HashMap;
+
+use super::error::Fault;
+use super::value::Value;
+
+/// A variable's number. All scripts of a program share them, as their clients' variables are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// The names of a program's variables.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    slots: HashMap<Box<[u8]>, Slot>,
+    names: Vec<Box<[u8]>>,
+}
+
+impl Names {
+    /// The slot of a name, a new one if need be.
+    pub fn intern(&mut self, name: &[u8]) -> Slot {
+        if let Some(&slot) = self.slots.get(name) {
+            return slot;
+        }
+        let slot = Slot(u32::try_from(self.names.len()).expect("fewer than 2^32 names"));
+        self.names.push(name.into());
+        self.slots.insert(name.into(), slot);
+        slot
+    }
+
+    pub fn find(&self, name: &[u8]) -> Option<Slot> {
+        self.slots.get(name).copied()
+    }
+
+    pub fn name(&self, slot: Slot) -> &[u8] {
+        &self.names[slot.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// A letter, an underscore or any byte of a character beyond ASCII.
+pub fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+pub fn continues_name(byte: u8) -> bool {
+    begins_name(byte) || byte.is_ascii_digit()
+}
+
+pub fn is_name(name: &[u8]) -> bool {
+    name.first().copied().is_some_and(begins_name) && name.iter().copied().all(continues_name)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    Unset,
+    /// A text that no expression has asked for yet.
+    Unread,
+    Known(Value),
+}
+
+/// The text a variable was given, if it was given one; kept as it was written, and its room kept for the next.
+#[derive(Clone, Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    current: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    held: Vec<Held>,
+    texts: Vec<Text>,
+}
+
+impl Variables {
+    /// As many as `names` has, none of them set.
+    pub fn new(names: &Names) -> Self {
+        Self { held: vec![Held::Unset; names.len()], texts: vec![Text::default(); names.len()] }
+    }
+
+    #[inline]
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.held[slot.0 as usize] = Held::Known(value);
+        self.texts[slot.0 as usize].current = false;
+    }
+
+    /// What `-D` and `\gset` do: the text stays as it is, and becomes a value when an expression first wants one.
+    pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
+        let place = &mut self.texts[slot.0 as usize];
+        place.bytes.clear();
+        place.bytes.extend_from_slice(text);
+        place.current = true;
+        self.held[slot.0 as usize] = Held::Unread;
+    }
+
+    pub fn is_set(&self, slot: Slot) -> bool {
+        !matches!(self.held[slot.0 as usize], Held::Unset)
+    }
+
+    #[inline]
+    pub fn value(&mut self, slot: Slot) -> Result<Value, Fault> {
+        match self.held[slot.0 as usize] {
+            Held::Known(value) => Ok(value),
+            _ => self.read(slot),
+        }
+    }
+
+    #[cold]
+    fn read(&mut self, slot: Slot) -> Result<Value, Fault> {
+        let text = &self.texts[slot.0 as usize];
+        if !text.current {
+            return Err(Fault::Undefined(slot));
+        }
+        let value = Value::parse(&text.bytes).ok_or(Fault::Malformed(slot))?;
+        self.held[slot.0 as usize] = Held::Known(value);
+        Ok(value)
+    }
+
+    /// Appends the variable's text; false (and nothing) when it is not set.
+    pub fn write(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
+        let text = &self.texts[slot.0 as usize];
+        if text.current {
+            out.extend_from_slice(&text.bytes);
+            return true;
+        }
+        match self.held[slot.0 as usize] {
+            Held::Known(value) => {
+                value.write(out);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(variables: &Variables, slot: Slot) -> Option<String> {
+        let mut out = Vec::new();
+        variables.write(slot, &mut out).then(|| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_text_keeps_its_form_after_it_was_read_as_a_value() {
+        let mut names = Names::default();
+        let (a, b) = (names.intern(b"a"), names.intern(b"b"));
+        assert_eq!(names.intern(b"a"), a);
+        assert_eq!(names.find(b"c"), None);
+        assert_eq!(names.name(b), b"b");
+
+        let mut variables = Variables::new(&names);
+        assert_eq!(variables.value(a).unwrap_err(), Fault::Undefined(a));
+        assert_eq!(written(&variables, a), None);
+
+        variables.set_text(a, b"+007");
+        assert_eq!(variables.value(a).unwrap().integer(), Ok(7));
+        assert_eq!(written(&variables, a).as_deref(), Some("+007"));
+
+        variables.set(a, Value::Integer(8));
+        assert_eq!(written(&variables, a).as_deref(), Some("8"));
+
+        variables.set_text(b, b"bla");
+        assert_eq!(variables.value(b).unwrap_err(), Fault::Malformed(b));
+        assert_eq!(written(&variables, b).as_deref(), Some("bla"));
+        variables.set_text(b, b"");
+        assert_eq!(written(&variables, b).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn names_are_what_pgbench_takes() {
+        for (name, good) in [
+            ("a", true),
+            ("_1", true),
+            ("\u{e9}t\u{e9}", true),
+            ("1a", false),
+            ("", false),
+            ("a-b", false),
+            (".", false),
+        ] {
+            assert_eq!(is_name(name.as_bytes()), good, "{name:?}");
+        }
+    }
+}
