@@ -1,5 +1,6 @@
 //! What to say: each workload decides the operations, their mix and their data.
 
+pub mod pgbench;
 pub mod sysbench;
 pub mod tpcc;
 

@@ -33,6 +33,9 @@ pub mod statement;
 pub mod value;
 pub mod variables;
 
+#[cfg(test)]
+mod tests;
+
 pub use client::{Client, Debugged, Next};
 pub use error::ScriptError;
 pub use program::{Builder, Program, Run};

@@ -11,8 +11,8 @@ use super::random::Random;
 use super::value::Value;
 use super::variables::{Names, Slot, Variables, is_name};
 
-/// How deep parentheses, calls, CASEs and prefixes may nest. Far more than people write, and far less than a stack holds.
-const DEPTH_MAX: u32 = 400;
+/// How deep operands may nest, each in its operator, parentheses, call or CASE. Far more than people write, and far less than a stack holds.
+const DEPTH_MAX: u32 = 250;
 /// How many operations an expression may have, so that compiling the oddest script of a megabyte stays a matter of seconds.
 const LENGTH_MAX: usize = 1 << 16;
 
@@ -150,21 +150,26 @@ impl Parser<'_, '_, '_, '_> {
         }
     }
 
-    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Mistake>) -> Result<T, Mistake> {
-        if self.depth == DEPTH_MAX {
-            return Err(Mistake::new(self.place, format!("nested more than {DEPTH_MAX} levels deep"))
-                .advise("compute parts of it in a \\set of their own"));
-        }
-        self.depth += 1;
-        let parsed = parse(self);
-        self.depth -= 1;
-        parsed
-    }
-
     /// An expression of operators that bind at least as tightly as `least`.
     fn climb(&mut self, least: u8) -> Result<(), Mistake> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        self.operators(least)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Mistake {
+        Mistake::new(self.place, format!("nested more than {DEPTH_MAX} levels deep"))
+            .advise("compute parts of it in a \\set of their own")
+    }
+
+    fn operators(&mut self, least: u8) -> Result<(), Mistake> {
         let start = self.here();
-        self.deeper(Self::operand)?;
+        self.operand()?;
         // A comparison's result is not compared again without parentheses.
         let mut compared = false;
         loop {
@@ -250,66 +255,82 @@ impl Parser<'_, '_, '_, '_> {
     }
 
     fn operand(&mut self) -> Result<(), Mistake> {
-        let place = self.place;
-        let start = self.here();
         match self.token {
-            Token::Constant(value) => {
-                self.next()?;
-                self.emit(Op::Constant(value), place);
-            }
-            Token::Variable(name) => {
-                let given = name.of(self.lexer.source);
-                if !is_name(given) {
-                    let finding = format!("invalid variable name: {:?}", self.shown(name));
-                    return Err(Mistake::new(name, finding).advise("names do not begin with a digit"));
-                }
-                let slot = self.shared.names.intern(given);
-                self.next()?;
-                self.emit(Op::Variable(slot), place);
-            }
-            Token::Open => {
-                self.next()?;
-                self.climb(level::OR)?;
-                self.expect(|t| matches!(t, Token::Close), ") or an operator")?;
-            }
+            Token::Constant(value) => self.constant(value),
+            Token::Variable(name) => self.variable(name),
+            Token::Open => self.parentheses(),
             Token::Plus => {
                 self.next()?;
-                self.climb(level::UNARY)?;
+                self.climb(level::UNARY)
             }
-            Token::Minus => {
-                self.next()?;
-                if let Token::MinimumMagnitude = self.token {
-                    self.next()?;
-                    self.emit(Op::Constant(Value::Integer(i64::MIN)), place);
-                } else {
-                    self.emit(Op::Constant(Value::Integer(0)), place);
-                    self.climb(level::UNARY)?;
-                    self.emit(Op::Subtract, place);
-                    self.fold(start);
-                }
-            }
-            Token::Tilde => {
-                self.next()?;
-                self.emit(Op::Constant(Value::Integer(!0)), place);
-                self.climb(level::BITS + 1)?;
-                self.emit(Op::Xor, place);
-                self.fold(start);
-            }
-            Token::Not => {
-                self.next()?;
-                self.climb(level::NOT)?;
-                self.emit(Op::Not, place);
-                self.fold(start);
-            }
-            Token::Name => self.call()?,
-            Token::Case => self.case()?,
-            Token::MinimumMagnitude => {
-                return Err(self
-                    .unexpected("a value")
-                    .advise("the largest integer is 9223372036854775807; this one needs a minus right before it"));
-            }
-            _ => return Err(self.unexpected("a value")),
+            Token::Minus => self.minus(),
+            Token::Tilde => self.prefix(Some(Value::Integer(!0)), level::BITS + 1, Op::Xor),
+            Token::Not => self.prefix(None, level::NOT, Op::Not),
+            Token::Name => self.call(),
+            Token::Case => self.case(),
+            _ => Err(self.no_operand()),
         }
+    }
+
+    #[cold]
+    fn no_operand(&self) -> Mistake {
+        let mistake = self.unexpected("a value");
+        match self.token {
+            Token::MinimumMagnitude => {
+                mistake.advise("the largest integer is 9223372036854775807; this one needs a minus right before it")
+            }
+            _ => mistake,
+        }
+    }
+
+    fn constant(&mut self, value: Value) -> Result<(), Mistake> {
+        self.emit(Op::Constant(value), self.place);
+        self.next()
+    }
+
+    fn variable(&mut self, name: Span) -> Result<(), Mistake> {
+        let given = name.of(self.lexer.source);
+        if !is_name(given) {
+            let finding = format!("invalid variable name: {:?}", self.shown(name));
+            return Err(Mistake::new(name, finding).advise("names do not begin with a digit"));
+        }
+        let slot = self.shared.names.intern(given);
+        self.emit(Op::Variable(slot), self.place);
+        self.next()
+    }
+
+    fn parentheses(&mut self) -> Result<(), Mistake> {
+        self.next()?;
+        self.climb(level::OR)?;
+        self.expect(|t| matches!(t, Token::Close), ") or an operator")
+    }
+
+    /// A minus is a subtraction from 0, as in pgbench; but the smallest integer is read as one.
+    fn minus(&mut self) -> Result<(), Mistake> {
+        let place = self.place;
+        self.next()?;
+        if let Token::MinimumMagnitude = self.token {
+            self.emit(Op::Constant(Value::Integer(i64::MIN)), place.to(self.place));
+            return self.next();
+        }
+        self.operation(Some(Value::Integer(0)), level::UNARY, Op::Subtract, place)
+    }
+
+    fn prefix(&mut self, left: Option<Value>, level: u8, op: Op) -> Result<(), Mistake> {
+        let place = self.place;
+        self.next()?;
+        self.operation(left, level, op, place)
+    }
+
+    /// An operator at `place` on the operand that comes next, and on a constant to its left.
+    fn operation(&mut self, left: Option<Value>, level: u8, op: Op, place: Span) -> Result<(), Mistake> {
+        let start = self.here();
+        if let Some(value) = left {
+            self.emit(Op::Constant(value), place);
+        }
+        self.climb(level)?;
+        self.emit(op, place);
+        self.fold(start);
         Ok(())
     }
 

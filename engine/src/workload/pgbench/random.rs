@@ -82,7 +82,7 @@ impl Random {
     /// (basic Box-Muller transform, drawn again when it falls outside).
     #[inline]
     pub fn gaussian(&mut self, range: Range, parameter: f64) -> Result<i64, Fault> {
-        if !(parameter >= GAUSSIAN_PARAMETER_MIN) {
+        if parameter.is_nan() || parameter < GAUSSIAN_PARAMETER_MIN {
             return Err(Fault::GaussianParameter(parameter));
         }
         let deviation = loop {
@@ -165,7 +165,7 @@ pub struct Exponential {
 
 impl Exponential {
     pub fn new(parameter: f64) -> Result<Self, Fault> {
-        if !(parameter > 0.0) {
+        if parameter.is_nan() || parameter <= 0.0 {
             return Err(Fault::ExponentialParameter(parameter));
         }
         Ok(Self { parameter, cut: (-parameter).exp() })

@@ -234,9 +234,8 @@ impl Scanner {
         if self.words == 0 {
             self.beginning = [0; 4];
         }
-        if let Some(letter) = self.beginning.get_mut(self.words)
-            && [&b"create"[..], b"function", b"procedure", b"or", b"replace"].into_iter().any(is)
-        {
+        let telling = [&b"create"[..], b"function", b"procedure", b"or", b"replace"].into_iter().any(is);
+        if let Some(letter) = self.beginning.get_mut(self.words).filter(|_| telling) {
             *letter = word[0].to_ascii_lowercase();
         }
         self.words += 1;

@@ -1,0 +1,200 @@
+//! Whatever bytes come, the compiler answers, and soon.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Compiles, and runs what compiles for one transaction; both must come to an end without a panic.
+fn survives(script: &[u8]) {
+    for mode in [Mode::Simple, Mode::Extended] {
+        let mut builder = Builder::new(mode);
+        match builder.script("any.sql", script, 1) {
+            Err(errors) => errors.iter().for_each(|error| assert!(error.to_string().len() < 4000)),
+            Ok(()) => {
+                let program = builder.build(Run { seed: 1, clients: 1, threads: 1, scale: 1 }).unwrap();
+                let mut client = program.client(0);
+                client.begin(0);
+                let mut out = Vec::new();
+                // No script has a loop: it ends after as many steps as it has commands.
+                for _ in 0..=program.scripts()[0].commands.len() {
+                    match client.next(&program) {
+                        Ok(Next::Sql { statement, .. }) => {
+                            statement.write(&client.variables, &mut out);
+                            statement.first_word();
+                        }
+                        Ok(Next::End) | Err(_) => return,
+                        Ok(_) => {}
+                    }
+                }
+                panic!("the script did not end");
+            }
+        }
+    }
+}
+
+/// Pieces that mean something to the compiler, so that random rows of them get far.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let words = [
+        "\\set x ",
+        "\\if ",
+        "\\elif ",
+        "\\else",
+        "\\endif",
+        "\\sleep ",
+        "\\gset ",
+        "\\aset",
+        "\\shell ",
+        "\\setshell x ",
+        "\\startpipeline",
+        "\\syncpipeline",
+        "\\endpipeline",
+        "\n",
+        "\\\n",
+        "\\\r\n",
+        "\\",
+        "\\;",
+        ";",
+        ":",
+        "::",
+        ":x",
+        ":1",
+        "'",
+        "\"",
+        "$$",
+        "$a$",
+        "E'",
+        "/*",
+        "*/",
+        "--",
+        "(",
+        ")",
+        ",",
+        " ",
+        "1",
+        "2.5",
+        "1e3",
+        "9223372036854775808",
+        "0",
+        "null",
+        "true",
+        "case ",
+        "when ",
+        "then ",
+        "else ",
+        "end ",
+        "and ",
+        "or ",
+        "not ",
+        "is ",
+        "isnull ",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "<",
+        ">",
+        "=",
+        "<>",
+        "<<",
+        "~",
+        "|",
+        "random(",
+        "random_zipfian(1,9,1.5)",
+        "random_gaussian(1,9,2)",
+        "permute(3,7)",
+        "hash(1)",
+        "least(",
+        "debug(",
+        "select ",
+        "create function begin ",
+        "us",
+        "\u{e9}",
+        "\0",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..60).prop_map(|row| row.concat().into_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_bytes_are_answered(script in prop::collection::vec(any::<u8>(), 0..300)) {
+        survives(&script);
+    }
+
+    #[test]
+    fn any_row_of_words_is_answered(script in pieces()) {
+        survives(&script);
+    }
+
+    #[test]
+    fn any_expression_is_answered(expression in pieces()) {
+        survives(&[b"\\set x ", &expression[..]].concat());
+    }
+
+    #[test]
+    fn any_text_of_a_variable_is_answered(text in "[ -~]{1,12}") {
+        value(":v + 1", &[("v", &text)]);
+    }
+}
+
+/// What is large is compiled in time that grows with it, or refused.
+#[test]
+fn a_script_of_a_megabyte_is_no_trouble() {
+    let megabyte = |piece: &str| piece.repeat((1 << 20) / piece.len());
+    let expression = |piece: &str| format!("\\set x {}1", megabyte(piece));
+    for (name, script) in [
+        ("statements", megabyte("select :a, 'b' from c where d = :e;\n")),
+        ("one statement", format!("select {}", megabyte(":a, "))),
+        ("meta commands", megabyte("\\set x random(1, 100) + :x\n")),
+        ("wrong meta commands", megabyte("\\set x +\n")),
+        ("nested ifs", megabyte("\\if 1\n")),
+        ("elifs", format!("\\if 0\n{}\\endif", megabyte("\\elif 0\n"))),
+        ("parentheses", expression("(")),
+        ("signs", expression("- ")),
+        ("nots", expression("not ")),
+        ("tildes", expression("~")),
+        ("cases", expression("case when ")),
+        ("calls", expression("abs(")),
+        ("mixed nesting", expression("1 or 1 and 1 = 1 | 1 + 1 * -(")),
+        ("sums", expression("1 + ")),
+        ("sums of variables", expression(":a + ")),
+        ("comparisons", expression("random(1,2) > 1 is null and ")),
+        ("chained comparisons", format!("\\set x 1{}", megabyte(" > random(1,2) is null"))),
+        ("arguments", expression("least(1,")),
+        ("one call's arguments", format!("\\set x least({}1)", megabyte("1,"))),
+        ("comments", megabyte("/*")),
+        ("dollars", megabyte("$a$ $b$ ")),
+        ("quotes", megabyte("E'\\'")),
+        ("continuations", megabyte("\\\n")),
+        ("one word", megabyte("\\a")),
+        ("digits", format!("\\set x {}", megabyte("1"))),
+        ("a name", format!("\\set {} 1", megabyte("a"))),
+        ("an unknown function", format!("\\set x {}()", megabyte("a"))),
+        ("sleep", format!("\\sleep {}", megabyte("1"))),
+        ("an unknown command", format!("\\{}", megabyte("a"))),
+        ("white space", megabyte(" ")),
+        ("shell words", format!("\\shell {}", megabyte("a "))),
+        ("colons", megabyte(":")),
+    ] {
+        let started = Instant::now();
+        survives(script.as_bytes());
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(20), "{name} took {took:?}");
+    }
+}
+
+#[test]
+fn nesting_is_limited_on_a_small_stack_too() {
+    let nested =
+        |depth: usize| format!("\\set x {}1{}", "1 or 1 and 1 = 1 | 1 + 1 * -(".repeat(depth), ")".repeat(depth));
+    let handle = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        assert!(program(&nested(30), &[], Mode::Simple).is_ok());
+        let error = program(&nested(100_000), &[], Mode::Simple).unwrap_err();
+        assert!(error.contains("nested more than 250 levels deep"), "{error}");
+    });
+    handle.unwrap().join().unwrap();
+}
