@@ -199,7 +199,9 @@ impl Lexer<'_> {
                     b'\'' | b'"' => "expressions know no strings",
                     _ => "expressions are made of numbers, :variables, functions and operators",
                 };
-                let finding = format!("unexpected character ({})", text(&[byte]).escape_debug());
+                let shown =
+                    if byte.is_ascii_graphic() { char::from(byte).to_string() } else { format!("0x{byte:02x}") };
+                let finding = format!("unexpected character ({shown})");
                 return Err(Mistake::new(place, finding).advise(advice));
             }
         };
@@ -319,7 +321,8 @@ mod tests {
             ("1 ;", "Constant(Integer(1)) unexpected character (;)"),
             ("!", "unexpected character (!)"),
             (":", "unexpected character (:)"),
-            ("\0", "unexpected character (\\0)"),
+            ("\0", "unexpected character (0x00)"),
+            ("'", "unexpected character (')"),
         ] {
             assert_eq!(tokens(source), expected, "{source:?}");
         }
