@@ -1,7 +1,7 @@
 //! Cuts a meta command into words, or into the tokens of an expression. A command ends with its line, unless a backslash
 //! stands before the line's end.
 
-use super::error::{Span, text};
+use super::error::Span;
 use super::value::Value;
 use super::variables::{begins_name, continues_name};
 

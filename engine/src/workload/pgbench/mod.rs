@@ -14,11 +14,13 @@
 //! let Next::Sql { statement, .. } = client.next(&program).unwrap() else { panic!() };
 //! let mut out = Vec::new();
 //! statement.write(&client.variables, &mut out);
-//! assert_eq!(out, b"SELECT 89691;");
+//! assert_eq!(out, b"SELECT 83532;");
 //! ```
 
+mod branches;
 pub mod builtin;
 pub mod client;
+pub mod compiler;
 pub mod error;
 pub mod expression;
 pub mod functions;
@@ -29,6 +31,7 @@ pub mod permute;
 pub mod program;
 pub mod random;
 pub mod script;
+pub mod splitter;
 pub mod statement;
 pub mod value;
 pub mod variables;

@@ -1,10 +1,11 @@
 //! All scripts of a load, with the variables they share.
 
 use super::client::Client;
+use super::compiler;
 use super::error::ScriptError;
 use super::parser::Shared;
 use super::random::{Random, Seeds};
-use super::script::{self, Script};
+use super::script::Script;
 use super::statement::Mode;
 use super::value::Value;
 use super::variables::{Names, Slot, Variables, is_name};
@@ -62,7 +63,7 @@ impl Builder {
     pub fn script(&mut self, name: &str, source: &[u8], weight: u32) -> Result<(), Vec<ScriptError>> {
         let mut shared =
             Shared { names: &mut self.names, default_seed: self.automatic.default_seed, sites: &mut self.sites };
-        let script = script::compile(name, source, weight, self.mode, &mut shared)?;
+        let script = compiler::compile(name, source, weight, self.mode, &mut shared)?;
         self.scripts.push(script);
         Ok(())
     }

@@ -1,0 +1,98 @@
+//! `\if`, `\elif`, `\else` and `\endif`: which of them belong together, and where each leads.
+
+use super::compiler::Compiler;
+use super::error::Span;
+use super::expression::Expression;
+use super::lexer::Mistake;
+use super::script::Action;
+
+/// An `\if` whose `\endif` was not seen yet.
+pub(super) struct Open {
+    pub(super) place: Span,
+    /// The last `\if` or `\elif`, whose `otherwise` is not known yet.
+    undecided: Option<usize>,
+    /// Each `\elif` and `\else`, whose `end` is not known yet.
+    branches: Vec<usize>,
+    /// What was known of the pipeline before it.
+    pipeline: Option<bool>,
+}
+
+impl Compiler<'_, '_> {
+    pub(super) fn begin_if(&mut self, condition: Expression, place: Span) {
+        let undecided = Some(self.commands.len());
+        self.open.push(Open { place, undecided, branches: Vec::new(), pipeline: self.pipeline });
+        self.push(Action::If { condition, otherwise: 0 }, place);
+    }
+
+    /// Lets the last condition's other way lead to the next command. What a branch did to the pipeline may not have happened.
+    fn next_branch(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+        let here = self.commands.len();
+        let Some(open) = self.open.last_mut() else {
+            return Err(Mistake::new(place, format!("\\{name} without matching \\if")));
+        };
+        let Some(undecided) = open.undecided else {
+            return Err(
+                Mistake::new(place, format!("\\{name} after \\else")).advise("an \\if has one \\else, the last")
+            );
+        };
+        match &mut self.commands[undecided].action {
+            Action::If { otherwise, .. } | Action::Elif { otherwise, .. } => *otherwise = here,
+            _ => unreachable!("only these are undecided"),
+        }
+        if name == "elif" {
+            open.undecided = Some(here);
+            open.branches.push(here);
+        } else {
+            open.undecided = None;
+            if name == "else" {
+                open.branches.push(here);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn elif(&mut self, condition: Expression, place: Span) -> Result<(), Mistake> {
+        self.next_branch("elif", place)?;
+        self.branch_pipeline();
+        self.push(Action::Elif { condition, otherwise: 0, end: 0 }, place);
+        Ok(())
+    }
+
+    pub(super) fn begin_else(&mut self, place: Span) -> Result<(), Mistake> {
+        self.next_branch("else", place)?;
+        self.branch_pipeline();
+        self.push(Action::Else { end: 0 }, place);
+        Ok(())
+    }
+
+    /// A new branch starts from what was known before the `\if`; when the last one changed that, nothing is known after it.
+    fn branch_pipeline(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            let before = open.pipeline;
+            if self.pipeline != before {
+                open.pipeline = None;
+            }
+            self.pipeline = before;
+        }
+    }
+
+    pub(super) fn endif(&mut self, place: Span) -> Result<(), Mistake> {
+        let here = self.commands.len();
+        if self.open.last().is_none_or(|open| open.undecided.is_some()) {
+            self.next_branch("endif", place)?;
+        }
+        if let Some(open) = self.open.pop() {
+            if self.pipeline != open.pipeline {
+                self.pipeline = None;
+            }
+            for branch in open.branches {
+                match &mut self.commands[branch].action {
+                    Action::Elif { end, .. } | Action::Else { end } => *end = here,
+                    _ => unreachable!("only these are branches"),
+                }
+            }
+        }
+        self.push(Action::Endif, place);
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! From a script's text to its commands.
+
+use super::branches::Open;
+use super::error::{ScriptError, Span, nearest, text};
+use super::lexer::{Lexer, Mistake, shorten};
+use super::parser::{self, Shared};
+use super::script::{Action, Command, Count, Script, Word};
+use super::splitter::{Ended, Splitter};
+use super::statement::{MAX_PARAMETERS, Mode, Statement, Store};
+use super::variables::{Slot, begins_name, continues_name, is_name};
+
+const META_COMMANDS: [&str; 13] = [
+    "set",
+    "setshell",
+    "shell",
+    "sleep",
+    "gset",
+    "aset",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "startpipeline",
+    "syncpipeline",
+    "endpipeline",
+];
+
+/// Words a meta command may have, its name included.
+const MAX_WORDS: usize = MAX_PARAMETERS + 1;
+/// Mistakes of one script that are told at once.
+const MAX_ERRORS: usize = 20;
+
+/// Compiles a script. All its mistakes are found, as far as one does not hide another (but not more than 20).
+pub fn compile(
+    name: &str,
+    source: &[u8],
+    weight: u32,
+    mode: Mode,
+    shared: &mut Shared<'_>,
+) -> Result<Script, Vec<ScriptError>> {
+    let mut compiler = Compiler {
+        source,
+        mode,
+        shared,
+        commands: Vec::new(),
+        mistakes: Vec::new(),
+        open: Vec::new(),
+        pipeline: Some(false),
+    };
+    match source.iter().position(|&b| b == 0) {
+        Some(nul) => compiler.mistakes.push(
+            Mistake::new(Span::new(nul, nul + 1), "a NUL byte, which no SQL text can have")
+                .advise("is this a script? It may be a binary file, or text in UTF-16"),
+        ),
+        None if u32::try_from(source.len()).is_err() => {
+            compiler.mistakes.push(Mistake::new(Span::default(), "the script is larger than 4 GB"));
+        }
+        None => compiler.run(),
+    }
+    let Compiler { commands, mut mistakes, .. } = compiler;
+    if mistakes.is_empty() {
+        return Ok(Script { name: name.into(), weight, commands, source: source.into() });
+    }
+    mistakes.sort_by_key(|mistake| mistake.place.start);
+    mistakes.truncate(MAX_ERRORS);
+    Err(mistakes.into_iter().map(|m| ScriptError::new(name, source, m.place, m.finding, m.advice)).collect())
+}
+
+pub(super) struct Compiler<'c, 's> {
+    source: &'c [u8],
+    mode: Mode,
+    shared: &'c mut Shared<'s>,
+    pub(super) commands: Vec<Command>,
+    mistakes: Vec<Mistake>,
+    pub(super) open: Vec<Open>,
+    /// Whether a pipeline is open at this point of the script; none when that depends on conditions.
+    pub(super) pipeline: Option<bool>,
+}
+
+impl Compiler<'_, '_> {
+    fn run(&mut self) {
+        let mut splitter = Splitter::default();
+        let mut at = 0;
+        loop {
+            let mut sql = Vec::new();
+            let (ended, first) = splitter.statement(self.source, &mut at, &mut sql);
+            if !sql.is_empty() {
+                self.sql(sql, first, if ended == Ended::Backslash { at - 1 } else { at });
+            }
+            match ended {
+                Ended::Script => break,
+                Ended::Semicolon => {}
+                Ended::Backslash => {
+                    let mut lexer = Lexer { source: self.source, at };
+                    if let Err(mistake) = self.meta(&mut lexer, at - 1) {
+                        self.mistakes.push(mistake);
+                    }
+                    lexer.finish();
+                    at = lexer.at;
+                }
+            }
+            if self.mistakes.len() >= MAX_ERRORS {
+                return;
+            }
+        }
+        for open in self.open.drain(..) {
+            self.mistakes.push(Mistake::new(open.place, "\\if without matching \\endif").advise("add an \\endif"));
+        }
+        if self.mistakes.is_empty() && self.pipeline == Some(true) {
+            let place = self.last_place(|action| matches!(action, Action::StartPipeline));
+            self.mistakes.push(
+                Mistake::new(place, "end of script reached with pipeline open").advise("end it with \\endpipeline"),
+            );
+        }
+        if self.mistakes.is_empty() && self.commands.is_empty() {
+            self.mistakes.push(
+                Mistake::new(Span::default(), "empty command list for script")
+                    .advise("it needs at least one SQL statement or meta command"),
+            );
+        }
+    }
+
+    fn last_place(&self, is: impl Fn(&Action) -> bool) -> Span {
+        self.commands.iter().rev().find(|command| is(&command.action)).map_or(Span::default(), |command| command.place)
+    }
+
+    pub(super) fn push(&mut self, action: Action, place: Span) {
+        self.commands.push(Command { action, place });
+    }
+
+    fn sql(&mut self, sql: Vec<u8>, first: usize, end: usize) {
+        let blank = self.source[first..end].iter().rev().take_while(|b| b.is_ascii_whitespace()).count();
+        let place = Span::new(first, end - blank);
+        match Statement::new(sql, place, self.mode, self.shared.names) {
+            Ok(statement) => self.push(Action::Sql(statement), place),
+            Err(mistake) => self.mistakes.push(mistake),
+        }
+    }
+
+    /// The meta command whose backslash is at `start` and whose name comes next.
+    fn meta(&mut self, lexer: &mut Lexer<'_>, start: usize) -> Result<(), Mistake> {
+        // A backslash alone on its line is nothing, as for pgbench.
+        let Some(name_place) = lexer.word() else { return Ok(()) };
+        let given = name_place.of(self.source);
+        let Some(name) = META_COMMANDS.into_iter().find(|name| given.eq_ignore_ascii_case(name.as_bytes())) else {
+            let given = text(given);
+            let near = nearest(&given, META_COMMANDS);
+            let given = shorten(&given);
+            let mistake =
+                Mistake::new(Span::new(start, name_place.end as usize), format!("invalid command \"{given}\""));
+            return Err(match near {
+                Some(near) => mistake.advise(format!("did you mean \\{near}?")),
+                None => mistake.advise(format!("there are \\{}", META_COMMANDS.join(", \\"))),
+            });
+        };
+        let named = |mut mistake: Mistake| {
+            mistake.finding = format!("{} in command \"{name}\"", mistake.finding);
+            mistake
+        };
+        let place = Span::new(start, name_place.end as usize);
+        match name {
+            "set" => self.set(lexer, place).map_err(named),
+            // The structure is followed even when a condition is wrong, so that its other mistakes are not made up.
+            "if" | "elif" => {
+                let condition = parser::expression(lexer, self.shared).map_err(named);
+                let place = Span::new(start, end_of_words(self.source, lexer.at));
+                let known = condition.as_ref().ok().cloned().unwrap_or_default();
+                if name == "if" {
+                    self.begin_if(known, place)
+                } else {
+                    self.elif(known, place)?
+                }
+                condition.map(|_| ())
+            }
+            _ => {
+                let words: Vec<Span> = std::iter::from_fn(|| lexer.word()).collect();
+                let place = words.last().map_or(place, |last| place.to(*last));
+                self.words(name, &words, place).map_err(|mistake| match name {
+                    "elif" | "else" | "endif" | "gset" | "aset" if words.is_empty() => mistake,
+                    _ => named(mistake),
+                })
+            }
+        }
+    }
+
+    fn variable(&mut self, place: Span) -> Result<Slot, Mistake> {
+        let name = place.of(self.source);
+        if is_name(name) {
+            return Ok(self.shared.names.intern(name));
+        }
+        Err(Mistake::new(place, format!("invalid variable name: {:?}", shorten(&text(name))))
+            .advise("a name has letters, digits and underscores, and does not begin with a digit"))
+    }
+
+    fn set(&mut self, lexer: &mut Lexer<'_>, place: Span) -> Result<(), Mistake> {
+        let Some(name) = lexer.word() else {
+            return Err(Mistake::new(place, "missing argument").advise("write \\set name expression"));
+        };
+        let slot = self.variable(name)?;
+        let value = parser::expression(lexer, self.shared)?;
+        self.push(Action::Set { slot, value }, Span::new(place.start as usize, end_of_words(self.source, lexer.at)));
+        Ok(())
+    }
+
+    /// The commands whose arguments are words.
+    fn words(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
+        if words.len() >= MAX_WORDS {
+            return Err(Mistake::new(words[MAX_WORDS - 1], "too many arguments")
+                .advise(format!("at most {} are possible", MAX_WORDS - 1)));
+        }
+        match name {
+            "setshell" => {
+                let [variable, command @ ..] = words else {
+                    return Err(Mistake::new(place, "missing argument").advise("write \\setshell name command"));
+                };
+                if command.is_empty() {
+                    return Err(Mistake::new(place, "missing argument").advise("write \\setshell name command"));
+                }
+                let slot = self.variable(*variable)?;
+                let words = self.shell_words(command)?;
+                self.push(Action::SetShell { slot, words }, place);
+            }
+            "shell" => {
+                if words.is_empty() {
+                    return Err(Mistake::new(place, "missing command").advise("write \\shell command"));
+                }
+                let words = self.shell_words(words)?;
+                self.push(Action::Shell { words }, place);
+            }
+            "sleep" => {
+                let (count, unit_us) = self.sleep(words, place)?;
+                self.push(Action::Sleep { count, unit_us }, place);
+            }
+            "gset" | "aset" => return self.store(name, words, place),
+            _ => {
+                if let Some(&extra) = words.first() {
+                    // What the command does to the structure is done all the same.
+                    let _ = self.plain(name, place);
+                    return Err(Mistake::new(extra, "unexpected argument").advise(format!("\\{name} stands alone")));
+                }
+                return self.plain(name, place);
+            }
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+        match name {
+            "else" => self.begin_else(place),
+            "endif" => self.endif(place),
+            _ => self.in_pipeline(name, place),
+        }
+    }
+
+    /// A word with exactly one colon before it is a variable; two colons stand for one.
+    fn shell_words(&mut self, words: &[Span]) -> Result<Box<[Word]>, Mistake> {
+        words
+            .iter()
+            .map(|&place| match place.of(self.source) {
+                [b':', b':', ..] => Ok(Word::Text(place.of(self.source)[1..].into())),
+                [b':', ..] => {
+                    let name = Span::new(place.start as usize + 1, place.end as usize);
+                    self.variable(name).map(Word::Variable)
+                }
+                word => Ok(Word::Text(word.into())),
+            })
+            .collect()
+    }
+
+    fn sleep(&mut self, words: &[Span], place: Span) -> Result<(Count, i64), Mistake> {
+        let &[count, ref units @ ..] = words else {
+            return Err(Mistake::new(place, "missing argument").advise("write \\sleep number [us|ms|s]"));
+        };
+        if let Some(&extra) = units.get(1) {
+            return Err(Mistake::new(extra, "too many arguments").advise("write \\sleep number [us|ms|s]"));
+        }
+        let mut unit = units.first().copied();
+        let given = count.of(self.source);
+        let count = if given[0] == b':' {
+            Count::Variable(self.variable(Span::new(count.start as usize + 1, count.end as usize))?)
+        } else {
+            let sign = usize::from(matches!(given[0], b'+' | b'-'));
+            let end = sign + given[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
+            if end < given.len() && unit.is_none() {
+                // The unit may stick to the number: `2ms`.
+                unit = Some(Span::new(count.start as usize + end, count.end as usize));
+            }
+            let whole = end == given.len() || units.is_empty();
+            let number = std::str::from_utf8(&given[..end]).ok().filter(|_| whole && end > sign);
+            match number.and_then(|digits| digits.parse().ok()) {
+                Some(number) => Count::Fixed(number),
+                None => {
+                    let given = shorten(&text(given));
+                    return Err(Mistake::new(count, format!("invalid sleep time, must be an integer ({given})")));
+                }
+            }
+        };
+        let unit_us = match unit.map(|unit| (unit, unit.of(self.source).to_ascii_lowercase())) {
+            None => 1_000_000,
+            Some((place, name)) => match &name[..] {
+                b"us" => 1,
+                b"ms" => 1_000,
+                b"s" => 1_000_000,
+                _ => {
+                    let given = shorten(&text(place.of(self.source)));
+                    return Err(Mistake::new(place, format!("unrecognized time unit, must be us, ms or s ({given})")));
+                }
+            },
+        };
+        Ok((count, unit_us))
+    }
+
+    /// `\gset` and `\aset` belong to the statement before them.
+    fn store(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
+        if let Some(&extra) = words.get(1) {
+            return Err(Mistake::new(extra, "too many arguments").advise(format!("write \\{name} [prefix]")));
+        }
+        let prefix = words.first().map_or(&[][..], |prefix| prefix.of(self.source));
+        if prefix.first().is_some_and(|&first| !begins_name(first)) || !prefix.iter().copied().all(continues_name) {
+            return Err(Mistake::new(words[0], format!("invalid variable name: {:?}", text(prefix)))
+                .advise("a name has letters, digits and underscores, and does not begin with a digit"));
+        }
+        if self.pipeline == Some(true) {
+            return Err(Mistake::new(place, format!("\\{name} is not allowed in pipeline mode"))
+                .advise("the result is not there before \\endpipeline: store it outside of the pipeline"));
+        }
+        match self.commands.last_mut() {
+            Some(Command { action: Action::Sql(statement), .. }) if statement.store.is_none() => {
+                statement.store = Some(Store { all: name == "aset", prefix: prefix.into(), place });
+                Ok(())
+            }
+            // The statement before it may be missing for being wrong itself.
+            _ if !self.mistakes.is_empty() => Ok(()),
+            _ => Err(Mistake::new(place, format!("\\{name} must follow an SQL command"))
+                .advise("put it in the place of the statement's semicolon")),
+        }
+    }
+
+    fn in_pipeline(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
+        if self.mode == Mode::Simple {
+            return Err(Mistake::new(place, "cannot use pipeline mode with the simple query protocol")
+                .advise("set the workload's protocol to extended or prepared"));
+        }
+        let (action, open) = match name {
+            "startpipeline" => (Action::StartPipeline, true),
+            "syncpipeline" => (Action::SyncPipeline, true),
+            _ => (Action::EndPipeline, false),
+        };
+        match (self.pipeline, &action) {
+            (Some(true), Action::StartPipeline) => {
+                return Err(
+                    Mistake::new(place, "already in pipeline mode").advise("end the one before with \\endpipeline")
+                );
+            }
+            (Some(false), Action::SyncPipeline | Action::EndPipeline) => {
+                return Err(Mistake::new(place, "not in pipeline mode").advise("begin one with \\startpipeline"));
+            }
+            _ => {}
+        }
+        self.pipeline = Some(open);
+        self.push(action, place);
+        Ok(())
+    }
+}
+
+/// The end of a command that was read up to `at`, without the white space behind it.
+fn end_of_words(source: &[u8], at: usize) -> usize {
+    at - source[..at].iter().rev().take_while(|b| b.is_ascii_whitespace()).count()
+}
