@@ -91,6 +91,12 @@ fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String
     Ok(result.to_string())
 }
 
+/// Says what a workload (JSON) would do, or what is wrong with it, without any target.
+#[pyfunction]
+fn check(workload: &str) -> PyResult<String> {
+    start::check(workload).map(|found| found.to_string()).map_err(|problem| error(&problem))
+}
+
 /// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
 #[pyfunction]
 fn stop() {
@@ -108,6 +114,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

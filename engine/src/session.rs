@@ -13,6 +13,8 @@ pub enum Want {
     Reply,
     /// Nothing is in progress: call `begin` when the pacer says the next transaction is due.
     Turn,
+    /// It waits by its own choice, in the middle of a transaction: call `resume` at this instant.
+    Pause(Nanos),
     /// The peer agreed to TLS: make it, then call `secured`.
     Secure,
     /// The conversation is over: flush and close.
@@ -62,8 +64,13 @@ pub trait Session {
     fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
 
     /// The next transaction, which should have started at `intended` and is started at `at` (>= `intended`).
-    /// Only called when it wants a `Turn`.
+    /// Only called when it wants a `Turn`; wants one again when the transaction was done without asking anything.
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want;
+
+    /// The pause it wanted is over. Not called when the connection was lost meanwhile.
+    fn resume(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Want {
+        Want::Reply
+    }
 
     /// How long its client, free since `free`, rests before its next transaction by its own choice (a person who thinks and
     /// types). Called once for each transaction, before it is begun.

@@ -91,6 +91,11 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
     share_out(&way, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
     })?;
+    let inserts = each(tables, |table| &table.inserts);
+    share_out(&way, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
+        let (table, sql) = inserts[job];
+        client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
+    })?;
     let indexes = each(tables, |table| &table.indexes);
     share_out(&way, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
@@ -168,6 +173,7 @@ mod tests {
             rows,
             units: rows,
             unit_bytes: 200,
+            inserts: Vec::new(),
             indexes: Vec::new(),
             keys: Vec::new(),
             references: Vec::new(),

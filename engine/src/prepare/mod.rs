@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::spec::{Problem, Spec};
-use crate::workload::{sysbench, tpcc};
+use crate::workload::{pgbench, sysbench, tpcc};
 
 pub use loader::Prepared;
 
@@ -30,6 +30,8 @@ pub struct Table {
     pub units: u64,
     /// About how many bytes a unit is: what its making and loading costs.
     pub unit_bytes: u64,
+    /// Fill it on the server's side, where that is wanted; several at once.
+    pub inserts: Vec<String>,
     /// Made when all rows are there; several at once, also of one table.
     pub indexes: Vec<String>,
     /// What makes keys of indexes, when all are there; in order.
@@ -60,9 +62,10 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
         ("tpcc", section) => prepare_tpcc(spec, section, observer),
+        ("pgbench", section) => prepare_pgbench(spec, section, observer),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}`");
-            Err(Problem::new("spec", finding, "use `sysbench` or `tpcc`"))
+            Err(Problem::new("spec", finding, "use `pgbench`, `sysbench` or `tpcc`"))
         }
     }
 }
@@ -76,5 +79,11 @@ fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -
 fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = tpcc::Options::read(section)?;
     let data = tpcc::DataSet::new(&options, spec.seed);
+    loader::load(&spec.target, &data, options.load_workers, observer)
+}
+
+fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = pgbench::Options::read(section)?;
+    let data = pgbench::DataSet::new(&options);
     loader::load(&spec.target, &data, options.load_workers, observer)
 }

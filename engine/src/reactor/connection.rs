@@ -167,6 +167,7 @@ impl<S: Session> Connection<S> {
                     self.turn(desk, now);
                 }
             }
+            Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
             Want::Secure => {
                 // What came before TLS must not be taken for what came under its protection.
                 if !self.unread.is_empty() {
@@ -225,8 +226,29 @@ impl<S: Session> Connection<S> {
         self.state = State::Busy;
         desk.busy += 1;
         let cx = &mut Context { recorder: &mut desk.recorder };
-        let want = self.session.begin(cx, intended, now, &mut desk.output);
-        debug_assert_eq!(want, Want::Reply, "a transaction asks something");
+        match self.session.begin(cx, intended, now, &mut desk.output) {
+            Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
+            Want::Turn => self.done_at_once(desk, now),
+            want => debug_assert_eq!(want, Want::Reply, "nothing else comes of beginning"),
+        }
+    }
+
+    /// A transaction was over without asking anything. Others have their turn before the next one.
+    #[cold]
+    fn done_at_once<P>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        desk.busy -= 1;
+        (self.free, self.due) = (now, now);
+        self.state = State::Pausing;
+        desk.recorder.rest(now);
+        desk.timers.set(now, Alarm::Due, self.token());
+    }
+
+    /// The pause within its transaction is over.
+    pub fn resume<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
+        desk.recorder.serve(self.client);
+        let cx = &mut Context { recorder: &mut desk.recorder };
+        let want = self.session.resume(cx, now, &mut desk.output);
+        self.follow(desk, want, now)
     }
 
     /// Sends what is in the desk's output.

@@ -187,6 +187,13 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                     self.lose(index, now, loss);
                 }
             }
+            Alarm::Resume if connection.state == State::Busy => {
+                let now = clock::now();
+                self.desk.recorder.advance(now);
+                if let Err(loss) = connection.resume(&mut self.desk, now) {
+                    self.lose(index, now, loss);
+                }
+            }
             Alarm::Connect if connection.state == State::Waiting => self.connect(index, now),
             Alarm::Overdue if connection.state.is_opening() => {
                 self.lose(index, now, Loss::overdue(&self.desk.settings))

@@ -11,6 +11,8 @@ use crate::clock::Nanos;
 pub enum Alarm {
     /// The next transaction is due.
     Due,
+    /// A pause within a transaction is over.
+    Resume,
     /// Connect (again).
     Connect,
     /// A connection that is being made has taken too long.

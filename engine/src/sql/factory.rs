@@ -8,6 +8,7 @@ use crate::record::Operation;
 use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
 use crate::workload::Workload;
+use crate::workload::pgbench::{self, Pgbench};
 use crate::workload::sysbench::{self, Sysbench};
 use crate::workload::tpcc::{self, Tpcc};
 
@@ -40,7 +41,19 @@ impl<W: Workload> SessionFactory for Sessions<W> {
 pub fn sysbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench>, Problem> {
     let options = sysbench::Options::read(section)?;
     let workload = Sysbench::new(&options, spec.seed, spec.load.clients);
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries };
+    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
+    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+}
+
+/// The sessions of a pgbench load; `section` is what stands under `pgbench` in the specification.
+pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench>, Problem> {
+    let options = pgbench::Options::read(section)?;
+    let workload = Pgbench::new(&options, spec.seed, spec.load.clients, spec.load.threads)?;
+    let rules = Rules {
+        retry: pgbench::RETRIED.map(String::from).to_vec(),
+        max_retries: options.max_tries.map_or(spec.load.max_retries, |tries| tries - 1),
+        late: options.latency_limit_ns.zip(workload.late()),
+    };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
 
@@ -48,6 +61,6 @@ pub fn sysbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sys
 pub fn tpcc(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc>, Problem> {
     let options = tpcc::Options::read(section)?;
     let workload = Tpcc::new(&options, spec.seed, spec.load.clients)?;
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries };
+    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }

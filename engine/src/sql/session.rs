@@ -8,6 +8,7 @@
 //! | `Parsing` | the answers to all prepared statements, asked for at once |
 //! | `Idle` | nothing: the next transaction is the pacer's business |
 //! | `Running` | the answer to the transaction's current statement |
+//! | `Pausing` | nothing: the transaction waits by its own choice |
 //! | `RollingBack` | the answer to ROLLBACK, after a statement failed inside a transaction block |
 //!
 //! A statement that fails ends its transaction: rolled back if a block is open, then started again with the same random
@@ -30,6 +31,8 @@ pub struct Rules {
     /// SQLSTATEs after which a transaction is tried again.
     pub retry: Vec<String>,
     pub max_retries: u32,
+    /// Transactions that took longer are counted as this operation, too.
+    pub late: Option<(Nanos, OpId)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ enum State {
     Parsing,
     Idle,
     Running,
+    Pausing,
     RollingBack,
 }
 
@@ -70,6 +74,9 @@ pub struct SqlSession<T> {
     /// The statement in progress, and when it was sent: at once when its predecessor was done.
     asked: Asked,
     sent: Nanos,
+    /// The end of a pause that was not told of yet, and the server's status meanwhile.
+    pause: Option<Nanos>,
+    status: u8,
     /// What the server said against the statement in progress, or (rolling back) against the transaction.
     error: Option<Box<Failure>>,
 }
@@ -84,12 +91,18 @@ impl<T: Transactions> SqlSession<T> {
             transaction: Transaction::default(),
             asked: Asked::new(TRANSACTION, Kind::Transaction),
             sent: 0,
+            pause: None,
+            status: b'I',
             error: None,
         }
     }
 
-    fn want(&self) -> Want {
-        if self.state == State::Idle { Want::Turn } else { Want::Reply }
+    fn want(&mut self) -> Want {
+        match self.state {
+            State::Idle => Want::Turn,
+            State::Pausing => self.pause.take().map_or(Want::Reply, Want::Pause),
+            _ => Want::Reply,
+        }
     }
 
     fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
@@ -120,7 +133,18 @@ impl<T: Transactions> SqlSession<T> {
                 self.asked = asked;
                 self.sent = at;
             }
-            Next::Done(outcome) => self.done(cx, at, outcome),
+            Next::Done(outcome) if status == b'I' => self.done(cx, at, outcome),
+            Next::Done(_) => {
+                self.error = Some(Box::new(Failure {
+                    code: "open-block".into(),
+                    message: "the transaction's statements end within a transaction block: COMMIT is missing".into(),
+                }));
+                self.undo(cx, at, status, out);
+            }
+            Next::Pause(span) => {
+                (self.pause, self.status) = (Some(at.saturating_add(span)), status);
+                self.state = State::Pausing;
+            }
             Next::Fail(why) => {
                 self.error = Some(why);
                 self.undo(cx, at, status, out);
@@ -135,12 +159,13 @@ impl<T: Transactions> SqlSession<T> {
         if let Some(op) = done.of_type {
             cx.recorder.succeed(op, done.intended, done.sent, at);
         }
-        if let Some(op) = outcome {
+        let late = self.rules.late.filter(|(limit, _)| at - done.intended > *limit).map(|(_, op)| op);
+        for op in outcome.into_iter().chain(late) {
             cx.recorder.start(op, done.intended);
             cx.recorder.succeed(op, done.intended, done.sent, at);
         }
         cx.recorder.queries(at, done.reads, done.writes, done.others);
-        if done.rolled_back {
+        if done.rolled_back || done.reads + done.writes + done.others == 0 {
             cx.recorder.rolled_back();
         }
         self.state = State::Idle;
@@ -151,6 +176,10 @@ impl<T: Transactions> SqlSession<T> {
     fn message(&mut self, cx: &mut Context<'_>, at: Nanos, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
         match frame.tag {
             b'D' if self.asked.heard && self.state == State::Running => self.row(frame.body),
+            b'T' if self.asked.heard && self.state == State::Running => {
+                self.client.columns(&mut frame::names(frame.body)?);
+                Ok(())
+            }
             b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.state != State::Idle => Ok(()),
             b'C' => self.completed(frame.body),
             b'Z' => match frame.body {
@@ -177,9 +206,12 @@ impl<T: Transactions> SqlSession<T> {
                 if self.asked.heard {
                     self.client.completed(frame::rows_of(tag));
                 }
-                match self.asked.kind {
-                    Kind::Write => self.transaction.rows += frame::rows_of(tag),
-                    Kind::Other if tag.starts_with(b"ROLLBACK") => {
+                match tag.first() {
+                    // INSERT, UPDATE, DELETE, MERGE
+                    Some(b'I' | b'U' | b'D' | b'M') if self.asked.kind == Kind::Write => {
+                        self.transaction.rows += frame::rows_of(tag);
+                    }
+                    Some(b'R') if tag.starts_with(b"ROLLBACK") => {
                         self.transaction.rows = 0;
                         self.transaction.rolled_back = true;
                     }
@@ -234,7 +266,7 @@ impl<T: Transactions> SqlSession<T> {
     #[cold]
     fn refused(&mut self, body: &[u8]) -> Result<(), Failure> {
         let error = ServerError::parse(body);
-        let fatal = error.is_fatal() || matches!(self.state, State::Idle | State::RollingBack);
+        let fatal = error.is_fatal() || matches!(self.state, State::Idle | State::Pausing | State::RollingBack);
         let failure = Failure::from(error);
         if fatal {
             return Err(failure);
@@ -347,6 +379,13 @@ impl<T: Transactions> Session for SqlSession<T> {
         self.want()
     }
 
+    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
+        debug_assert_eq!(self.state, State::Pausing, "what pauses resumes");
+        self.state = State::Running;
+        self.go_on(cx, at, self.status, out);
+        self.want()
+    }
+
     fn rest(&mut self, free: Nanos) -> Nanos {
         let last = self.transaction.sent;
         self.client.rest((last > 0).then(|| free.saturating_sub(last)))
@@ -358,7 +397,7 @@ impl<T: Transactions> Session for SqlSession<T> {
         if state == State::Running {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
         }
-        if matches!(state, State::Running | State::RollingBack) {
+        if matches!(state, State::Running | State::Pausing | State::RollingBack) {
             self.given_up(cx, at, why);
         }
         self.handshake.lost(why)

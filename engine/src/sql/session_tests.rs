@@ -123,7 +123,7 @@ impl Bench {
             options: String::new(),
             sslmode: SslMode::Disable,
         };
-        let rules = Rules { retry: vec!["40001".into()], max_retries };
+        let rules = Rules { retry: vec!["40001".into()], max_retries, late: None };
         let script = Script {
             parse: parse.to_vec(),
             steps,

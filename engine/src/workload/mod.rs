@@ -15,7 +15,7 @@ pub struct Asked {
     pub kind: Kind,
     /// How many statements it is made of: more than one when they are sent, and answered, together.
     pub statements: u32,
-    /// Whether the client wants to hear the answer: `row` and `completed` are called for no other.
+    /// Whether the client wants to hear the answer: `columns`, `row` and `completed` are called for no other.
     pub heard: bool,
 }
 
@@ -43,6 +43,8 @@ pub enum Next {
     Ask(Asked),
     /// Nothing: it is done, with success; and the operation of its outcome, where some are counted apart.
     Done(Option<OpId>),
+    /// Nothing for so long: it waits by its own choice, within the transaction; nothing was appended.
+    Pause(Nanos),
     /// It cannot go on, for a reason that is not the server's; nothing was appended. What it did is rolled back.
     Fail(Box<Failure>),
 }
@@ -65,8 +67,11 @@ pub trait Transactions {
     /// Goes back to the start of the chosen transaction, with the same random numbers.
     fn again(&mut self);
 
-    /// Appends the next request. Called when the last one was answered without an error.
+    /// Appends the next request. Called when the last one was answered without an error, and after a pause.
     fn next(&mut self, out: &mut Vec<u8>) -> Next;
+
+    /// The names of the columns of the rows that follow, where the request asked for them.
+    fn columns<'r>(&mut self, _names: &mut impl Iterator<Item = &'r [u8]>) {}
 
     /// A row of the answer to a request that is `heard`: the text of each column, none for NULL.
     fn row<'r>(&mut self, _columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {}

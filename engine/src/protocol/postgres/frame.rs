@@ -146,6 +146,21 @@ fn broken_row() -> Malformed {
     Malformed("a row whose columns do not fit into it".into())
 }
 
+/// The names of the columns that the RowDescription with this body describes.
+pub fn names(body: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Malformed> {
+    /// Table and column (4, 2), type and size (4, 2), modifier (4) and format (2).
+    const AFTER_NAME: usize = 18;
+    let mut rest = Reader(body);
+    let mut names = Vec::new();
+    let broken = || Malformed("a description of rows that is cut off".into());
+    for _ in 0..rest.i16().ok_or_else(broken)? {
+        let end = rest.0.iter().position(|&byte| byte == 0).ok_or_else(broken)?;
+        names.push(rest.bytes(end).ok_or_else(broken)?);
+        rest.bytes(1 + AFTER_NAME).ok_or_else(broken)?;
+    }
+    Ok(names.into_iter())
+}
+
 /// The number at the end of a CommandComplete's tag: rows inserted, updated, deleted or selected (`INSERT 0 1`: 1).
 #[inline]
 pub fn rows_of(tag: &[u8]) -> u64 {
@@ -221,6 +236,15 @@ mod tests {
         assert!(columns(&[&row[..], b"x"].concat()).unwrap().end().is_err());
         for broken in [&b"\xff\xff"[..], b"\0\x01\xff\xff\xff\xfe", b"\0\x01\x7f\xff\xff\xff"] {
             assert!(columns(broken).and_then(Columns::end).is_err(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_columns_are_read_from_a_description() {
+        let body = [&b"\0\x02one\0"[..], &[7; 18], b"\0", &[7; 18]].concat();
+        assert_eq!(names(&body).unwrap().collect::<Vec<_>>(), [&b"one"[..], b""]);
+        for cut in 0..body.len() {
+            assert!(names(&body[..cut]).is_err(), "cut at {cut}");
         }
     }
 

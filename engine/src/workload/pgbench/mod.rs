@@ -17,33 +17,41 @@
 //! assert_eq!(out, b"SELECT 83532;");
 //! ```
 
+mod answer;
 mod branches;
 pub mod builtin;
 pub mod client;
 pub mod compiler;
+mod data;
 pub mod error;
 pub mod expression;
 pub mod functions;
 pub mod hash;
 pub mod lexer;
+mod options;
 pub mod parser;
 pub mod permute;
 pub mod program;
 pub mod random;
+mod request;
 pub mod script;
 pub mod splitter;
 pub mod statement;
 pub mod value;
 pub mod variables;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use client::{Client, Debugged, Next};
+pub use data::DataSet;
 pub use error::ScriptError;
+pub use options::{Options, RETRIED};
 pub use program::{Builder, Program, Run};
 pub use random::{Random, Seeds};
 pub use script::{Action, Script};
 pub use statement::{Mode, Statement, Store};
 pub use value::Value;
 pub use variables::{Slot, Variables};
+pub use work::{Pgbench, check};

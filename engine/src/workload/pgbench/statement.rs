@@ -118,20 +118,25 @@ impl Statement {
         self.variables[..self.parameter_count()].iter().map(|variable| variable.slot)
     }
 
-    /// The first word, which says what kind of statement it is; empty if there is none. A comment before it is passed over.
+    /// The first word, which says what kind of statement it is; empty if there is none.
     pub fn first_word(&self) -> &[u8] {
-        let mut at = 0;
-        while at < self.text.len() && !begins_name(self.text[at]) {
-            let rest = &self.text[at..];
-            at += match rest {
-                [b'/', b'*', ..] => rest.windows(2).position(|w| w == b"*/").map_or(rest.len(), |end| end + 2),
-                [b'-', b'-', ..] => rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()),
-                _ => 1,
-            };
-        }
-        let length = self.text[at..].iter().take_while(|&&b| continues_name(b)).count();
-        &self.text[at..at + length]
+        first_word(&self.text)
     }
+}
+
+/// The first word of SQL text; empty if there is none. Comments before it are passed over.
+pub fn first_word(text: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while at < text.len() && !begins_name(text[at]) {
+        let rest = &text[at..];
+        at += match rest {
+            [b'/', b'*', ..] => rest.windows(2).position(|w| w == b"*/").map_or(rest.len(), |end| end + 2),
+            [b'-', b'-', ..] => rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()),
+            _ => 1,
+        };
+    }
+    let length = text[at..].iter().take_while(|&&b| continues_name(b)).count();
+    &text[at..at + length]
 }
 
 #[cfg(test)]

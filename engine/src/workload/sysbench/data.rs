@@ -54,6 +54,7 @@ fn table(number: u32, options: &Options) -> Table {
         rows: options.table_size,
         units: options.table_size,
         unit_bytes: ROW_BYTES,
+        inserts: Vec::new(),
         indexes,
         keys,
         references: Vec::new(),

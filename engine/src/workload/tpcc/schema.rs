@@ -155,6 +155,7 @@ impl Of {
             rows,
             units,
             unit_bytes,
+            inserts: Vec::new(),
             indexes,
             keys,
             references: self.references().iter().map(reference).collect(),
