@@ -9,7 +9,7 @@ from collections.abc import Callable
 class EngineError(Exception):
     """Something a user can act upon. `args[0]` is JSON: `{"code", "finding", "advice"}`.
 
-    `code` is an SQLSTATE, or one of `spec`, `connection`, `timeout`, `tls`, `protocol`, `limit`, `stopped`, `internal`.
+    `code` is an SQLSTATE, or one of `spec`, `connection`, `timeout`, `tls`, `protocol`, `limit`, `script`, `stopped`, `internal`.
     """
 
 def run(spec: str, on_event: Callable[[str], None]) -> str:
@@ -29,6 +29,14 @@ def prepare(spec: str, on_event: Callable[[str], None]) -> str:
     """Load the data that `spec` describes. Events are of type `progress`; otherwise as `run`.
 
     Returns `{"rows", "duration_s"}`, and `"size_bytes"` where the server told.
+    """
+
+def check(workload: str) -> str:
+    """What a workload (the `workload` section of a specification) will do, found out without a target.
+
+    Known for `pgbench`: `{"writes": bool, "operations": [name, ...]}`, `writes` when a statement may change rows. Raises
+    EngineError with code `script` when a script is wrong: the finding has a paragraph for each mistake, with script, line
+    and column.
     """
 
 def stop() -> None:

@@ -97,4 +97,6 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
 
 def _given(options: Options) -> dict[str, Any]:
     """The options that the plan itself gives; all others are as by default."""
-    return options.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return options.model_dump(
+        mode="json", by_alias=True, exclude_unset=True, include=set(type(options).model_fields)
+    )

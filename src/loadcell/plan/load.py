@@ -59,7 +59,9 @@ def load_plan(
     chosen = chosen_levels(only, factors, problems)
     root = with_monitors_by_name(root, parts, problems)
 
-    plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect))
+    plan = arrange(
+        root, factors, head.design if head else "full", chosen, Resolver(parts, expect, path.parent)
+    )
     problems.extend(_settled(plan, misread))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))

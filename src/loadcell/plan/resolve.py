@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -19,12 +20,22 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_model(
-    model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]
+    model: type[M],
+    node: Node,
+    path: tuple[str, ...],
+    mark: Mark,
+    problems: list[Problem],
+    directory: Path | None = None,
 ) -> M | None:
-    """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`."""
+    """`node` as a `model`, strictly (text is no number, a number no text); None after adding to `problems`.
+
+    Files that options name are found from `directory`, the plan's: validators get it as `info.context["directory"]`.
+    """
     value = plain(node)
     try:
-        return model.model_validate_json(json.dumps({} if value is None else value), strict=True)
+        return model.model_validate_json(
+            json.dumps({} if value is None else value), strict=True, context={"directory": directory}
+        )
     except ValidationError as error:
         problems.extend(explain.problems_of(error, model, node, path, mark))
         return None
@@ -85,8 +96,9 @@ def _with_monitors(root: Keys, mark: Mark, monitors: Keys) -> Keys:
 class Resolver:
     """Checks trees of settings against the installed parts. Sections that did not change are checked once."""
 
-    def __init__(self, parts: Parts, expect: tuple[Expectation, ...]) -> None:
+    def __init__(self, parts: Parts, expect: tuple[Expectation, ...], directory: Path | None = None) -> None:
         self._parts = parts
+        self._directory = directory
         self._expect = expect
         self._known: dict[tuple[type[BaseModel], str], BaseModel] = {}
 
@@ -117,7 +129,7 @@ class Resolver:
         key = (model, json.dumps(plain(node)))
         known = self._known.get(key)
         if known is None:
-            known = read_model(model, node, path, mark, problems)
+            known = read_model(model, node, path, mark, problems, self._directory)
             if known is not None:
                 self._known[key] = known
         return known  # type: ignore[return-value]

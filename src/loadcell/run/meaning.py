@@ -7,6 +7,8 @@ _OWN = {
     "timeout": "no answer in time",
     "protocol": "the server's answer was not understood",
     "tls": "the secure connection could not be made",
+    "script": "a script could not go on, where pgbench would end its client",
+    "open-block": "a transaction was begun and not ended",
 }
 
 _SQLSTATE = {

@@ -1,0 +1,212 @@
+"""pgbench's scripts, built-in ones and people's own, unchanged; and the tables they run on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, computed_field, model_validator
+
+from loadcell.plan.parts import Advice, Options
+from loadcell.plan.problems import nearest
+from loadcell.plan.units import Duration
+from loadcell.workloads.base import Workload
+
+BUILTINS = ("tpcb-like", "simple-update", "select-only")
+
+#: What decides the tables and rows that are loaded.
+_OF_THE_DATA = {"scale", "init_steps", "fillfactor"}
+#: pgbench reads a whole script into memory, and so does everything here.
+_LARGEST_SCRIPT = 64 << 20
+
+
+def split(text: str) -> tuple[str, int]:
+    """Name and weight of `NAME[@WEIGHT]`, pgbench's own notation. Raises ValueError."""
+    name, at, weight = text.rpartition("@")
+    if not at:
+        return text, 1
+    if not weight.isascii() or not weight.isdigit() or int(weight) > 2**31 - 1:
+        raise ValueError(f"the weight of {name!r} is {weight!r}: a whole number is wanted after the @")
+    return name, int(weight)
+
+
+def _place(name: str, info: ValidationInfo) -> Path:
+    directory = (info.context or {}).get("directory") or Path()
+    return Path(directory) / name
+
+
+def _read(path: Path) -> str:
+    """The text of a script. Raises ValueError."""
+    try:
+        if path.stat().st_size > _LARGEST_SCRIPT:
+            raise ValueError(f"{path} is larger than {_LARGEST_SCRIPT >> 20} MiB: is this a script?")
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8 text (byte {error.start}): convert it, as with iconv"
+        ) from None
+    except OSError as error:
+        raise ValueError(f"the script {path} cannot be read: {error.strerror}") from None
+
+
+def _known(text: str, info: ValidationInfo) -> str:
+    """A script's name and weight, whose file is there."""
+    name, _ = split(text)
+    if name in BUILTINS:
+        return text
+    path = _place(name, info)
+    if not path.is_file():
+        near = nearest(name, BUILTINS)
+        meant = f"did you mean {near}?" if near else f"a built-in one is one of {', '.join(BUILTINS)}"
+        raise ValueError(f"there is no script file {path}; {meant}")
+    _read(path)
+    return text
+
+
+_Script = Annotated[str, AfterValidator(_known)]
+_Value = str | int | float | bool
+
+
+class PgbenchOptions(Options):
+    """Scripts, their data, and how they are run; names are those of pgbench's own long options where it has one."""
+
+    scripts: tuple[_Script, ...] = Field(
+        default=("tpcb-like",),
+        description="Built-in scripts (`tpcb-like`, `simple-update`, `select-only`) and files, whose paths are relative to "
+        "the plan's; each with a weight if there are several: `select-only@9`.",
+    )
+    scale: int = Field(
+        default=1,
+        ge=1,
+        le=2**31 - 1,
+        description="Units of data: 1 branch, 10 tellers, 100,000 accounts each.",
+    )
+    variables: dict[str, _Value] = Field(
+        default_factory=dict, description="What `-D name=value` defines, for all scripts."
+    )
+    protocol: Literal["simple", "extended", "prepared"] = Field(
+        default="simple",
+        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+    )
+    max_tries: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        description="Attempts of a transaction that fails by serialisation or deadlock, the first included. Default: "
+        "`load.max_retries` more than one.",
+    )
+    latency_limit: Annotated[Duration, Field(gt=0)] | None = Field(
+        default=None, description="Transactions that take longer are counted as operation `late`, too."
+    )
+    allow_shell: bool = Field(
+        default=False,
+        description="Whether scripts may have `\\shell` and `\\setshell`. Refused in this version.",
+    )
+    init_steps: str = Field(
+        default="dtgvp",
+        pattern=r"^[dtgGvpf ]*$",
+        description="What `pgbench -i -I` would do: drop, tables, generate (`G`: by the server), vacuum, primary keys, foreign "
+        "keys. Empty: no data are loaded.",
+    )
+    fillfactor: int = Field(
+        default=100, ge=10, le=100, description="How full the pages of the loaded tables are, in percent."
+    )
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+    _found: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def script_texts(self) -> dict[str, str]:
+        """The text of each script that is a file, by its name in `scripts`: the record holds what was run."""
+        return dict(self._sources)
+
+    @model_validator(mode="after")
+    def _compiled(self, info: ValidationInfo) -> PgbenchOptions:
+        if not self.scripts:
+            raise ValueError("`scripts` is empty: name at least one")
+        for name, _ in map(split, self.scripts):
+            if name not in BUILTINS:
+                self._sources[name] = _read(_place(name, info))
+        self._found.update(_checked(self.section()))
+        return self
+
+    @property
+    def writes(self) -> bool:
+        """Whether a statement of the scripts may change rows."""
+        return bool(self._found["writes"])
+
+    def section(self) -> dict[str, Any]:
+        """What the engine is told."""
+        texts = {True: "true", False: "false"}
+        return {
+            "scripts": [
+                {"name": name, "source": self._sources.get(name), "weight": weight}
+                for name, weight in map(split, self.scripts)
+            ],
+            "scale": self.scale,
+            "variables": {
+                name: texts[value] if isinstance(value, bool) else str(value)
+                for name, value in self.variables.items()
+            },
+            "protocol": self.protocol,
+            "max_tries": self.max_tries,
+            "latency_limit_ns": None if self.latency_limit is None else self.latency_limit.ns,
+            "allow_shell": self.allow_shell,
+            "init_steps": self.init_steps,
+            "fillfactor": self.fillfactor,
+        }
+
+
+def _checked(section: dict[str, Any]) -> dict[str, Any]:
+    """What the engine says of the scripts. Raises ValueError with every mistake, its script, line and column."""
+    try:
+        from loadcell import _engine
+    except ImportError as error:
+        raise ValueError(f"the engine, which reads scripts, cannot be loaded: {error}") from None
+    try:
+        found: dict[str, Any] = json.loads(_engine.check(json.dumps({"pgbench": section})))
+    except _engine.EngineError as error:
+        problem = json.loads(str(error))
+        text = problem["finding"] + (f"\n{problem['advice']}" if problem["advice"] else "")
+        raise ValueError(text.replace("\n", "\n    ")) from None
+    return found
+
+
+class Pgbench(Workload[PgbenchOptions]):
+    """pgbench's tables and scripts, as the engine runs them."""
+
+    name = "pgbench"
+    summary = "pgbench's scripts: tpcb-like, simple-update, select-only, and your own files"
+    Options = PgbenchOptions
+    targets = ("postgres",)
+
+    def data(self) -> dict[str, Any] | None:
+        if not self.options.init_steps.strip():
+            return None
+        return {"pgbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}
+
+    @property
+    def changes_data(self) -> bool:
+        return self.options.writes
+
+    def engine(self) -> dict[str, Any]:
+        return {"pgbench": self.options.section()}
+
+    def advice(self) -> list[Advice]:
+        options = self.options
+        said = []
+        tpcb = any(name == "tpcb-like" for name, _ in map(split, options.scripts))
+        if tpcb and options.scale == 1:
+            said.append(
+                Advice(
+                    "scale",
+                    "`tpcb-like` updates one of `scale` branches: with 1, all clients wait for one row; "
+                    "choose a scale of at least the number of clients",
+                )
+            )
+        return said
+
+
+PART = Pgbench

@@ -1,0 +1,119 @@
+"""pgbench's options: where scripts come from, what they do to the data, and mistakes with their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.plan.problems import PlanError
+from loadcell.workloads.pgbench import BUILTINS, Pgbench, PgbenchOptions, split
+
+PLAN = "target: {postgres: {server: local}}\nload: {clients: 1}\nworkload:\n  pgbench:\n"
+
+
+def workload(**options: Any) -> Pgbench:
+    return Pgbench(PgbenchOptions(**options))
+
+
+def plan(directory: Path, options: str, **scripts: str | bytes) -> Pgbench:
+    """The workload of a plan in `directory`, beside these scripts."""
+    for name, text in scripts.items():
+        (directory / f"{name}.sql").write_bytes(text if isinstance(text, bytes) else text.encode())
+    file = directory / "plan.yaml"
+    file.write_text(PLAN + "".join(f"    {line}\n" for line in options.splitlines()))
+    found = load_plan(file, installed()).base.workload
+    assert isinstance(found, PgbenchOptions)
+    return Pgbench(found)
+
+
+def mistakes(directory: Path, options: str, **scripts: str | bytes) -> str:
+    with pytest.raises(PlanError) as caught:
+        plan(directory, options, **scripts)
+    return str(caught.value)
+
+
+def test_defaults_are_pgbenchs() -> None:
+    options = PgbenchOptions()
+    assert (options.scripts, options.scale, options.protocol) == (("tpcb-like",), 1, "simple")
+    assert (options.init_steps, options.fillfactor, options.latency_limit) == ("dtgvp", 100, None)
+
+
+def test_every_option_is_described_in_the_schema() -> None:
+    properties = PgbenchOptions.model_json_schema()["properties"]
+    assert all(one.get("description") for one in properties.values())
+
+
+def test_a_script_is_a_name_and_perhaps_a_weight() -> None:
+    assert split("select-only") == ("select-only", 1)
+    assert split("a@b/rw.sql@20") == ("a@b/rw.sql", 20)
+    with pytest.raises(ValueError, match=r"the weight of 'rw.sql' is '2x'"):
+        split("rw.sql@2x")
+
+
+@pytest.mark.parametrize("script", BUILTINS)
+def test_only_scripts_that_write_change_the_data(script: str) -> None:
+    assert workload(scripts=(script,)).changes_data == (script != "select-only")
+
+
+def test_a_script_lies_beside_its_plan_and_is_kept_with_the_record(tmp_path: Path) -> None:
+    text = "\\set a random(1, :range)\nSELECT :a;\n"
+    made = plan(
+        tmp_path, "scripts: [select-only@9, ro.sql]\nvariables: {range: 10, on: true, x: 0.5}", ro=text
+    )
+    section = made.engine()["pgbench"]
+    assert section["scripts"] == [
+        {"name": "select-only", "source": None, "weight": 9},
+        {"name": "ro.sql", "source": text, "weight": 1},
+    ]
+    assert section["variables"] == {"range": "10", "on": "true", "x": "0.5"}
+    assert not made.changes_data
+    assert made.options.model_dump(mode="json")["script_texts"] == {"ro.sql": text}
+
+
+def test_the_data_depend_on_their_own_options_alone() -> None:
+    first = workload(scale=2, protocol="prepared")
+    assert first.data() == workload(scale=2, scripts=("select-only",)).data()
+    assert first.data() == {"pgbench": {"scale": 2, "init_steps": "dtgvp", "fillfactor": 100}}
+    assert workload(init_steps="").data() is None
+
+
+def test_mistakes_in_scripts_are_mistakes_of_the_plan_with_script_line_and_column(tmp_path: Path) -> None:
+    wrong = mistakes(tmp_path, "scripts: [one.sql, two.sql]", one="SELECT 1;\n\\set x 1 +\n", two="\\if 1\n")
+    assert "plan.yaml:4:3: workload.pgbench: one.sql:2:" in wrong
+    assert "two.sql:1:1: \\if without matching \\endif" in wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ("scripts: [gone.sql]", "there is no script file"),
+        ("scripts: [select-onl]", "did you mean select-only?"),
+        ("scripts: []", "`scripts` is empty"),
+        ("scripts: [tpcb-like@0]", "total script weight must not be zero"),
+        ("scripts: [tpcb-like@x]", "a whole number is wanted after the @"),
+        ("scripts: [bytes.sql]", "is not UTF-8 text (byte 8)"),
+        ("scripts: [shell.sql]", "shell.sql:1:1: \\shell runs a command"),
+        ("scripts: [pipe.sql]", "cannot use pipeline mode with the simple query protocol"),
+        ("variables: {1a: 1}", 'invalid variable name: "1a"'),
+        ("scale: 0", "at least 1"),
+        ("init_steps: dtx", "init_steps"),
+        ("init_steps: dgv", "makes no tables"),
+    ],
+)
+def test_what_cannot_work_is_a_mistake(tmp_path: Path, options: str, part: str) -> None:
+    scripts = {
+        "bytes": b"SELECT '\xe9';",
+        "shell": "\\shell true\n",
+        "pipe": "\\startpipeline\n\\endpipeline\n",
+    }
+    assert part in mistakes(tmp_path, options, **scripts)
+
+
+def test_many_clients_on_one_branch_are_remarked_upon() -> None:
+    assert [one.path for one in workload().advice()] == ["scale"]
+    assert workload(scale=10).advice() == []
+    assert workload(scripts=("select-only",)).advice() == []
