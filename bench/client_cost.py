@@ -1,4 +1,4 @@
-"""What a query costs the client: loadcell beside sysbench and beside a bare epoll loop, on one server.
+"""What a query costs the client: loadcell beside sysbench, beside pgbench and beside a bare epoll loop, on one server.
 
 CPU time of the whole client process (user + system), from its start to its end, over the queries it made: for
 loadcell that includes starting Python. Prepared statements everywhere; id distribution uniform everywhere.
@@ -19,6 +19,10 @@ sys.path.insert(0, "tests")
 from servers import PostgresServer, debian_postgres
 
 TABLES, TABLE_SIZE, CLIENTS = 4, 100_000, 16
+SYSBENCH = ("oltp_point_select", "oltp_read_only")
+#: pgbench's scripts by their protocols: of each, the cost of a transaction
+PGBENCH = {"select-only": "prepared", "tpcb-like": "simple"}
+SCALE = 20
 
 
 def sysbench(server: PostgresServer, script: str, seconds: int) -> Cost:
@@ -37,18 +41,39 @@ def sysbench(server: PostgresServer, script: str, seconds: int) -> Cost:
 
 def loadcell(server: PostgresServer, script: str, seconds: int) -> Cost:
     """The worker process of a trial, with one engine thread; all it did counts, warm-up and drain too."""
+    workload = {"sysbench": {"script": script, "tables": TABLES, "table_size": TABLE_SIZE}}
+    return _worker(server, workload, seconds, "queries")
+
+
+def _worker(server: PostgresServer, workload: dict[str, Any], seconds: int, unit: str) -> Cost:
     spec: dict[str, Any] = {
         "version": 1,
         "seed": 1,
         "target": server.endpoint("bench"),
-        "workload": {"sysbench": {"script": script, "tables": TABLES, "table_size": TABLE_SIZE}},
+        "workload": workload,
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
     cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
-    return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)
+    return Cost(cpu_s, result["lifetime"][unit], result["window"]["duration_ns"] / 1e9)
+
+
+def loadcell_pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
+    """As `loadcell`, but a script of pgbench's, by the transaction."""
+    options = {"scripts": [{"name": script}], "scale": SCALE, "protocol": PGBENCH[script]}
+    return _worker(server, {"pgbench": options}, seconds, "transactions")
+
+
+def pgbench(server: PostgresServer, script: str, seconds: int) -> Cost:
+    """pgbench with one thread, without its vacuum before the load and with its latencies by statement (-r), as loadcell has."""
+    command = [str(debian_postgres() / "pgbench"), "-n", "-r", "-b", script, "-M", PGBENCH[script]]
+    command += ["-c", str(CLIENTS), "-j", "1", "-T", str(seconds), "-h", server.host, "-p", str(server.port)]
+    cpu_s, output = whole_process([*command, "-U", server.user, "bench"])
+    done = re.search(r"transactions actually processed: (\d+)", output)
+    assert done is not None, output
+    return Cost(cpu_s, int(done[1]), float(seconds))
 
 
 def bare(server: PostgresServer, script: str, seconds: int) -> Cost:
@@ -64,10 +89,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--only", choices=["sysbench", "pgbench"], help="Measure beside this peer alone.")
     args = parser.parse_args()
     result: dict[str, Any] = {
         "versions": {
             "sysbench": first_line("sysbench", "--version"),
+            "pgbench": first_line(str(debian_postgres() / "pgbench"), "--version"),
             "postgres": first_line(str(debian_postgres() / "postgres"), "--version"),
         },
         "rounds": args.rounds,
@@ -77,13 +104,14 @@ def main() -> None:
     }
     with PostgresServer() as server:
         server.sql("CREATE DATABASE bench")
-        prepare = ["sysbench", "oltp_read_only", "--db-driver=pgsql", f"--pgsql-host={server.host}"]
-        prepare += [f"--pgsql-port={server.port}", f"--pgsql-user={server.user}", "--pgsql-db=bench"]
-        whole_process(
-            [*prepare, f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--threads=2", "prepare"]
-        )
-        server.sql("VACUUM ANALYZE", database="bench")
-        for script in ("oltp_point_select", "oltp_read_only"):
+        if args.only != "pgbench":
+            prepare = ["sysbench", "oltp_read_only", "--db-driver=pgsql", f"--pgsql-host={server.host}"]
+            prepare += [f"--pgsql-port={server.port}", f"--pgsql-user={server.user}", "--pgsql-db=bench"]
+            whole_process(
+                [*prepare, f"--tables={TABLES}", f"--table-size={TABLE_SIZE}", "--threads=2", "prepare"]
+            )
+            server.sql("VACUUM ANALYZE", database="bench")
+        for script in SYSBENCH if args.only != "pgbench" else ():
             note(script)
             costs = in_turn(
                 args.rounds,
@@ -101,13 +129,34 @@ def main() -> None:
                 "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in ("sysbench", "bare")},
                 "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in ("sysbench", "bare")},
             }
-    keep(
-        "client_cost", f"python -m bench.client_cost --rounds {args.rounds} --seconds {args.seconds}", result
-    )
+        whole_process([
+            str(debian_postgres() / "pgbench"), "-i", "-q", "-s", str(SCALE), "-h", server.host,
+            "-p", str(server.port), "-U", server.user, "bench",
+        ])  # fmt: skip
+        for script in PGBENCH if args.only != "sysbench" else ():
+            note(f"pgbench {script}")
+            costs = in_turn(
+                args.rounds,
+                {
+                    "loadcell": lambda s=script: loadcell_pgbench(server, s, args.seconds),  # type: ignore[misc]
+                    "pgbench": lambda s=script: pgbench(server, s, args.seconds),  # type: ignore[misc]
+                },
+            )
+            cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
+            rate = {name: [cost.per_second for cost in runs] for name, runs in costs.items()}
+            result["scripts"][f"pgbench {script}"] = {
+                "protocol": PGBENCH[script],
+                "cpu_us_per_transaction": {name: spread(values) for name, values in cpu.items()},
+                "transactions_per_s": {name: spread(values) for name, values in rate.items()},
+                "cpu_ratio": {"pgbench": ratios(cpu["loadcell"], cpu["pgbench"])},
+                "rate_ratio": {"pgbench": ratios(rate["loadcell"], rate["pgbench"])},
+            }
+    name = f"client_cost_{args.only}" if args.only else "client_cost"
+    keep(name, f"python -m bench.client_cost --rounds {args.rounds} --seconds {args.seconds}", result)
     for script, figures in result["scripts"].items():
         for peer, ratio in figures["cpu_ratio"].items():
             print(
-                f"{script}: CPU a query, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+                f"{script}: CPU, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
             )
 
 
