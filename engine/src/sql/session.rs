@@ -67,7 +67,7 @@ struct Transaction {
 /// A session of the client `T`.
 pub struct SqlSession<T> {
     handshake: Handshake,
-    rules: Arc<Rules>,
+    pub(super) rules: Arc<Rules>,
     pub(super) client: T,
     state: State,
     transaction: Transaction,

@@ -19,6 +19,9 @@ const TYPE: OpId = OpId(5);
 const OUTCOME: OpId = OpId(6);
 /// A step at which the client finds that it cannot go on.
 const STOP: OpId = OpId(99);
+/// A step at which it waits by its own choice, so long.
+const SLEEP: OpId = OpId(98);
+const NAP: u64 = 500;
 
 fn operations() -> Vec<Operation> {
     let kinds = [
@@ -67,10 +70,17 @@ impl Transactions for Script {
         if op == STOP {
             return Next::Fail(Box::new(Failure { code: "no-row".into(), message: "nothing there".into() }));
         }
+        if op == SLEEP {
+            return Next::Pause(NAP);
+        }
         let operation = &operations()[op.index()];
         encode::query(out, &format!("{} {}", operation.name, self.number));
         let asked = Asked::new(op, operation.kind);
         Next::Ask(if self.hears { asked.heard() } else { asked })
+    }
+
+    fn columns<'r>(&mut self, names: &mut impl Iterator<Item = &'r [u8]>) {
+        self.heard.extend(names.map(|name| format!("column {}", String::from_utf8_lossy(name))));
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
@@ -170,6 +180,18 @@ impl Bench {
         let Step { consumed, want } = self.session.received(&mut cx, self.now, &self.pending, &mut self.out)?;
         self.pending.drain(..consumed);
         Ok(want)
+    }
+
+    fn resume(&mut self) -> Want {
+        self.now += NAP;
+        let mut cx = Context { recorder: &mut self.recorder };
+        self.session.resume(&mut cx, self.now, &mut self.out)
+    }
+
+    /// Counts transactions beyond `limit` as late ones.
+    fn limit(&mut self, limit: u64) {
+        let rules = Rules { retry: Vec::new(), max_retries: 0, late: Some((limit, OUTCOME)) };
+        self.session.rules = Arc::new(rules);
     }
 
     fn lose(&mut self, code: &str) -> Again {
@@ -402,6 +424,87 @@ fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
     assert_eq!(bench.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
     assert_eq!(bench.errors(), [("no-row".into(), TRANSACTION, 1)]);
     assert_eq!(bench.recorder.lifetime().rows_changed, 0);
+}
+
+#[test]
+fn a_pause_is_within_the_transaction_and_told_of_once() {
+    const NAPPING: &[OpId] = &[SLEEP, BEGIN, SLEEP, COMMIT];
+    let mut bench = Bench::with(NAPPING, b"", 2);
+    bench.open();
+    bench.now += 10;
+    let mut cx = Context { recorder: &mut bench.recorder };
+    let want = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
+    assert_eq!(want, Want::Pause(bench.now + NAP));
+    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.sent(), ["begin 1"]);
+    let until = bench.now + 10 + NAP;
+    assert_eq!(bench.hear(BEGUN), Ok(Want::Pause(until)));
+    assert_eq!(bench.hear(b"N\0\0\0\x05\0"), Ok(Want::Reply), "a notice does not make it pause again");
+    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.sent(), ["commit 1"]);
+    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
+    assert!(bench.recorder.slot().tallies[0].response.max() >= 2 * NAP);
+    assert!(bench.recorder.slot().tallies[BEGIN.index()].response.max() < NAP, "no statement waited");
+}
+
+#[test]
+fn a_connection_lost_in_a_pause_fails_the_transaction_and_no_statement() {
+    const NAPPING: &[OpId] = &[BEGIN, SLEEP, COMMIT];
+    for fatal in [false, true] {
+        let mut bench = Bench::with(NAPPING, b"", 2);
+        bench.open();
+        bench.begin();
+        bench.hear(BEGUN).unwrap();
+        if fatal {
+            assert_eq!(bench.hear(&error("FATAL", "25P03", None)).unwrap_err().code, "25P03");
+        }
+        bench.lose("connection");
+        assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+        assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
+    }
+}
+
+#[test]
+fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
+    const OPEN: &[OpId] = &[BEGIN, UPDATE];
+    let mut bench = Bench::with(OPEN, b"", 2);
+    bench.open();
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.sent();
+    bench.hear(UPDATED).unwrap();
+    assert_eq!(bench.sent(), ["ROLLBACK"]);
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.errors(), [("open-block".into(), TRANSACTION, 1)]);
+}
+
+#[test]
+fn transactions_beyond_the_limit_are_counted_as_late_too() {
+    for (limit, late) in [(45, 0), (44, 1)] {
+        let mut bench = Bench::with(BLOCK, b"", 2);
+        bench.limit(limit);
+        bench.open();
+        bench.begin();
+        for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
+            bench.hear(answer).unwrap();
+        }
+        assert_eq!(bench.recorder.slot().tallies[0].response.max(), 45);
+        assert_eq!(bench.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
+    }
+}
+
+#[test]
+fn a_client_hears_the_names_of_columns_before_the_rows() {
+    let mut bench = Bench::idle();
+    bench.session.client.hears = true;
+    bench.begin();
+    bench.hear(BEGUN).unwrap();
+    bench.hear(UPDATED).unwrap();
+    let described = [&b"T\0\0\0\x1a\0\x01n\0"[..], &[0; 18], &SELECTED[7..]].concat();
+    bench.hear(&described).unwrap();
+    let heard = &bench.session.client.heard;
+    assert_eq!(heard[heard.len() - 4..], ["column n", "7", "8", "2 rows"]);
 }
 
 #[test]
