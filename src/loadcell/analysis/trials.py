@@ -16,7 +16,7 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 #: The checks every trial is held against; others are shown by their own name.
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour", "tpcc-consistency",
+    "clock-step", "neighbour", "tpcc-consistency", "pgbench-balances",
 )  # fmt: skip
 
 #: The quantiles kept in every record: key in the record -> quantile.

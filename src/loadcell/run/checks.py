@@ -213,6 +213,10 @@ REASONS = {
         "the server counted other transactions than the client",
         "See that nothing else uses this server, and run it again.",
     ),
+    "pgbench-balances": (
+        "the balances of branches, tellers, accounts and history do not agree after the load",
+        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
+    ),
     "tpcc-consistency": (
         "the data do not meet TPC-C's consistency conditions after the load",
         "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
