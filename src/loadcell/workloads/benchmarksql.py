@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, PrivateAttr, computed_field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
 
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import benchmarksql_file
@@ -42,13 +42,17 @@ class BenchmarkSqlOptions(Options):
     @field_validator("properties")
     @classmethod
     def _can_be_used(cls, path: str) -> str:
-        benchmarksql_file.read(Path(path).expanduser())
+        read = benchmarksql_file.read(Path(path).expanduser())
+        try:
+            TpccOptions(**read.options)
+        except ValidationError as error:
+            wrong = (f"{one['loc'][0]} is {one['input']}: {one['msg']}" for one in error.errors())
+            raise ValueError(f"{Path(path).name}: {'; '.join(wrong)}") from None
         return path
 
     @model_validator(mode="after")
     def _as_tpcc(self) -> BenchmarkSqlOptions:
         self._read = benchmarksql_file.read(Path(self.properties).expanduser())
-        self.tpcc()
         return self
 
     def read(self) -> Properties:
@@ -139,10 +143,8 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
             said.append(
                 f"runTxnsPerTerminal is {read.transactions_per_terminal}: loadcell measures for a time, load.duration"
             )
-        if read.unread_connection:
-            said.append(
-                f"`conn` ({read.unread_connection}:...) is not understood: the plan's target is what is measured"
-            )
+        if read.connection_unread:
+            said.append("`conn` is not understood: the plan's target is what is measured")
         name = Path(self.options.properties).name
         return [Advice("properties", f"{name}: {'; '.join(said)}")] if said else []
 

@@ -92,7 +92,7 @@ class Properties:
     run_minutes: int
     transactions_per_terminal: int
     connection: Connection | None
-    unread_connection: str | None
+    connection_unread: bool
     user: str | None
     has_password: bool
     fixed_said: bool
@@ -206,7 +206,7 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
         run_minutes=numbers["runMins"],
         transactions_per_terminal=numbers["runTxnsPerTerminal"],
         connection=connection,
-        unread_connection=unread,
+        connection_unread=unread,
         user=properties.get("user", "").strip() or None,
         has_password=bool(properties.get("password", "").strip()),
         fixed_said=fixed is not None,
@@ -215,14 +215,14 @@ def understand(properties: Mapping[str, str], name: str) -> Properties:
     )
 
 
-def _connection(url: str) -> tuple[Connection | None, str | None]:
-    """Where a JDBC URL leads; or, when that is not understood, its kind alone, as the rest may hold a password."""
+def _connection(url: str) -> tuple[Connection | None, bool]:
+    """Where a JDBC URL leads; or that it was not understood. Never the URL itself: it may hold a password."""
     if not url:
-        return None, None
+        return None, False
     match = re.fullmatch(
         r"jdbc:([a-z]+):(?://(\[[^\]]*\]|[^:/?,]*)(?::(\d{1,5}))?/)?([^/?;]*)(?:[?;].*)?", url
     )
     if match is None:
-        return None, ":".join(url.split(":")[:2])
+        return None, True
     kind, host, port, database = match.groups()
-    return Connection(kind, host or None, int(port) if port else None, unquote(database) or None), None
+    return Connection(kind, host or None, int(port) if port else None, unquote(database) or None), False
