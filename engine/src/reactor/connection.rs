@@ -3,7 +3,6 @@
 use std::io;
 
 use super::epoll::Token;
-use super::timers::Alarm;
 use super::{Desk, Message, Settings};
 use crate::clock::Nanos;
 use crate::pace::Pacer;
@@ -21,10 +20,8 @@ pub enum State {
     Securing,
     /// The session shakes hands.
     Opening,
-    /// It could do a transaction, but the load has not begun, or is over.
+    /// It could do a transaction, but none is due, or the load has not begun, or is over.
     Idle,
-    /// Its next transaction is not due yet.
-    Pausing,
     /// A transaction is in progress.
     Busy,
     /// It will not connect again.
@@ -92,11 +89,9 @@ pub struct Connection<S> {
     unread: Vec<u8>,
     /// The transport did not take all that was to be sent.
     pub blocked: bool,
-    /// Since when the client could do its next transaction, had it a connection.
+    /// Since when the client could do its next transaction, had it a connection; and since when with one.
     pub free: Nanos,
-    pub due: Nanos,
-    /// It was without a connection since its last transaction: then being late is not the engine's doing.
-    pub was_lost: bool,
+    pub ready: Nanos,
     /// It had a connection before.
     pub made: bool,
     /// Of the attempts to connect since the last connection: when the first was made, how many failed, how many were
@@ -119,8 +114,7 @@ impl<S: Session> Connection<S> {
             unread: Vec::new(),
             blocked: false,
             free: 0,
-            due: 0,
-            was_lost: false,
+            ready: 0,
             made: false,
             tried_since: 0,
             failed_attempts: 0,
@@ -160,7 +154,7 @@ impl<S: Session> Connection<S> {
             Want::Turn => {
                 if self.state == State::Busy {
                     desk.busy -= 1;
-                    self.free = now;
+                    (self.free, self.ready) = (now, now);
                     self.turn(desk, now);
                 } else if self.state == State::Opening {
                     self.opened(desk, now)?;
@@ -183,6 +177,7 @@ impl<S: Session> Connection<S> {
     #[cold]
     fn opened<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
         self.state = State::Idle;
+        self.ready = now;
         (self.failed_attempts, self.detours) = (0, 0);
         desk.opening -= 1;
         desk.recorder.connected(now, self.made);
@@ -194,33 +189,36 @@ impl<S: Session> Connection<S> {
         self.watch(desk, self.blocked)
     }
 
-    /// The client's next transaction, now or when it is due.
+    /// The client's next transaction: now if one is due, else it joins those that wait for one.
     #[inline]
     pub fn turn<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        self.state = State::Idle;
         if now < desk.window.begin || now >= desk.window.end {
-            self.state = State::Idle;
             return;
         }
-        let free = self.free.max(desk.window.begin);
-        let due = desk.pacer.due(free);
-        if due > now {
-            self.state = State::Pausing;
-            self.due = due;
-            desk.timers.set(due, Alarm::Due, self.token());
-            return;
+        // Whoever waits already goes first.
+        if desk.idle.is_empty() && desk.pacer.due(self.free.max(desk.window.begin)) <= now {
+            self.begin(desk, now);
+        } else {
+            desk.idle.push_back(self.index);
         }
-        // A client that is free has been so, as far as the thread could know, since the thread woke up.
-        let ready = if due == free { desk.woken.min(now).max(desk.window.begin) } else { due };
-        self.begin(desk, due, ready, now);
     }
 
-    /// A transaction that should have been started at `intended`, and could have been at `ready`.
+    /// The transaction that is due.
     #[inline]
-    pub fn begin<P>(&mut self, desk: &mut Desk<P>, intended: Nanos, ready: Nanos, now: Nanos) {
+    pub fn begin<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        let free = self.free.max(desk.window.begin);
+        let intended = desk.pacer.due(free);
         desk.recorder.serve(self.client);
-        if !std::mem::replace(&mut self.was_lost, false) {
-            desk.recorder.late(now.saturating_sub(ready));
+        desk.pacer.pass(now + 1, &mut desk.recorder);
+        if self.ready > intended {
+            desk.recorder.waited(now - intended);
+        } else {
+            // A client that is free has been so, as far as the thread could know, since the thread woke up.
+            let could = if intended == free { desk.woken.min(now).max(desk.window.begin) } else { intended };
+            desk.recorder.late(now - could);
         }
+        desk.pacer.take(&mut desk.recorder);
         self.state = State::Busy;
         desk.busy += 1;
         let cx = &mut Context { recorder: &mut desk.recorder };

@@ -124,19 +124,19 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         let Self { connections, desk, .. } = self;
         let connection = &mut connections[index];
         desk.output.clear();
-        desk.recorder.advance(now);
+        desk.advance(now);
         desk.recorder.serve(connection.client);
         connection.drop_connection();
         connection.address = 0;
 
         let was = connection.state;
         match was {
-            State::Busy | State::Idle | State::Pausing => {
+            State::Busy | State::Idle => {
                 desk.busy -= usize::from(was == State::Busy);
+                desk.idle.retain(|&idle| idle != index);
                 desk.recorder.disconnected(now);
                 desk.count_connections();
                 connection.free = now;
-                connection.was_lost = true;
             }
             _ => {
                 desk.opening -= 1;

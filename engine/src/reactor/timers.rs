@@ -1,4 +1,4 @@
-//! What is to be done later: few things, and none of them for each request of a closed loop.
+//! What is to be done later: few things, and none of them for each request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,8 +9,6 @@ use crate::clock::Nanos;
 /// What a connection's time has come for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alarm {
-    /// The next transaction is due.
-    Due,
     /// Connect (again).
     Connect,
     /// A connection that is being made has taken too long.
@@ -53,7 +51,7 @@ mod tests {
         let mut timers = Timers::default();
         let token = |index| Token { index, generation: 9 };
         assert_eq!(timers.next(), Nanos::MAX);
-        timers.set(30, Alarm::Due, token(3));
+        timers.set(30, Alarm::Connect, token(3));
         timers.set(10, Alarm::Connect, token(1));
         timers.set(20, Alarm::Overdue, token(2));
         assert_eq!(timers.next(), 10);
@@ -61,6 +59,6 @@ mod tests {
         assert_eq!(timers.pop(20), Some((Alarm::Connect, token(1))));
         assert_eq!(timers.pop(20), Some((Alarm::Overdue, token(2))));
         assert_eq!(timers.pop(20), None);
-        assert_eq!(timers.pop(30), Some((Alarm::Due, token(3))));
+        assert_eq!(timers.pop(30), Some((Alarm::Connect, token(3))));
     }
 }
