@@ -100,7 +100,7 @@ class TestLines:
         for name in ("002-a=1-r1", "003-a=1-r1"):
             progress.trial_began(name)
             progress.phase("measure")
-            progress.interval(5.0, 1.0, 0)
+            progress.interval(5.0, 1.0, 0, 0)
             progress.trial_ended(ended())
         progress.run_ended()
         assert stream.getvalue().splitlines() == [
@@ -149,7 +149,7 @@ class TestOnATerminal:
         progress.run_began(course())
         progress.trial_began("001-clients=160,shared_buffers=512MB-r1")
         progress.phase("measure")
-        progress.interval(12345.6, 42.06, 3)
+        progress.interval(12345.6, 42.06, 3, 0)
         now, bar = self.drawn(progress, console)
         progress.run_ended()
         assert now == "clients=160,shared_buffers=512MB-r1  measuring 0 s  12,346/s  p99 42.1 ms  erro…"

@@ -21,11 +21,14 @@ OUTPUT: Final = "output.log"
 
 INTERVAL_COLUMNS: Final = (
     "t_s", "mono_ns", "utc", "phase", "operation", "kind", "duration_s",
-    "started", "succeeded", "failed", "retried", "in_flight", "throughput_per_s",
+    "started", "succeeded", "failed", "retried", "in_flight", "backlog", "throughput_per_s",
     "response_mean_ms", "response_p50_ms", "response_p90_ms", "response_p95_ms", "response_p99_ms",
     "response_p99.9_ms", "response_max_ms",
     "service_mean_ms", "service_p50_ms", "service_p99_ms", "service_max_ms",
 )  # fmt: skip
+
+#: The `reason_code` of a trial in which ever more requests were due than the target took.
+OVERLOADED: Final = "overloaded"
 
 #: What the sampler puts in front of every monitor's own columns.
 SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
