@@ -17,10 +17,12 @@ from loadcell.run.load import DATA_SEED, LoadWatch, specification, trial_seed
 from loadcell.run.means import Means, threads
 from loadcell.run.phases import LIMIT_KEYS, Phases, TrialEndedError
 from loadcell.run.record import mean, measured, metrics, utc_text
-from loadcell.store.layout import OVERLOADED, SCHEMA
+from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
 
+#: The engine's outcome, and the `reason_code`, of a load in which ever more was due than the target took.
+OVERLOADED = "overloaded"
 #: A load that ended other than `completed`, in the words of a trial.
 _OUTCOMES = {
     "lost": "the target could no longer be reached",

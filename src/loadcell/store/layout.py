@@ -27,9 +27,6 @@ INTERVAL_COLUMNS: Final = (
     "service_mean_ms", "service_p50_ms", "service_p99_ms", "service_max_ms",
 )  # fmt: skip
 
-#: The `reason_code` of a trial in which ever more requests were due than the target took.
-OVERLOADED: Final = "overloaded"
-
 #: What the sampler puts in front of every monitor's own columns.
 SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
 

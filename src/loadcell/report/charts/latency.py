@@ -49,4 +49,5 @@ def draw(scene: Scene) -> Chart | None:
 
 
 def _latency(key: str, trial: Trial) -> float | None:
-    return (trial.response or {}).get(key)
+    # Of an overloaded trial it would say only how long that has lasted.
+    return None if trial.overloaded else (trial.response or {}).get(key)
