@@ -65,7 +65,7 @@ def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int
         return count
 
 
-def undisturbed(check: Callable[[], None], attempts: int = 3) -> None:
+def undisturbed(check: Callable[[], None], attempts: int = 5) -> None:
     """Run a check that something else on this machine may disturb until it passes once; the last time counts.
 
     For checks to a few percent in real time: a process that takes the core for some milliseconds is no fault of what is

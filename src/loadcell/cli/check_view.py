@@ -70,14 +70,9 @@ def _facts(document: dict[str, Any]) -> Table:
     return table
 
 
-#: settings of a load that say something only beside a rate
-_OPEN_LOOP = ("rate", "arrivals", "max_backlog")
-
-
 def _load(load: dict[str, Any]) -> dict[str, Any]:
-    """Without the rate, which has a line of its own, and without what is of no effect."""
-    hidden = _OPEN_LOOP if load["rate"] is None else _OPEN_LOOP[:2]
-    return {name: value for name, value in load.items() if name not in hidden}
+    """Without the rate and its arrivals, which have a line of their own."""
+    return {name: value for name, value in load.items() if name not in ("rate", "arrivals")}
 
 
 def _open_loop(loop: dict[str, Any]) -> str:

@@ -15,6 +15,8 @@ from loadcell.plan.units import Duration
 
 DesignName = Literal["full", "one-at-a-time"]
 OrderName = Literal["blocks", "as-written"]
+#: settings of a load that say something only beside a rate
+OPEN_LOOP = ("arrivals", "max_backlog")
 Arrivals = Literal["constant", "poisson"]
 
 _Positive = Annotated[Duration, Field(gt=0)]
@@ -61,6 +63,11 @@ class Load(Options):
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
     """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
 
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values; what is of no effect without a rate is left out with it."""
+        without = None if self.rate is not None else {"rate", *OPEN_LOOP}
+        return self.model_dump(mode="json", by_alias=True, exclude=without)
+
 
 class Limits(Options):
     """How long each phase of a trial may take before the trial is `timed-out`."""
@@ -101,7 +108,7 @@ class Resolved:
         return {
             "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
             "workload": {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)},
-            "load": self.load.model_dump(mode="json", by_alias=True),
+            "load": self.load.document(),
             "monitors": {
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from loadcell.plan import explain, rate
 from loadcell.plan.expect import Expectation
-from loadcell.plan.model import Limits, Load, Resolved
+from loadcell.plan.model import OPEN_LOOP, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
@@ -222,7 +222,7 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
         found = f"is {load.duration.text}, shorter than one interval"
         wrong("duration", found, f"at least {load.interval.text} (load.interval)")
     if load.rate is None:
-        for key in ("arrivals", "max_backlog"):
+        for key in OPEN_LOOP:
             if key in load.model_fields_set:
                 wrong(
                     key, "is of no effect without a rate", "only beside load.rate, which makes an open loop"
