@@ -140,7 +140,7 @@ CASES = [
     Case("a share without a unit", PLAN.replace("{mix: {}}", "{mix: {share: ‹5}}"), "workload.mix.share", "without a unit", "5%"),
     # -- factors
     Case("no such path", PLAN + "factors: {‹load.cleints: [1]}", "factors.load.cleints", 'no setting "cleints" in load',
-         "clients, threads", "load.clients"),
+         "clients, rate, arrivals", "load.clients"),
     Case("a path from nowhere", PLAN + "factors: {‹clients: [1]}", "factors.clients", 'no setting "clients"',
          "target, workload, load", "load.clients"),
     Case("a path below a value", PLAN + "factors: {‹load.clients.x: [1]}", "factors.load.clients.x", "a single value"),
