@@ -69,6 +69,7 @@ bench: setup
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.memory
+	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 

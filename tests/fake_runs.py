@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,15 @@ class Fate:
     reason: str
     advice: str = "Look at output.log of this trial."
     measured: bool = False
+    code: str | None = None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number."""
+    """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
+
+    With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
+    """
 
     factors: Mapping[str, Sequence[Any]] = field(default_factory=lambda: {"load.clients": [4, 16]})
     repeats: int = 2
@@ -236,6 +240,10 @@ class _Trial:
         n = self.clients
         speed = 180 * n / (1 + 0.02 * (n - 1) + 0.0001 * n * (n - 1)) * self._factor_speed()
         self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial["block"])
+        rate = treatment["values"].get("load.rate")
+        self.due = float(rate.removesuffix("/s")) if rate else None
+        if self.due is not None:
+            self.throughput = min(self.due, self.throughput)
         self.mean_ms = n / self.throughput * 1e3
         self.sigma = 0.35 + 0.004 * n**0.8
         self.mono = int(begun.timestamp() * 1e9) % 10**15
@@ -302,11 +310,12 @@ class _Trial:
                         **self._at(second), "phase": "warmup" if second < 0 else "measure", "operation": name,
                         "kind": kind, "duration_s": 1.0, "started": round(rate * each),
                         "succeeded": round(rate * each), "failed": 0, "retried": 0, "in_flight": self.clients,
+                        "backlog": 3 if self.due is not None and name == "transaction" else None,
                         "throughput_per_s": round(rate * each, 3),
                         **{f"response_{key}": round(figures[key], 4) for key in ("mean_ms", "p50_ms", "p90_ms", "p95_ms")},
                         "response_p99_ms": round(figures["p99_ms"] * hiccup, 4),
                         "response_max_ms": round(figures["max_ms"] * hiccup, 4),
-                        "service_p50_ms": round(figures["p50_ms"], 4),
+                        "service_p50_ms": round(figures["p50_ms"], 4), "service_p99_ms": round(figures["p99_ms"], 4),
                     }
                 )  # fmt: skip
         out.intervals(rows)
@@ -361,6 +370,7 @@ class _Trial:
             "schema": 1, **self.trial, "levels": self.treatment["levels"], "values": self.treatment["values"],
             "status": self.fate.status if self.fate else "ok",
             "reason": self.fate.reason if self.fate else None, "advice": self.fate.advice if self.fate else None,
+            "reason_code": self.fate.code if self.fate else None, "schedule": None,
             "started_utc": _utc(self.begun), "ended_utc": _utc(self.begun + timedelta(seconds=length)),
             "phases": [
                 {"name": phase, "started_mono_ns": self.mono, "started_utc": _utc(self.begun),
@@ -403,8 +413,10 @@ class _Trial:
                 },
                 "queries": {"total": queries, "read": succeeded * 14, "write": succeeded * 4, "other": succeeded * 2},
                 "throughput_per_s": succeeded / seconds, "queries_per_s": queries / seconds, "errors": failed,
-                "error_rate": failed / (succeeded + failed), "response": response, "service": response,
+                "error_rate": failed / (succeeded + failed), "response": response,
+                "service": self._latency(succeeded, 1.0 if self.due is None else 0.4),
             },
+            "schedule": self._schedule(),
             "operations": {"point_select": {"kind": "read", "succeeded": succeeded * 10, "response": response}},
             "errors": [
                 {"code": "40P01", "meaning": "deadlock", "operation": operation, "count": failed,
@@ -425,6 +437,40 @@ class _Trial:
                 for text in self.shape.expect
             ],
         }  # fmt: skip
+
+    def _schedule(self) -> dict[str, Any] | None:
+        if self.due is None:
+            return None
+        offered = round(self.due * self.shape.seconds)
+        left = offered - round(self.throughput * self.shape.seconds)
+        return {
+            "arrivals": "poisson", "offered": offered, "offered_per_s": self.due, "achieved_per_s": self.throughput,
+            "pacing_error": {"count": offered, "mean_ms": 0.004, "p50_ms": 0.0004, "p99_ms": 0.021, "max_ms": 0.3},
+            "backlog_wait": None, "backlog": {"peak": left + 3, "at_end": left, "overdue_s": left / self.due},
+            "requests_mean": float(self.clients),
+        }  # fmt: skip
+
+
+def rates() -> Shape:
+    """Open loops: three rates that the server keeps up with, and one that it does not."""
+    fate = Fate(
+        "failed", "98,000 requests were due and could not be sent, the oldest for 5.1 s, and the backlog grew",
+        "lower the rate", measured=True, code="overloaded",
+    )  # fmt: skip
+    shape = Shape(
+        factors={"load.rate": ["500/s", "1000/s", "2000/s", "16000/s"]}, title="PostgreSQL under a rate"
+    )
+    return replace(shape, fates={n: fate for n, rate in trial_levels(shape).items() if rate == "16000/s"})
+
+
+def trial_levels(shape: Shape) -> dict[int, str]:
+    """The number of each trial with its level of the only factor."""
+    treatments = _treatments(shape)
+    levels = {one["id"]: next(iter(one["levels"].values())) for one in treatments}
+    return {
+        trial["number"]: levels[trial["treatment"]]
+        for trial in _order(treatments, shape, random.Random(shape.seed))
+    }
 
 
 def two_treatments() -> Shape:

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Nanos;
+use crate::clock::{Nanos, SECOND};
+use crate::pace::{Arrivals, Piece};
 
 /// Something a user can do something about: what was found, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -94,8 +95,64 @@ pub struct Load {
     pub lost_ns: Nanos,
     #[serde(default = "ten")]
     pub max_retries: u32,
+    /// An open loop: when requests are due. None makes a closed loop.
     #[serde(default)]
-    pub rate_per_s: Option<f64>,
+    pub schedule: Option<Schedule>,
+}
+
+/// When requests are due, whether or not a client is free.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The rate from the start of the measurement on: stretches of time, one after the other. The last one's end stays,
+    /// and the warm-up has the first one's beginning.
+    pub rate: Vec<Stretch>,
+    /// The load is given up when a request has been due for longer and the backlog still grows.
+    #[serde(default = "five_seconds")]
+    pub most_overdue_ns: Nanos,
+    /// The specification's, for instants that are random.
+    #[serde(skip)]
+    pub seed: u64,
+}
+
+/// Over `for_ns` the rate goes evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stretch {
+    pub from_per_s: f64,
+    pub to_per_s: f64,
+    pub for_ns: Nanos,
+}
+
+impl Schedule {
+    pub fn pieces(&self) -> Vec<Piece> {
+        let piece = |stretch: &Stretch| Piece {
+            from_per_s: stretch.from_per_s,
+            to_per_s: stretch.to_per_s,
+            length_s: stretch.for_ns as f64 / SECOND as f64,
+        };
+        self.rate.iter().map(piece).collect()
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+        let rates = || self.rate.iter().flat_map(|stretch| [stretch.from_per_s, stretch.to_per_s]);
+        if rates().any(|rate| !(0.0..=HIGHEST_RATE).contains(&rate)) {
+            return wrong("a rate must be between 0 and 10 million a second", "");
+        }
+        if !rates().any(|rate| rate > 0.0) {
+            return wrong("a schedule needs a rate above 0", "leave `schedule` out for a closed loop");
+        }
+        if self.rate.iter().any(|stretch| !(1..=LONGEST).contains(&stretch.for_ns)) {
+            return wrong("a stretch of the rate must last longer than 0, and not longer than a year", "");
+        }
+        if self.most_overdue_ns == 0 {
+            return wrong("`most_overdue_ns` must be more than 0", "");
+        }
+        Ok(())
+    }
 }
 
 /// One load, or one preparation of data.
@@ -118,6 +175,9 @@ impl Spec {
             Problem::new("spec", format!("the specification cannot be read: {error}"), "see `loadcell/_engine.pyi`")
         })?;
         spec.check()?;
+        if let Some(schedule) = &mut spec.load.schedule {
+            schedule.seed = spec.seed;
+        }
         if spec.target.socket_path().is_some() {
             spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.
         }
@@ -153,16 +213,15 @@ impl Spec {
         if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
             return wrong("no phase can last longer than a year", "");
         }
-        if load.rate_per_s.is_some() {
-            return wrong("this engine makes closed loops only", "give `clients` and no rate");
-        }
-        Ok(())
+        load.schedule.as_ref().map_or(Ok(()), Schedule::check)
     }
 }
 
 const VERSION: u32 = 1;
 /// Instants are computed with these spans; a year leaves them far from the end of time.
-const LONGEST: Nanos = 366 * 86_400 * crate::clock::SECOND;
+const LONGEST: Nanos = 366 * 86_400 * SECOND;
+/// Requests this close together are one burst to any machine.
+const HIGHEST_RATE: f64 = 1e7;
 
 fn postgres_port() -> u16 {
     5432
@@ -174,13 +233,13 @@ fn ten() -> u32 {
     10
 }
 fn one_second() -> Nanos {
-    crate::clock::SECOND
+    SECOND
 }
 fn five_seconds() -> Nanos {
-    5 * crate::clock::SECOND
+    5 * SECOND
 }
 fn ten_seconds() -> Nanos {
-    10 * crate::clock::SECOND
+    10 * SECOND
 }
 
 #[cfg(test)]
@@ -205,6 +264,17 @@ mod tests {
         assert_eq!((spec.target.port, spec.target.sslmode), (5432, SslMode::VerifyFull));
         assert_eq!((spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries), (0, 1_000_000_000, 10));
         assert_eq!(spec.workload().0, "sysbench");
+        assert_eq!(spec.load.schedule, None);
+    }
+
+    #[test]
+    fn a_schedule_has_the_seed_of_its_specification() {
+        let schedule = r#""threads":2,"schedule":{"arrivals":"poisson","rate":[
+            {"from_per_s":100,"to_per_s":100,"for_ns":1000000000},{"from_per_s":100,"to_per_s":900.5,"for_ns":500}]}"#;
+        let schedule = Spec::read(&WHOLE.replace("\"threads\":2", schedule)).unwrap().load.schedule.unwrap();
+        assert_eq!((schedule.arrivals, schedule.seed, schedule.most_overdue_ns), (Arrivals::Poisson, 5, 5 * SECOND));
+        let last = Piece { from_per_s: 100.0, to_per_s: 900.5, length_s: 5e-7 };
+        assert_eq!(schedule.pieces(), [Piece::constant(100.0, 1.0), last]);
     }
 
     #[test]
@@ -215,9 +285,17 @@ mod tests {
         assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
         assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));
         assert!(finding("5000000000", "0").contains("`duration_ns`"));
-        assert!(finding("\"threads\":2", "\"rate_per_s\":100.0").contains("closed loops only"));
         assert!(finding("verify-full", "always").contains("unknown variant `always`"));
         assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
+        let schedule = |rate: &str| finding("\"threads\":2", &format!("\"schedule\":{{\"rate\":[{rate}]}}"));
+        assert!(schedule("").contains("a rate above 0"));
+        let stretch =
+            |from: &str, to: &str, long: &str| format!("{{\"from_per_s\":{from},\"to_per_s\":{to},\"for_ns\":{long}}}");
+        assert!(schedule(&stretch("0", "0", "5")).contains("a rate above 0"));
+        assert!(schedule(&stretch("-1", "5", "5")).contains("between 0 and 10 million"));
+        assert!(schedule(&stretch("1", "1e8", "5")).contains("between 0 and 10 million"));
+        assert!(schedule(&stretch("1", "1", "0")).contains("must last longer"));
+        assert!(schedule("{\"from_per_s\":5}").contains("missing field `to_per_s`"));
         assert!(finding("{\"version\"", "[\"version\"").contains("cannot be read"));
     }
 

@@ -19,8 +19,14 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     thread. About every 50 ms signals are handled. What `on_event` or a signal handler raises ends the load at once and
     is raised here.
 
-    The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`) or
-    `connect-failed` (nothing was measured; `window` is null); `reason` and `advice` say more.
+    The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`),
+    `overloaded` (of an open loop: ever more was due than the target took) or `connect-failed` (nothing was measured;
+    `window` is null); `reason` and `advice` say more.
+
+    `load.schedule` makes an open loop: `{"arrivals": "constant" | "poisson", "rate": [{"from_per_s", "to_per_s",
+    "for_ns"}, ...], "most_overdue_ns"}`. A transaction then counts as started when it is due; the result's `schedule`
+    (null in a closed loop) says what was offered and achieved, how late the client was where a connection was free
+    (`pacing_error`), how long requests waited for one (`backlog_wait`), and the backlog; each interval has a `backlog`.
 
     Raises EngineError when the specification cannot be carried out.
     """

@@ -147,6 +147,33 @@ def test_as_written_needs_no_seed(tmp_path: Path) -> None:
     )
 
 
+def test_a_rate_is_said_in_a_line_of_its_own(tmp_path: Path) -> None:
+    text = PLAN.replace(
+        "clients: 1,", "clients: 16, rate: {from: 100/s, to: 1900/s, over: 8s}, arrivals: poisson,"
+    )
+    said = squeezed(check(tmp_path, text).stdout)
+    assert "load clients 16, max_backlog 5s, threads auto, warmup 1s, duration 9s" in said
+    assert (
+        "open loop 100/s to 1900/s over 8s, at random (Poisson), carried by 16 connections: "
+        "about 9,900 requests a trial" in said
+    )
+    found = json.loads(check(tmp_path, text, "--json").stdout)
+    assert found["open_loop"]["requests"] == 9900
+    closed = check(tmp_path, PLAN)
+    assert "open loop" not in closed.stdout
+    assert json.loads(check(tmp_path, PLAN, "--json").stdout)["open_loop"] is None
+
+
+def test_a_rate_that_connections_can_hardly_carry_is_remarked_on(tmp_path: Path) -> None:
+    text = PLAN + "factors: {load.rate: [1000/s, 30000/s]}\n"
+    said = squeezed(check(tmp_path, text).stdout)
+    assert said.count("Remark") == 1
+    assert (
+        "Remark load.clients (rate=30000_s): 30,000/s over 1 connection leave each request 33 microseconds"
+        in said
+    )
+
+
 def test_two_hundred_treatments_are_shown_by_their_ends(tmp_path: Path) -> None:
     result = check(tmp_path, PLAN + "factors: {load.clients: {from: 1, to: 200, step: 1}}\n", "--seed", "1")
     assert "200 treatments" in result.stdout

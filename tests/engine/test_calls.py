@@ -112,7 +112,8 @@ def test_a_stop_that_comes_first_is_not_forgotten_and_counts_once() -> None:
     ("change", "part"),
     [
         ({"clients": 0}, "`clients`"),
-        ({"rate_per_s": 5.0}, "closed loops only"),
+        ({"rate_per_s": 5.0}, "unknown field `rate_per_s`"),
+        ({"schedule": {"rate": []}}, "a rate above 0"),
         ({"colour": 1}, "unknown field `colour`"),
     ],
 )

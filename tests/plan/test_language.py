@@ -114,6 +114,37 @@ def test_a_document_is_a_plan_again(tmp_path: Path) -> None:
     assert again["target"] == document["target"]
 
 
+@pytest.mark.parametrize(
+    "rate",
+    [
+        "2000/s",
+        {"steps": [{"rate": "500/s", "for": "10s"}, {"rate": "0/s", "for": "5s"}]},
+        {"from": "100/s", "to": "5000/s", "over": "20s"},
+    ],
+)
+def test_a_rate_is_written_as_it_was_read(rate: object, tmp_path: Path) -> None:
+    import json
+
+    load = {"clients": 3, "rate": rate, "arrivals": "poisson"}
+    document = read(tmp_path, PLAN.replace("{clients: 1}", json.dumps(load))).base.document()["load"]
+    assert (document["rate"], document["arrivals"], document["max_backlog"]) == (rate, "poisson", "5s")
+
+
+def test_rates_are_levels_like_any_others(tmp_path: Path) -> None:
+    several = read(tmp_path, PLAN + "factors: {load.rate: {from: 1000/s, to: 4000/s, times: 2}}\n")
+    assert [treatment.levels["load.rate"] for treatment in several.treatments] == [
+        "1000/s",
+        "2000/s",
+        "4000/s",
+    ]
+    assert [treatment.resolved.load.rate for treatment in several.treatments] == [1000, 2000, 4000]
+    ramp = "{from: 1/s, to: 9/s, over: 20s}"
+    forms = read(
+        tmp_path, PLAN + f"factors: {{load: {{even: {{load.rate: 5/s}}, rising: {{load.rate: {ramp}}}}}}}\n"
+    )
+    assert [treatment.id for treatment in forms.treatments] == ["load=even", "load=rising"]
+
+
 def test_on_off_yes_and_no_are_text_and_numbers_are_yaml_1_2(tmp_path: Path) -> None:
     text = PLAN.replace(
         "{database: {}}", "{database: {settings: {a: on, b: no, c: 0o17, d: 010, e: 1e3, f: 2001-01-01}}}"

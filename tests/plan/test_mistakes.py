@@ -39,7 +39,7 @@ CASES = [
     Case("unknown key", PLAN + "‹titel: x", "titel", 'no key "titel"', "title, question", "title"),
     Case("a setting where it does not belong", PLAN + "‹duration: 5s", "duration", "no key", nearest="load.duration"),
     Case("unknown setting", with_load("{clients: 1, ‹durations: 5s}"), "load.durations", 'no setting "durations" in load',
-         "clients, threads, warmup, duration", "load.duration"),
+         "clients, rate, arrivals, max_backlog, threads, warmup, duration", "load.duration"),
     Case("unknown option", with_target("{database: {‹dns: x}}"), "target.database.dns", 'no setting "dns"',
          "server, dsn", "target.database.dsn"),
     Case("unknown target", with_target("{‹databse: {}}"), "target.databse", 'no target "databse"', "database, cache",
@@ -74,6 +74,28 @@ CASES = [
     Case("unknown design", PLAN + "design: ‹ful", "design", 'found "ful"', "'full' or 'one-at-a-time'", "full"),
     Case("shorter than an interval", with_load("{clients: 1, ‹duration: 200ms}"), "load.duration", "shorter than one interval",
          "at least 1s"),
+    # -- rates
+    Case("a rate without a unit", with_load("{clients: 1, rate: ‹2000}"), "load.rate", "found 2000, a number without a unit",
+         "a rate with its unit", "2000/s"),
+    Case("no rate at all", with_load("{clients: 1, rate: ‹0/s}"), "load.rate", 'found "0/s"', "more than 0"),
+    Case("a rate beyond any machine", with_load("{clients: 1, rate: ‹10000001/s}"), "load.rate", "found", "at most 10000000"),
+    Case("a ramp without its length", with_load("{clients: 1, rate: ‹{from: 1/s, to: 2/s}}"), "load.rate.over", "is missing"),
+    Case("a ramp from nothing to nothing", with_load("{clients: 1, rate: ‹{from: 0/s, to: 0/s, over: 1s}}"), "load.rate",
+         "goes from 0/s to 0/s", "one end above 0/s"),
+    Case("steps without a step", with_load("{clients: 1, rate: {steps: ‹[]}}"), "load.rate.steps", "found an empty list",
+         "at least 1"),
+    Case("only pauses", with_load("{clients: 1, rate: ‹{steps: [{rate: 0/s, for: 1s}]}}"), "load.rate", "no step has a rate above"),
+    Case("a step that takes no time", with_load("{clients: 1, rate: {steps: [{rate: 1/s, for: ‹0s}]}}"), "load.rate.steps.0.for",
+         'found "0s"', "more than 0"),
+    Case("steps longer than the measurement",
+         with_load("{clients: 1, ‹duration: 5s, rate: {steps: [{rate: 1/s, for: 4s}, {rate: 2/s, for: 4s}]}}"),
+         "load.duration", "is 5s, shorter than the 8s that load.rate takes", "at least 8s", "8s"),
+    Case("arrivals without a rate", with_load("{clients: 1, ‹arrivals: poisson}"), "load.arrivals", "no effect without a rate",
+         "beside load.rate"),
+    Case("a limit for a backlog that cannot be", with_load("{clients: 1, ‹max_backlog: 3s}"), "load.max_backlog",
+         "no effect without a rate"),
+    Case("a rate and no connections", PLAN.replace("load: {clients: 1}", "‹load: {rate: 5/s}"), "load.clients", "is missing",
+         "connections that carry the rate"),
     # -- deeper
     Case(
         "a slip in a named operation",
@@ -118,7 +140,7 @@ CASES = [
     Case("a share without a unit", PLAN.replace("{mix: {}}", "{mix: {share: ‹5}}"), "workload.mix.share", "without a unit", "5%"),
     # -- factors
     Case("no such path", PLAN + "factors: {‹load.cleints: [1]}", "factors.load.cleints", 'no setting "cleints" in load',
-         "clients, threads", "load.clients"),
+         "clients, rate, arrivals", "load.clients"),
     Case("a path from nowhere", PLAN + "factors: {‹clients: [1]}", "factors.clients", 'no setting "clients"',
          "target, workload, load", "load.clients"),
     Case("a path below a value", PLAN + "factors: {‹load.clients.x: [1]}", "factors.load.clients.x", "a single value"),
@@ -320,3 +342,9 @@ def test_thousands_of_mistakes_are_counted_not_listed(tmp_path: Path) -> None:
 
 def test_the_parts_are_only_those_handed_in() -> None:
     assert set(PARTS.targets) == {"database", "cache"}
+
+
+def test_a_slip_in_a_step_is_one_mistake_and_not_the_whole_lists(tmp_path: Path) -> None:
+    found = mistakes(tmp_path, with_load("{clients: 1, rate: {steps: [{rat: 1/s, rate: 2/s, for: 1s}]}}"))
+    assert [(one.path, one.nearest) for one in found] == [("load.rate.steps.0.rat", "load.rate.steps.0.rate")]
+    assert found[0].allowed == "rate, for"

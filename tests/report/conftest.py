@@ -38,6 +38,7 @@ SHAPES: dict[str, Callable[[], fake_runs.Shape]] = {
     "sweep": fake_runs.sweep,
     "two hundred": fake_runs.two_hundred,
     "trouble": fake_runs.troubled,
+    "rates": fake_runs.rates,
     "two factors": fake_runs.two_factors,
     "many factors": fake_runs.many_factors,
     "hostile": fake_runs.hostile,

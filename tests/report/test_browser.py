@@ -54,6 +54,7 @@ ALL = {"chart-throughput", "chart-latency", "chart-percentiles", "chart-series"}
         ("sweep", ALL),
         ("two hundred", ALL),
         ("trouble", ALL),
+        ("rates", ALL | {"chart-waiting"}),
         ("two factors", ALL),
         ("many factors", ALL),
         ("hostile", ALL),

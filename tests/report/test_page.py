@@ -121,6 +121,34 @@ def test_every_repeat_is_in_the_table_and_every_failed_trial_has_its_reason(
     assert all(name in said for name in stored("trouble").missing)
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_an_open_loop_has_a_section_of_its_own(page: Callable[..., Page], lang: str) -> None:
+    found = page("rates", lang)
+    sections = found.ids("section")
+    assert sections.index("open-loop") == sections.index("results") + 1
+    assert "open-loop" not in page("two").ids("section")
+    due = {"en": "whether or not a connection was free", "zh": "不论当时是否有空闲连接"}
+    assert due[lang] in found.text
+    for figure in ("16,000", "0.400", "21.0", {"en": "2 of 2", "zh": "2/2"}[lang]):
+        assert figure in found.text
+
+
+def test_what_was_due_and_what_waited_is_drawn_over_time_and_for_every_rate(stored: Stored) -> None:
+    charts = {chart.id: chart for chart in build(stored("rates")).charts()}
+    load = next(iter(charts["chart-series"].series.values()))["load"]
+    assert {"due_per_s", "backlog", "sent_p99_ms"} <= set(load)
+    rows = charts["chart-waiting"].data["figures"]
+    medians = {(row["x"], row["group"]): row["value"] for row in rows if row["role"] == "median"}
+    assert {x for x, _ in medians} == {500, 1000, 2000}
+    assert all(
+        medians[x, "service (from when sent)"] < medians[x, "response (from when due)"]
+        for x in (500, 1000, 2000)
+    )
+    closed = {chart.id: chart for chart in build(stored("two")).charts()}
+    assert "chart-waiting" not in closed
+    assert "backlog" not in next(iter(closed["chart-series"].series.values()))["load"]
+
+
 def test_below_six_repeats_there_is_no_interval(page: Callable[..., Page]) -> None:
     assert page("two").text.count("descriptive only") >= 2
     assert "1,172 – 1,233" in page("many factors").text

@@ -26,7 +26,9 @@ def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("name", ["two", "sweep", "trouble", "many factors", "hostile", "nothing measured"])
+@pytest.mark.parametrize(
+    "name", ["two", "sweep", "trouble", "rates", "many factors", "hostile", "nothing measured"]
+)
 def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
     """But for paths and commands, which are never broken so that they can be copied."""
     run = stored(name)
@@ -46,6 +48,23 @@ def test_it_says_the_summary_and_what_to_look_at_next(stored: Stored) -> None:
     assert "12 of 18 trials ended well; 1 failed, 1 timed out, 1 aborted, 1 invalid, 2 not run." in said
     assert "002-clients=1-r1/output.log" in said
     assert "loadcell run --resume" in said
+
+
+def test_an_open_loop_shows_what_was_due_beside_what_was_achieved(stored: Stored) -> None:
+    said = printed(stored("rates"))
+    head, *rows = [
+        line.split()
+        for line in said.splitlines()
+        if "/s" in line and not line.startswith(("·", "✓", "✕", " "))
+    ]
+    assert head[:3] == ["rate", "due/s", "tx/s"]
+    assert [row[:3] for row in rows[:2]] == [["500/s", "500.0", "500.0"], ["1000/s", "1,000", "1,000"]]
+    assert rows[3][:2] == ["16000/s", "16,000"]
+    assert rows[3][-1] == "0/2"
+    sentences = " ".join(said.split())
+    assert "The highest rate the target kept up with was 2,000 requests/s (rate = 2000/s)." in sentences
+    assert "With rate = 16000/s the target was overloaded: 16,000 requests fell due a second" in sentences
+    assert "within 0.400 µs of when they were due, and 99% within 21.0 µs" in sentences
 
 
 def test_many_treatments_are_cut_and_the_best_is_kept(stored: Stored) -> None:

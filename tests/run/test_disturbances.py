@@ -25,6 +25,19 @@ def verdict(check: checks.Check) -> str:
     return check.verdict
 
 
+def scheduled(
+    *, presence_s: float, late_ns: int = 1_000, at_end: int = 0, overdue_s: float = 0.0
+) -> dict[str, Any]:
+    """An open loop of 400/s over 5 s in which every transaction takes 10 ms."""
+    record = result()
+    record["schedule"] = {
+        "arrivals": "constant", "offered": 2000, "offered_per_s": 400.0, "achieved_per_s": 400.0,
+        "pacing_error": figures(2000, late_ns), "backlog_wait": None, "presence_ns": int(presence_s * 1e9),
+        "backlog": {"peak": at_end, "at_end": at_end, "overdue_ns": int(overdue_s * 1e9)},
+    }  # fmt: skip
+    return record
+
+
 class TestCountingIdentity:
     def test_holds_for_a_whole_record(self) -> None:
         assert verdict(checks.counting_identity(result())) == "ok"
@@ -77,6 +90,16 @@ class TestLittlesLaw:
         )  # 15.2 of 20 client-seconds, 1.9 s each
         assert verdict(checks.littles_law(record, 4)) == "ok"
 
+    def test_of_an_open_loop_holds_between_counts_and_times_whatever_the_clients(self) -> None:
+        assert verdict(checks.littles_law(scheduled(presence_s=20.0), 1000)) == "ok"
+        assert verdict(checks.littles_law(scheduled(presence_s=22.0), 4)) == "broken"
+        assert verdict(checks.littles_law(scheduled(presence_s=18.0), 4)) == "broken"
+        assert verdict(checks.littles_law(scheduled(presence_s=0.0), 4)) == "unknown"
+
+    def test_of_an_open_loop_allows_for_what_waits_at_the_end(self) -> None:
+        record = scheduled(presence_s=24.0, at_end=4, overdue_s=1.0)
+        assert verdict(checks.littles_law(record, 4)) == "ok"
+
     def test_says_nothing_where_nothing_ended(self) -> None:
         record = result()
         record["operations"][0].update(response=None)
@@ -89,6 +112,27 @@ class TestClientLimit:
         record = result()
         record["client"]["threads"].append({**record["client"]["threads"][0], "busy": busy})
         assert verdict(checks.client_limit(record)) == expected
+
+
+class TestOpenLoop:
+    @pytest.mark.parametrize(("late_ns", "expected"), [(500_000, "ok"), (1_500_000, "noticed")])
+    def test_a_client_that_is_late_itself_is_noticed(self, late_ns: int, expected: str) -> None:
+        assert verdict(checks.pacing(scheduled(presence_s=20.0, late_ns=late_ns))) == expected
+
+    @pytest.mark.parametrize(("at_end", "expected"), [(0, "ok"), (40, "ok"), (41, "noticed")])
+    def test_a_backlog_at_the_end_is_noticed(self, at_end: int, expected: str) -> None:
+        assert verdict(checks.backlog(scheduled(presence_s=20.0, at_end=at_end))) == expected
+
+    def test_nothing_is_said_where_nothing_was_due_or_answered(self) -> None:
+        record = scheduled(presence_s=20.0)
+        record["schedule"]["offered"] = 0
+        record["operations"][0]["response"] = None
+        assert (verdict(checks.pacing(record)), verdict(checks.backlog(record))) == ("unknown", "unknown")
+
+    def test_an_interval_has_its_backlog_with_the_transactions_only(self) -> None:
+        event = {**interval("measure", 0, times(0), 7, 2), "backlog": 5}
+        event["operations"].append({**event["operations"][0], "name": "select", "kind": "read"})
+        assert [row["backlog"] for row in interval_rows(event)] == [5, None]
 
 
 class TestServerCounters:

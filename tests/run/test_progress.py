@@ -88,6 +88,8 @@ class TestLines:
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  invalid: the client was the limit"),
             (ended(expect=[{"expression": "errors == 0", "verdict": "missed", "value": 1}]),
              "a=1-r1  1,234/s  p99 4.21 ms  errors 0  missed: errors == 0"),
+            (ended(schedule={"offered_per_s": 1240.0}), "a=1-r1  1,234/s  p99 4.21 ms  errors 0"),
+            (ended(schedule={"offered_per_s": 2000.0}), "a=1-r1  1,234/s of 2,000/s due  p99 4.21 ms  errors 0"),
         ],
     )  # fmt: skip
     def test_a_trial_in_a_line(self, document: dict[str, Any], line: str) -> None:
@@ -100,7 +102,7 @@ class TestLines:
         for name in ("002-a=1-r1", "003-a=1-r1"):
             progress.trial_began(name)
             progress.phase("measure")
-            progress.interval(5.0, 1.0, 0)
+            progress.interval(5.0, 1.0, 0, 0)
             progress.trial_ended(ended())
         progress.run_ended()
         assert stream.getvalue().splitlines() == [
@@ -149,7 +151,7 @@ class TestOnATerminal:
         progress.run_began(course())
         progress.trial_began("001-clients=160,shared_buffers=512MB-r1")
         progress.phase("measure")
-        progress.interval(12345.6, 42.06, 3)
+        progress.interval(12345.6, 42.06, 3, 0)
         now, bar = self.drawn(progress, console)
         progress.run_ended()
         assert now == "clients=160,shared_buffers=512MB-r1  measuring 0 s  12,346/s  p99 42.1 ms  erro…"

@@ -14,9 +14,17 @@ class KnownServer:
     """Started on a free loopback port; `account` holds what it says it did, once it has been left."""
 
     def __init__(
-        self, *, service_us: int = 0, stall_at_ms: int | None = None, stall_ms: int = 0, rows: int = 1
+        self,
+        *,
+        service_us: int = 0,
+        exponential: bool = False,
+        stall_at_ms: int | None = None,
+        stall_ms: int = 0,
+        rows: int = 1,
     ) -> None:
         self._command = [str(BINARY), "--service-us", str(service_us), "--rows", str(rows)]
+        if exponential:
+            self._command += ["--exponential", "1"]
         if stall_at_ms is not None:
             self._command += ["--stall-at-ms", str(stall_at_ms), "--stall-ms", str(stall_ms)]
         self.account: dict[str, int] = {}
@@ -31,7 +39,7 @@ class KnownServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        output, _ = self._process.communicate(timeout=30)
+        output = self._process.communicate(timeout=30)[0]
         if output:
             self.account = json.loads(output)
 

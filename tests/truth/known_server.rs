@@ -1,11 +1,12 @@
 //! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol to be loaded, and answers every
 //! request after a service time it was told, with a stall where it was told, and keeps its own account of both.
 //!
-//!     known_server [--service-us N] [--stall-at-ms N --stall-ms N] [--rows N]
+//!     known_server [--service-us N] [--exponential 1] [--stall-at-ms N --stall-ms N] [--rows N]
 //!
-//! It prints `port N` once it listens (loopback only). The stall begins `stall-at-ms` after the first request and
-//! holds back every answer until it ends. When its standard input closes, it prints one JSON line
-//! `{"requests": ..., "service_sum_ns": ..., "stalled": ...}` and exits.
+//! It prints `port N` once it listens (loopback only). Service times are all the same, or exponentially distributed with
+//! that mean. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
+//! its standard input closes, it prints one JSON line `{"requests": ..., "service_sum_ns": ..., "stalled": ...,
+//! "stall_begin_mono_ns": ..., "stall_end_mono_ns": ...}` and exits; the last two are 0 without a stall.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 struct Behaviour {
     service: Duration,
+    exponential: bool,
     stall_at: Option<Duration>,
     stall: Duration,
     rows: usize,
@@ -26,6 +28,40 @@ static FIRST: OnceLock<Instant> = OnceLock::new();
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static SERVICE_NS: AtomicU64 = AtomicU64::new(0);
 static STALLED: AtomicU64 = AtomicU64::new(0);
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+/// The first instant of all on the clock that the client reads, to tell the stall in its terms.
+static FIRST_MONO_NS: OnceLock<u64> = OnceLock::new();
+
+fn mono_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place to write to, and the clock always exists on Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Service times of one connection, from a generator of its own (Marsaglia's xorshift64, 2003).
+struct Service {
+    behaviour: Behaviour,
+    state: u64,
+}
+
+impl Service {
+    fn new(behaviour: Behaviour) -> Self {
+        let number = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+        Self { behaviour, state: (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+
+    fn next(&mut self) -> Duration {
+        if !self.behaviour.exponential {
+            return self.behaviour.service;
+        }
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let unit = ((self.state >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        self.behaviour.service.mul_f64(-unit.ln())
+    }
+}
 
 fn option(name: &str) -> Option<u64> {
     let args: Vec<String> = std::env::args().collect();
@@ -55,11 +91,15 @@ fn result(out: &mut Vec<u8>, rows: usize) {
 }
 
 /// Wait as the behaviour says; everything that is answered goes through here.
-fn serve(behaviour: Behaviour) {
+fn serve(service: &mut Service) {
     let begun = Instant::now();
-    let first = *FIRST.get_or_init(|| begun);
-    if !behaviour.service.is_zero() {
-        thread::sleep(behaviour.service);
+    let first = *FIRST.get_or_init(|| {
+        let _ = FIRST_MONO_NS.set(mono_ns());
+        begun
+    });
+    let (behaviour, time) = (service.behaviour, service.next());
+    if !time.is_zero() {
+        thread::sleep(time);
     }
     if let Some(at) = behaviour.stall_at {
         let ends = first + at + behaviour.stall;
@@ -106,6 +146,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
     welcome(&mut stream)?;
     let (mut pending, mut out, mut chunk) = (Vec::new(), Vec::new(), vec![0; 65536]);
     let mut in_transaction = false;
+    let mut service = Service::new(behaviour);
     loop {
         let count = stream.read(&mut chunk).ok()?;
         if count == 0 {
@@ -125,7 +166,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
                 b'D' => frame(b'n', &[], &mut out),
                 b'C' => frame(b'3', &[], &mut out),
                 b'E' => {
-                    serve(behaviour);
+                    serve(&mut service);
                     result(&mut out, behaviour.rows);
                 }
                 b'S' => {
@@ -134,7 +175,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
                     out.clear();
                 }
                 b'Q' => {
-                    serve(behaviour);
+                    serve(&mut service);
                     in_transaction = match body {
                         b"BEGIN\0" => true,
                         b"COMMIT\0" | b"ROLLBACK\0" => false,
@@ -157,6 +198,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
 fn main() {
     let behaviour = Behaviour {
         service: Duration::from_micros(option("--service-us").unwrap_or(0)),
+        exponential: option("--exponential").is_some(),
         stall_at: option("--stall-at-ms").map(Duration::from_millis),
         stall: Duration::from_millis(option("--stall-ms").unwrap_or(0)),
         rows: option("--rows").unwrap_or(1) as usize,
@@ -170,10 +212,13 @@ fn main() {
     });
     let mut rest = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut rest);
+    let stall = behaviour.stall_at.zip(FIRST_MONO_NS.get()).map(|(at, first)| first + at.as_nanos() as u64);
     println!(
-        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}}}",
+        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \"stall_end_mono_ns\": {}}}",
         REQUESTS.load(Ordering::Relaxed),
         SERVICE_NS.load(Ordering::Relaxed),
-        STALLED.load(Ordering::Relaxed)
+        STALLED.load(Ordering::Relaxed),
+        stall.unwrap_or(0),
+        stall.map_or(0, |begin| begin + behaviour.stall.as_nanos() as u64),
     );
 }

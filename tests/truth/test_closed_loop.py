@@ -5,31 +5,10 @@ The server keeps its own account, so what is compared is two records of one thin
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from hdrh.log import HistogramLogReader
 
-from loadcell import _engine
 from truth.known import KnownServer
-
-MS = 1_000_000
-
-
-def load(specification: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Run a load to its end: its result, and the events it sent on the way."""
-    events: list[dict[str, Any]] = []
-    keep: Callable[[str], None] = lambda text: events.append(json.loads(text))  # noqa: E731
-    result = json.loads(_engine.run(json.dumps(specification), keep))
-    assert result["outcome"] == "completed", result
-    return result, events
-
-
-def operation(result: dict[str, Any], name: str) -> dict[str, Any]:
-    """One operation's part of a result."""
-    return next(op for op in result["operations"] if op["name"] == name)
+from truth.loads import MS, counts_above, load, operation
 
 
 def test_a_fixed_service_time_is_measured_as_it_is() -> None:
@@ -80,37 +59,11 @@ def test_littles_law_holds(clients: int) -> None:
 def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
     with KnownServer(service_us=1000, stall_at_ms=1000, stall_ms=200) as server:
         result, events = load(server.specification("oltp_point_select", clients=10, duration_s=3))
-    lines = [*result["hlog_header"], *[line for e in events for line in e.get("hlog", [])], *result["hlog"]]
-    slow = sum(counts_above(lines, "transaction/service", 150 * MS))
+    slow = counts_above(result, events, "transaction/service", 150 * MS)
     assert server.account["stalled"] == 10
     assert slow == 10
     longest = operation(result, "transaction")["service"]["max_ns"]
     assert 195 * MS < longest < 260 * MS
-
-
-def counts_above(lines: list[str], tag: str, limit_ns: int) -> list[int]:
-    """How many values above a limit each interval of a tag holds, read by HdrHistogram's own reader."""
-    import tempfile
-    from pathlib import Path
-
-    from hdrh.histogram import HdrHistogram
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "latency.hlog"
-        path.write_text("\n".join(lines) + "\n")
-        reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000_000, 3))
-        counts = []
-        while (histogram := reader.get_next_interval_histogram()) is not None:
-            if histogram.get_tag() == tag:
-                counts.append(
-                    sum(
-                        i.count_added_in_this_iter_step
-                        for i in histogram.get_recorded_iterator()
-                        if i.value_iterated_to > limit_ns
-                    )
-                )
-        reader.close()
-        return counts
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::clock::Nanos;
-use crate::record::{Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Slot, Tally, count_error};
+use crate::record::{
+    Backlog, Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Slot, Tally, count_error,
+};
 
 /// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
 #[derive(Clone, Default)]
@@ -36,6 +38,8 @@ impl Total {
 pub struct Work {
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
+    /// Of its CPU time, what went into waiting for the instant at which something was due.
+    pub spun_ns: Nanos,
     /// Operations that were answered, transactions as a whole not counted again.
     pub requests: u64,
 }
@@ -47,6 +51,10 @@ pub struct Totals {
     pub queries: Queries,
     pub errors: Vec<ErrorTally>,
     pub lateness: Histogram,
+    pub waited: Histogram,
+    /// At the end of the window, and the most within it; of the warm-up if the load went no further.
+    pub backlog: Backlog,
+    pub presence_ns: u64,
     pub reconnects: u64,
     pub disconnected_ns: Nanos,
     pub resting_ns: Nanos,
@@ -115,6 +123,13 @@ impl Books {
         }
         let (first, others) = slots.split_first_mut().expect("the slot with the least key");
         others.iter().for_each(|(_, slot)| first.1.merge(slot));
+        if key == (Phase::Measure, 0) {
+            self.totals.backlog = Backlog::default();
+        }
+        if matches!(key.0, Phase::Warmup | Phase::Measure) {
+            let peak = self.totals.backlog.peak.max(first.1.backlog.peak);
+            self.totals.backlog = Backlog { peak, ..first.1.backlog };
+        }
         if key.0 == Phase::Measure {
             self.totals.add(&first.1);
         }
@@ -123,9 +138,18 @@ impl Books {
 }
 
 impl Work {
+    /// The share of the time in which the thread worked. Waiting awake is no work: it ends when there is some.
+    pub fn busy(&self) -> f64 {
+        if self.wall_ns == 0 {
+            return 0.0;
+        }
+        self.cpu_ns.saturating_sub(self.spun_ns) as f64 / self.wall_ns as f64
+    }
+
     fn add(&mut self, slot: &Slot, requests: &[bool]) {
         self.cpu_ns += slot.cpu_ns;
         self.wall_ns += slot.wall_ns;
+        self.spun_ns += slot.spun_ns;
         let answered = slot.tallies.iter().zip(requests).filter(|(_, request)| **request);
         self.requests += answered.map(|(tally, _)| tally.counts.succeeded + tally.counts.failed).sum::<u64>();
     }
@@ -153,6 +177,8 @@ impl Totals {
             count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
         }
         self.lateness.merge(&slot.lateness);
+        self.waited.merge(&slot.waited);
+        self.presence_ns += slot.presence_ns;
         self.reconnects += slot.reconnects;
         self.disconnected_ns += slot.disconnected_ns;
         self.resting_ns += slot.resting_ns;
@@ -202,7 +228,26 @@ mod tests {
         while books.take().is_some() {}
         let total = &books.totals.operations[0];
         assert_eq!((total.carried_in, total.counts.started, total.in_flight), (2, 60, 4));
-        assert_eq!(books.totals.threads[1], Work { cpu_ns: 10, wall_ns: 0, requests: 40 });
+        assert_eq!(books.totals.threads[1], Work { cpu_ns: 10, wall_ns: 0, spun_ns: 0, requests: 40 });
+    }
+
+    #[test]
+    fn the_backlog_is_that_of_the_window_and_without_one_that_of_the_warm_up() {
+        let mut books = Books::new(2, ONE);
+        let put = |books: &mut Books, phase, index, waiting, overdue_ns| {
+            for thread in 0..2 {
+                let mut slot = slot(phase, index, 1, 0);
+                slot.backlog = Backlog { waiting, peak: 2 * waiting, overdue_ns: overdue_ns + thread as Nanos };
+                books.put(thread, slot);
+            }
+            books.take().unwrap();
+            books.totals.backlog
+        };
+        put(&mut books, Phase::Warmup, 0, 50, 0);
+        assert_eq!(put(&mut books, Phase::Warmup, 1, 8, 3), Backlog { waiting: 16, peak: 200, overdue_ns: 4 });
+        put(&mut books, Phase::Measure, 0, 5, 0);
+        assert_eq!(put(&mut books, Phase::Measure, 1, 1, 7), Backlog { waiting: 2, peak: 20, overdue_ns: 8 });
+        assert_eq!(put(&mut books, Phase::Drain, 0, 900, 7).waiting, 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::thread::{Builder, Scope};
 use super::Ground;
 use crate::clock::Nanos;
 use crate::limits;
-use crate::pace::Closed;
+use crate::pace::{Closed, Open, Pacer, Share};
 use crate::reactor::{Control, Mail, Message, Reactor, Settings};
 use crate::record::{Lifetime, Outlet, Recorder, Slot, Window};
 use crate::session::SessionFactory;
@@ -51,8 +51,18 @@ impl Crew {
                 drain_ns: load.drain_ns,
             };
             crew.members.push(Member { control: control.clone(), spares, clients: clients.len() as u32 });
-            let work = move || work(factory, clients, settings, control, mail, returned);
-            Builder::new().name(format!("load-{thread}")).spawn_scoped(scope, work).map_err(unavailable)?;
+            let builder = Builder::new().name(format!("load-{thread}"));
+            let started = if let Some(schedule) = &load.schedule {
+                let share = Share { thread: thread as u32, threads: threads as u32, clients: load.clients };
+                let pacer = Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed);
+                builder.spawn_scoped(scope, move || {
+                    limits::wake_up_promptly();
+                    work(factory, clients, pacer, settings, control, mail, returned);
+                })
+            } else {
+                builder.spawn_scoped(scope, move || work(factory, clients, Closed, settings, control, mail, returned))
+            };
+            started.map_err(unavailable)?;
         }
         Ok(crew)
     }
@@ -103,6 +113,7 @@ fn unavailable(error: std::io::Error) -> Problem {
 fn work<F: SessionFactory>(
     factory: &F,
     clients: impl Iterator<Item = u32>,
+    pacer: impl Pacer,
     settings: Settings,
     control: Arc<Control>,
     mail: Mail,
@@ -113,7 +124,7 @@ fn work<F: SessionFactory>(
     let account = mail.clone();
     let run = AssertUnwindSafe(|| -> std::io::Result<Lifetime> {
         let recorder = Recorder::publishing(factory.operations(), outlet);
-        Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
+        Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run()
     });
     // A thread that breaks must say so: the leader waits for its account.
     let ended = match catch_unwind(run) {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::books::Books;
 use super::crew::Crew;
+use super::overload::Overload;
 use super::report::{self, Outcome};
 use super::{Ground, NoResult};
 use crate::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
@@ -38,6 +39,8 @@ pub struct Leader<'a> {
     trouble: Option<Trouble>,
     /// Since when there has been no connection at all.
     lost_since: Option<Nanos>,
+    /// Of an open loop.
+    overload: Option<Overload>,
     ticked: Nanos,
 }
 
@@ -64,6 +67,7 @@ impl<'a> Leader<'a> {
             outcome: Outcome::completed(),
             trouble: None,
             lost_since: None,
+            overload: load.schedule.as_ref().map(|schedule| Overload::new(schedule.most_overdue_ns)),
             ticked: 0,
         }
     }
@@ -82,6 +86,7 @@ impl<'a> Leader<'a> {
             totals: &self.books.totals,
             lifetime: &self.lifetime,
             clients: &self.crew.clients().collect::<Vec<_>>(),
+            schedule: self.load.schedule.as_ref(),
             outcome: &self.outcome,
         }))
     }
@@ -141,6 +146,7 @@ impl<'a> Leader<'a> {
         }
         while let Some(slots) = self.books.take() {
             self.tell_interval(&slots[0].1)?;
+            self.watch_backlog(&slots[0].1);
             for (thread, mut slot) in slots {
                 slot.clear();
                 self.crew.give_back(thread, slot);
@@ -251,9 +257,20 @@ impl<'a> Leader<'a> {
                 while self.phase < slot.span.phase {
                     self.change_phase()?;
                 }
-                self.tell(report::interval(slot, self.operations, &self.calendar, self.window.start))
+                let open = self.load.schedule.is_some();
+                self.tell(report::interval(slot, self.operations, &self.calendar, self.window.start, open))
             }
             Phase::Connect | Phase::Drain => Ok(()),
+        }
+    }
+
+    /// Gives up when ever more is due than the target takes.
+    fn watch_backlog(&mut self, slot: &Slot) {
+        let counts = matches!(slot.span.phase, Phase::Warmup | Phase::Measure);
+        if let Some(overload) = self.overload.as_mut().filter(|_| counts)
+            && overload.sees(slot)
+        {
+            self.end_early(Outcome::overloaded(slot, self.load.clients));
         }
     }
 

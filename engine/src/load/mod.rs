@@ -3,6 +3,7 @@
 mod books;
 mod crew;
 mod leader;
+mod overload;
 mod report;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::clock::{Calendar, Nanos};
 use crate::limits::max_rss_bytes;
 use crate::reactor::Refusal;
 use crate::record::{Figures, Histogram, Lifetime, Operation, Quantiles, Slot, TRANSACTION, Trouble, Window, hlog};
+use crate::spec::Schedule;
 
 /// How a load ended, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,29 @@ impl Outcome {
             name: "lost",
             reason: Some(format!("no client could connect to {} for {seconds} s{last}", ground.endpoint)),
             advice: advised(ground, code),
+        }
+    }
+
+    /// More requests were due than the target took, and it was getting no better.
+    pub fn overloaded(slot: &Slot, clients: u32) -> Self {
+        let seconds = |nanos: Nanos| nanos as f64 / 1e9;
+        let counts = slot.tallies[TRANSACTION.index()].counts;
+        let length = seconds(slot.span.end - slot.span.start);
+        Self {
+            name: "overloaded",
+            reason: Some(format!(
+                "{} requests were due and could not be sent, the oldest for {:.1} s, and the backlog grew: \
+                 {:.0}/s fell due and {:.0}/s ended over {clients} connections",
+                slot.backlog.waiting,
+                seconds(slot.backlog.overdue_ns),
+                counts.started as f64 / length,
+                (counts.succeeded + counts.failed) as f64 / length,
+            )),
+            advice: Some(
+                "lower the rate; if the target is not busy, give more clients to carry it; \
+                 load.max_backlog says how long a request may wait"
+                    .into(),
+            ),
         }
     }
 
@@ -76,11 +100,13 @@ pub struct Account<'a> {
     pub totals: &'a Totals,
     pub lifetime: &'a Lifetime,
     pub clients: &'a [u32],
+    pub schedule: Option<&'a Schedule>,
     pub outcome: &'a Outcome,
 }
 
-/// One interval, of all threads together. Its times in the interval log are relative to `base`.
-pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base: Nanos) -> Value {
+/// One interval, of all threads together. Its times in the interval log are relative to `base`; `open` says that the
+/// load has a schedule, and so may have a backlog.
+pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base: Nanos, open: bool) -> Value {
     let span = &slot.span;
     let mut event = json!({
         "type": "interval",
@@ -92,6 +118,10 @@ pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base
         "in_flight": slot.tallies[TRANSACTION.index()].in_flight,
         "connected": slot.connected,
     });
+    if open {
+        event["backlog"] = slot.backlog.waiting.into();
+        event["overdue_ns"] = slot.backlog.overdue_ns.into();
+    }
     let each = operations.iter().zip(&slot.tallies).map(|(operation, tally)| {
         json!({
             "name": operation.name,
@@ -147,6 +177,7 @@ pub fn result(account: &Account<'_>) -> Value {
             "message": error.message,
         })).collect::<Value>(),
         "lifetime": life(operations, lifetime),
+        "schedule": account.schedule.map(|schedule| kept(schedule, account)),
         "client": client(account),
         "hlog": if begun { whole_window(account) } else { Vec::new() },
         "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
@@ -182,13 +213,36 @@ fn life(operations: &[Operation], lifetime: &Lifetime) -> Value {
     })
 }
 
+/// How the schedule of an open loop was kept: by the target, which may be behind it, and by the client, which may be late.
+fn kept(schedule: &Schedule, account: &Account<'_>) -> Value {
+    let Account { totals, window, .. } = account;
+    let transaction = &totals.operations[TRANSACTION.index()];
+    let seconds = window.duration() as f64 / 1e9;
+    let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+    json!({
+        "arrivals": schedule.arrivals,
+        "offered": transaction.counts.started,
+        "offered_per_s": per_second(transaction.counts.started),
+        "achieved_per_s": per_second(transaction.counts.succeeded),
+        "pacing_error": Figures::of(&totals.lateness),
+        "backlog_wait": Figures::of(&totals.waited),
+        "backlog": {
+            "peak": totals.backlog.peak,
+            "at_end": totals.backlog.waiting,
+            "overdue_ns": totals.backlog.overdue_ns,
+        },
+        "presence_ns": totals.presence_ns,
+    })
+}
+
 fn client(account: &Account<'_>) -> Value {
     let Totals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
     let each = threads.iter().zip(account.clients).map(|(work, clients)| {
         json!({
             "cpu_ns": work.cpu_ns,
             "wall_ns": work.wall_ns,
-            "busy": if work.wall_ns > 0 { work.cpu_ns as f64 / work.wall_ns as f64 } else { 0.0 },
+            "spun_ns": work.spun_ns,
+            "busy": work.busy(),
             "connections": clients,
             "requests": work.requests,
         })

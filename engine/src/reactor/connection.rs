@@ -21,9 +21,9 @@ pub enum State {
     Securing,
     /// The session shakes hands.
     Opening,
-    /// It could do a transaction, but the load has not begun, or is over.
+    /// It could do a transaction, but none is due, or the load has not begun, or is over.
     Idle,
-    /// Its next transaction is not due yet.
+    /// It rests by its own choice before its next transaction.
     Pausing,
     /// A transaction is in progress.
     Busy,
@@ -92,11 +92,11 @@ pub struct Connection<S> {
     unread: Vec<u8>,
     /// The transport did not take all that was to be sent.
     pub blocked: bool,
-    /// Since when the client could do its next transaction, had it a connection.
+    /// Since when the client could do its next transaction, had it a connection; and since when with one.
     pub free: Nanos,
+    pub ready: Nanos,
+    /// When it has rested.
     pub due: Nanos,
-    /// It was without a connection since its last transaction: then being late is not the engine's doing.
-    pub was_lost: bool,
     /// It had a connection before.
     pub made: bool,
     /// Of the attempts to connect since the last connection: when the first was made, how many failed, how many were
@@ -119,8 +119,8 @@ impl<S: Session> Connection<S> {
             unread: Vec::new(),
             blocked: false,
             free: 0,
+            ready: 0,
             due: 0,
-            was_lost: false,
             made: false,
             tried_since: 0,
             failed_attempts: 0,
@@ -160,7 +160,7 @@ impl<S: Session> Connection<S> {
             Want::Turn => {
                 if self.state == State::Busy {
                     desk.busy -= 1;
-                    self.free = now;
+                    (self.free, self.ready) = (now, now);
                     self.turn(desk, now);
                 } else if self.state == State::Opening {
                     self.opened(desk, now)?;
@@ -184,6 +184,7 @@ impl<S: Session> Connection<S> {
     #[cold]
     fn opened<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
         self.state = State::Idle;
+        self.ready = now;
         (self.failed_attempts, self.detours) = (0, 0);
         desk.opening -= 1;
         desk.recorder.connected(now, self.made);
@@ -195,11 +196,21 @@ impl<S: Session> Connection<S> {
         self.watch(desk, self.blocked)
     }
 
-    /// The client's next transaction, now or when it is due.
+    /// The client's next transaction: now if one is due, when it has rested, or it joins those that wait for one.
     #[inline]
     pub fn turn<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        self.state = State::Idle;
         if now < desk.window.begin || now >= desk.window.end {
-            self.state = State::Idle;
+            return;
+        }
+        if P::SCHEDULED {
+            // Whoever waits already goes first.
+            let due = desk.pacer.due(now);
+            if desk.idle.is_empty() && due <= now {
+                self.begin(desk, due, now);
+            } else {
+                desk.idle.push_back(self.index);
+            }
             return;
         }
         let free = self.free.max(desk.window.begin);
@@ -209,20 +220,25 @@ impl<S: Session> Connection<S> {
             self.due = due;
             desk.recorder.rest(free);
             desk.timers.set(due, Alarm::Due, self.token());
-            return;
+        } else {
+            self.begin(desk, due, now);
         }
-        // A client that is free has been so, as far as the thread could know, since the thread woke up.
-        let ready = if due == free { desk.woken.min(now).max(desk.window.begin) } else { due };
-        self.begin(desk, due, ready, now);
     }
 
-    /// A transaction that should have been started at `intended`, and could have been at `ready`.
+    /// The transaction that is due since `intended`.
     #[inline]
-    pub fn begin<P>(&mut self, desk: &mut Desk<P>, intended: Nanos, ready: Nanos, now: Nanos) {
+    pub fn begin<P: Pacer>(&mut self, desk: &mut Desk<P>, intended: Nanos, now: Nanos) {
         desk.recorder.serve(self.client);
-        if !std::mem::replace(&mut self.was_lost, false) {
-            desk.recorder.late(now.saturating_sub(ready));
+        desk.pacer.pass(now + 1, &mut desk.recorder);
+        if self.ready > intended {
+            desk.recorder.waited(now - intended);
+        } else {
+            // A client that is free has been so, as far as the thread could know, since the thread woke up.
+            let at_once = intended == self.free.max(desk.window.begin);
+            let could = if at_once { desk.woken.min(now).max(desk.window.begin) } else { intended };
+            desk.recorder.late(now - could);
         }
+        desk.pacer.take(&mut desk.recorder);
         self.state = State::Busy;
         desk.busy += 1;
         let cx = &mut Context { recorder: &mut desk.recorder };
@@ -235,9 +251,14 @@ impl<S: Session> Connection<S> {
 
     /// A transaction was over without asking anything. Others have their turn before the next one.
     #[cold]
-    fn done_at_once<P>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+    fn done_at_once<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
         desk.busy -= 1;
-        (self.free, self.due) = (now, now);
+        (self.free, self.ready, self.due) = (now, now, now);
+        if P::SCHEDULED {
+            self.state = State::Idle;
+            desk.idle.push_back(self.index);
+            return;
+        }
         self.state = State::Pausing;
         desk.recorder.rest(now);
         desk.timers.set(now, Alarm::Due, self.token());

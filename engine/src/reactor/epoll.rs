@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{self, Nanos, SECOND};
 use crate::transport::check;
 
 /// As many events as are taken at once; the more, the fewer calls of the kernel under load.
@@ -61,6 +61,8 @@ pub struct Epoll {
     /// Kept open as long as it is registered.
     _bell: Bell,
     events: Vec<libc::epoll_event>,
+    /// The kernel takes time-outs in nanoseconds (Linux 5.11).
+    fine: bool,
 }
 
 impl Epoll {
@@ -70,7 +72,7 @@ impl Epoll {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         let clock = unsafe { OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?) };
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; BATCH];
-        let epoll = Self { queue, clock, clock_set_to: 0, _bell: bell.clone(), events };
+        let epoll = Self { queue, clock, clock_set_to: 0, _bell: bell.clone(), events, fine: true };
         epoll.control(libc::EPOLL_CTL_ADD, epoll.clock.as_raw_fd(), Token::WAKE, false)?;
         epoll.control(libc::EPOLL_CTL_ADD, bell.0.as_raw_fd(), Token::WAKE, false)?;
         Ok(epoll)
@@ -103,11 +105,33 @@ impl Epoll {
         }
         let (events, size) = (self.events.as_mut_ptr(), BATCH as libc::c_int);
         // SAFETY: `events` has room for `BATCH` events.
-        match check(unsafe { libc::epoll_wait(self.queue.as_raw_fd(), events, size, -1) }) {
-            Ok(count) => Ok(count as usize),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
-            Err(error) => Err(error),
+        counted(check(unsafe { libc::epoll_wait(self.queue.as_raw_fd(), events, size, -1) }))
+    }
+
+    /// Waits until something happens, but not longer than `at_most`; the number of events. With 0 it only looks.
+    ///
+    /// For waits that all have different ends: to set the clock for each would cost more than the kernel's own timer.
+    pub fn sleep(&mut self, at_most: Nanos) -> io::Result<usize> {
+        let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
+        if at_most == 0 {
+            // SAFETY: `events` has room for `BATCH` events.
+            return counted(check(unsafe { libc::epoll_wait(queue, events, size, 0) }));
         }
+        if self.fine {
+            let time = libc::timespec {
+                tv_sec: (at_most / SECOND) as libc::time_t,
+                tv_nsec: (at_most % SECOND) as libc::c_long,
+            };
+            let (time, no_mask) = (std::ptr::from_ref(&time), std::ptr::null::<libc::sigset_t>());
+            // SAFETY: `events` has room for `BATCH` events, `time` is valid for the call. Not by libc's wrapper, which
+            // older ones lack.
+            let count = unsafe { libc::syscall(libc::SYS_epoll_pwait2, queue, events, size, time, no_mask, 0usize) };
+            match counted(check(count as libc::c_int)) {
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.fine = false,
+                result => return result,
+            }
+        }
+        self.wait(clock::now() + at_most)
     }
 
     fn set_clock(&mut self, until: Nanos) -> io::Result<()> {
@@ -129,6 +153,14 @@ impl Epoll {
         let event = self.events[index];
         let token = Token::unpack(event.u64);
         (token != Token::WAKE).then_some((token, Ready(event.events)))
+    }
+}
+
+/// A signal is nothing that happened.
+fn counted(result: io::Result<libc::c_int>) -> io::Result<usize> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+        result => result.map(|count| count as usize),
     }
 }
 
@@ -165,6 +197,20 @@ mod tests {
                 assert!((0..count).all(|index| epoll.event(index).is_none()));
             }
             assert!(now() < until + 200 * MILLISECOND);
+        }
+    }
+
+    #[test]
+    fn a_sleep_ends_in_time_with_and_without_the_kernels_fine_time_outs() {
+        for fine in [true, false] {
+            let mut epoll = Epoll { fine, ..Epoll::new(Bell::new().unwrap()).unwrap() };
+            let from = now();
+            while now() < from + 3 * MILLISECOND {
+                let count = epoll.sleep(from + 3 * MILLISECOND - now().min(from + 3 * MILLISECOND - 1)).unwrap();
+                assert!((0..count).all(|index| epoll.event(index).is_none()));
+            }
+            assert!(now() < from + 200 * MILLISECOND);
+            assert_eq!(epoll.sleep(0).unwrap(), 0);
         }
     }
 

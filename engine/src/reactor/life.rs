@@ -124,7 +124,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         let Self { connections, desk, .. } = self;
         let connection = &mut connections[index];
         desk.output.clear();
-        desk.recorder.advance(now);
+        desk.advance(now);
         desk.recorder.serve(connection.client);
         connection.drop_connection();
         connection.address = 0;
@@ -136,10 +136,10 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 if was == State::Pausing {
                     desk.recorder.rested(now);
                 }
+                desk.idle.retain(|&idle| idle != index);
                 desk.recorder.disconnected(now);
                 desk.count_connections();
                 connection.free = now;
-                connection.was_lost = true;
             }
             _ => {
                 desk.opening -= 1;

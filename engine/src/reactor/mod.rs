@@ -8,6 +8,7 @@ mod connection;
 mod control;
 mod epoll;
 mod life;
+mod punctual;
 mod timers;
 
 pub use control::{Control, Mail, Message, Refusal};
@@ -25,6 +26,7 @@ use crate::transport::Endpoint;
 
 use connection::{Connection, Loss, State};
 use epoll::{Epoll, Ready, Token};
+use punctual::Punctual;
 use timers::{Alarm, Timers};
 
 /// What is read at once: more than a server's send buffer holds, so that one read takes all there is.
@@ -52,6 +54,7 @@ struct Desk<P> {
     control: Arc<Control>,
     mail: Mail,
     epoll: Epoll,
+    punctual: Punctual,
     timers: Timers,
     recorder: Recorder,
     pacer: P,
@@ -63,6 +66,8 @@ struct Desk<P> {
     woken: Nanos,
     /// Transactions in progress.
     busy: usize,
+    /// Clients for whom no transaction is due, in the order in which they became free. None in a closed loop.
+    idle: VecDeque<usize>,
     /// Connections being made, and clients that wait until there are fewer of them.
     opening: usize,
     queue: VecDeque<usize>,
@@ -89,6 +94,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             control,
             mail,
             epoll,
+            punctual: Punctual::default(),
             timers: Timers::default(),
             recorder,
             pacer,
@@ -97,6 +103,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             output: Vec::with_capacity(READ_SIZE),
             woken: clock::now(),
             busy: 0,
+            idle: VecDeque::with_capacity(connections.len()),
             opening: 0,
             queue: VecDeque::with_capacity(connections.len()),
         };
@@ -109,17 +116,19 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             self.connect(index, clock::now());
         }
         loop {
-            let count = self.desk.epoll.wait(self.desk.next_deadline())?;
+            let count = self.desk.wait()?;
             let now = clock::now();
             self.desk.woken = now;
-            self.desk.recorder.advance(now);
+            self.desk.advance(now);
             self.obey(now);
+            self.start_due();
             while let Some((alarm, token)) = self.desk.timers.pop(now) {
                 self.ring(alarm, token, now);
             }
             for number in 0..count {
                 if let Some((token, ready)) = self.desk.epoll.event(number) {
                     self.serve(token, ready);
+                    self.start_due();
                 }
             }
             self.let_in();
@@ -137,13 +146,14 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         {
             desk.window = window;
             desk.recorder.arm(window);
-            desk.recorder.advance(now);
+            desk.pacer.begin(&window, &mut desk.recorder);
+            desk.advance(now);
         }
         let end = desk.control.end();
         if end < desk.window.end {
             desk.window.end = end;
             desk.recorder.end_at(end);
-            desk.recorder.advance(now);
+            desk.advance(now);
         }
         if !desk.started && now >= desk.window.begin {
             desk.started = true;
@@ -155,10 +165,31 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         }
     }
 
+    /// Gives the transactions that are due by now to clients that are free.
+    #[inline]
+    fn start_due(&mut self) {
+        // Each at most once: who is done without asking anything must not keep events from being seen.
+        for _ in 0..self.desk.idle.len() {
+            let now = clock::now();
+            let desk = &mut self.desk;
+            let due = desk.pacer.due(now);
+            if due > now || now >= desk.window.end {
+                return;
+            }
+            desk.advance(now);
+            let Some(index) = desk.idle.pop_front() else { return };
+            let connection = &mut self.connections[index];
+            connection.begin(desk, due, now);
+            if let Err(loss) = connection.send(desk) {
+                self.lose(index, now, loss);
+            }
+        }
+    }
+
     /// A client's first transaction: due when the load begins, or when its connection is back.
     fn start(&mut self, index: usize) {
         let now = clock::now();
-        self.desk.recorder.advance(now);
+        self.desk.advance(now);
         let connection = &mut self.connections[index];
         connection.turn(&mut self.desk, now);
         if let Err(loss) = connection.send(&mut self.desk) {
@@ -175,21 +206,21 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         match alarm {
             Alarm::Due if connection.state == State::Pausing => {
                 let now = clock::now();
-                self.desk.recorder.advance(now);
+                self.desk.advance(now);
                 let due = connection.due;
                 self.desk.recorder.rested(due);
                 if now >= self.desk.window.end {
                     connection.state = State::Idle;
                     return;
                 }
-                connection.begin(&mut self.desk, due, due, now);
+                connection.begin(&mut self.desk, due, now);
                 if let Err(loss) = connection.send(&mut self.desk) {
                     self.lose(index, now, loss);
                 }
             }
             Alarm::Resume if connection.state == State::Busy => {
                 let now = clock::now();
-                self.desk.recorder.advance(now);
+                self.desk.advance(now);
                 if let Err(loss) = connection.resume(&mut self.desk, now) {
                     self.lose(index, now, loss);
                 }
@@ -244,7 +275,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             };
             let drained = transport.drained(count, self.input.len());
             let now = clock::now();
-            self.desk.recorder.advance(now);
+            self.desk.advance(now);
             self.desk.recorder.serve(connection.client);
             match connection.take(&mut self.desk, &self.input[..count], now) {
                 Ok(()) => {}
@@ -268,7 +299,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// The load is over: a last word to the server, and the account.
     fn finish(mut self) -> Lifetime {
         let now = clock::now();
-        self.desk.recorder.advance(now);
+        self.desk.advance(now);
         let unfinished =
             Failure { code: "unfinished".into(), message: "no answer came before the load was ended".into() };
         for connection in &mut self.connections {
@@ -288,7 +319,31 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     }
 }
 
-impl<P> Desk<P> {
+impl<P: Pacer> Desk<P> {
+    /// Waits until something happens or is to be done; the number of events. To start a transaction when it is due
+    /// matters more than anything else, and if none is to come the wait costs no more than the kernel's.
+    #[inline]
+    fn wait(&mut self) -> io::Result<usize> {
+        let until = self.next_deadline();
+        let due = if self.idle.is_empty() { Nanos::MAX } else { self.pacer.due(Nanos::MAX) };
+        if due == Nanos::MAX || due >= self.window.end {
+            return self.epoll.wait(until);
+        }
+        let count = self.punctual.wait(&mut self.epoll, until, due)?;
+        self.recorder.spun(self.punctual.spun());
+        Ok(count)
+    }
+
+    /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        while now >= self.recorder.boundary() {
+            let boundary = self.recorder.boundary();
+            self.pacer.pass(boundary, &mut self.recorder);
+            self.recorder.advance(boundary);
+        }
+    }
+
     /// Until when nothing has to be done if nothing happens.
     #[inline]
     fn next_deadline(&self) -> Nanos {

@@ -1,4 +1,4 @@
-//! What is to be done later: few things, and none of them for each request of a closed loop.
+//! What is to be done later: few things, and none of them for each request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use crate::clock::Nanos;
 /// What a connection's time has come for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alarm {
-    /// The next transaction is due.
+    /// A client that rested by its own choice has its turn.
     Due,
     /// A pause within a transaction is over.
     Resume,
@@ -55,7 +55,7 @@ mod tests {
         let mut timers = Timers::default();
         let token = |index| Token { index, generation: 9 };
         assert_eq!(timers.next(), Nanos::MAX);
-        timers.set(30, Alarm::Due, token(3));
+        timers.set(30, Alarm::Connect, token(3));
         timers.set(10, Alarm::Connect, token(1));
         timers.set(20, Alarm::Overdue, token(2));
         assert_eq!(timers.next(), 10);
@@ -63,6 +63,6 @@ mod tests {
         assert_eq!(timers.pop(20), Some((Alarm::Connect, token(1))));
         assert_eq!(timers.pop(20), Some((Alarm::Overdue, token(2))));
         assert_eq!(timers.pop(20), None);
-        assert_eq!(timers.pop(30), Some((Alarm::Due, token(3))));
+        assert_eq!(timers.pop(30), Some((Alarm::Connect, token(3))));
     }
 }

@@ -9,7 +9,7 @@ mod window;
 
 pub use histogram::Histogram;
 pub use recorder::{Outlet, Published, RECONNECTED, Recorder, Trouble};
-pub use slot::{Counts, ErrorTally, Lifetime, Queries, Slot, Tally, count_error};
+pub use slot::{Backlog, Counts, ErrorTally, Lifetime, Queries, Slot, Tally, count_error};
 pub use summary::{Figures, Quantiles};
 pub use window::{Phase, Span, Window};
 

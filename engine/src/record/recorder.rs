@@ -46,8 +46,20 @@ pub struct Recorder {
     told: Vec<Told>,
     connections: Connections,
     resting: Level,
+    /// Of an open loop: what is due and not started.
+    arrears: Option<Arrears>,
     /// The thread's CPU time and the clock when the slot was opened.
     opened: (Nanos, Nanos),
+}
+
+/// What the schedule of an open loop is ahead of its connections.
+#[derive(Default)]
+struct Arrears {
+    waiting: u64,
+    /// Since when the first of them is due.
+    oldest: Nanos,
+    /// Of all transactions in the open slot: when they ended, less when they were due, both since the slot began.
+    presence_ns: i64,
 }
 
 /// When trouble of a code was last told of: once an interval is enough.
@@ -108,6 +120,7 @@ impl Recorder {
             told: Vec::new(),
             connections: Connections::default(),
             resting: Level::default(),
+            arrears: None,
             opened: (clock::thread_cpu(), clock::now()),
         }
     }
@@ -121,6 +134,11 @@ impl Recorder {
     pub fn arm(&mut self, window: Window) {
         self.window = window;
         self.slot.span.end = window.begin;
+    }
+
+    /// Transactions are due by a schedule, which tells of each by `due`: it counts as started then, not when it is.
+    pub fn follow_schedule(&mut self) {
+        self.arrears = Some(Arrears::default());
     }
 
     /// The window ends at `end`, earlier than planned; or now, if that is past.
@@ -180,6 +198,15 @@ impl Recorder {
         for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
             tally.in_flight = counts.in_flight();
         }
+        if let Some(arrears) = &mut self.arrears {
+            let span = self.slot.span;
+            let present = self.slot.tallies[TRANSACTION.index()].in_flight as i64 * (span.end - span.start) as i64;
+            self.slot.presence_ns = (std::mem::take(&mut arrears.presence_ns) + present).max(0) as u64;
+            let overdue = if arrears.waiting > 0 { span.end.saturating_sub(arrears.oldest) } else { 0 };
+            let backlog = &mut self.slot.backlog;
+            (backlog.waiting, backlog.overdue_ns) = (arrears.waiting, overdue);
+            backlog.peak = backlog.peak.max(arrears.waiting);
+        }
         self.slot.connected = self.connections.up;
         self.slot.disconnected_ns = self.connections.down.take(self.slot.span.end);
         self.slot.resting_ns = self.resting.take(self.slot.span.end);
@@ -206,9 +233,40 @@ impl Recorder {
         self.client = client;
     }
 
+    /// A transaction of an open loop is due at `at`, in the open slot.
+    #[inline]
+    pub fn due(&mut self, at: Nanos) {
+        self.slot.tallies[TRANSACTION.index()].counts.started += 1;
+        self.lifetime.operations[TRANSACTION.index()].started += 1;
+        if let Some(arrears) = &mut self.arrears {
+            arrears.presence_ns -= (at - self.slot.span.start) as i64;
+        }
+    }
+
+    /// So many transactions of an open loop are due and not started, the first of them since `oldest`.
+    #[inline]
+    pub fn backlog(&mut self, waiting: u64, oldest: Nanos) {
+        if let Some(arrears) = &mut self.arrears {
+            (arrears.waiting, arrears.oldest) = (waiting, oldest);
+        }
+    }
+
+    /// One of an open loop has ended.
+    #[inline]
+    fn leave(&mut self, op: OpId, at: Nanos) {
+        if let Some(arrears) = &mut self.arrears
+            && op == TRANSACTION
+        {
+            arrears.presence_ns += at.saturating_sub(self.slot.span.start) as i64;
+        }
+    }
+
     /// An operation was started that should have started at `intended`.
     #[inline]
     pub fn start(&mut self, op: OpId, _intended: Nanos) {
+        if op == TRANSACTION && self.arrears.is_some() {
+            return; // It was counted when it was due.
+        }
         self.slot.tallies[op.index()].counts.started += 1;
         self.lifetime.operations[op.index()].started += 1;
     }
@@ -221,6 +279,7 @@ impl Recorder {
         tally.response.record(done.saturating_sub(intended));
         tally.service.record(done.saturating_sub(sent));
         self.lifetime.operations[op.index()].succeeded += 1;
+        self.leave(op, done);
     }
 
     /// It failed, for good. Times of failures are kept apart from those of successes.
@@ -240,6 +299,7 @@ impl Recorder {
         tally.counts.failed += 1;
         tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
         self.lifetime.operations[op.index()].failed += 1;
+        self.leave(op, done);
     }
 
     /// It failed in a way that may be tried again, and is.
@@ -284,6 +344,22 @@ impl Recorder {
     #[inline]
     pub fn late(&mut self, by: Nanos) {
         self.slot.lateness.record(by);
+    }
+
+    /// A transaction was started so long after it was due because there was no connection for it until then. To be
+    /// called before the backlog is told that is left.
+    #[inline]
+    pub fn waited(&mut self, by: Nanos) {
+        self.slot.waited.record(by);
+        if let Some(arrears) = &self.arrears {
+            self.slot.backlog.peak = self.slot.backlog.peak.max(arrears.waiting);
+        }
+    }
+
+    /// The thread used CPU time only to wait for an instant.
+    #[inline]
+    pub fn spun(&mut self, by: Nanos) {
+        self.slot.spun_ns += by;
     }
 
     /// A client has got its connection; `again` when it had one before.

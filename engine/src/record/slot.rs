@@ -4,6 +4,7 @@ use super::{Histogram, OpId, Span};
 use crate::clock::Nanos;
 
 /// How often something happened. `started = succeeded + failed + what is in flight`; retries are inside an operation.
+/// In an open loop a transaction counts as started when it is due, whether or not there is a connection to carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub started: u64,
@@ -112,8 +113,14 @@ pub struct Slot {
     pub tallies: Vec<Tally>,
     pub queries: Queries,
     pub errors: Vec<ErrorTally>,
-    /// How much later than it could have been work was started, while there was a connection.
+    /// How much later than it could have been work was started, while there was a connection. In an open loop: than it
+    /// was due, of what found a connection that was free.
     pub lateness: Histogram<u32>,
+    /// How long after it was due work was started that had to wait for a connection.
+    pub waited: Histogram<u32>,
+    pub backlog: Backlog,
+    /// Time that transactions spent due, started and not ended, summed over all of them; of an open loop only.
+    pub presence_ns: u64,
     /// Connections at the end of the interval, and those made again within it.
     pub connected: u32,
     pub reconnects: u64,
@@ -121,9 +128,29 @@ pub struct Slot {
     pub disconnected_ns: Nanos,
     /// Client-nanoseconds in which clients rested by their own choice.
     pub resting_ns: Nanos,
-    /// The thread's own CPU time, and the time that passed meanwhile.
+    /// The thread's own CPU time, and the time that passed meanwhile. Of the former what was spent waiting for the
+    /// instant at which something was due.
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
+    pub spun_ns: Nanos,
+}
+
+/// What an open loop has due and not yet started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// At the end of the interval, and the most there was within it; of several threads the sum of each one's most.
+    pub waiting: u64,
+    pub peak: u64,
+    /// At the end of the interval, for how long the oldest had been due.
+    pub overdue_ns: Nanos,
+}
+
+impl Backlog {
+    fn merge(&mut self, other: &Self) {
+        self.waiting += other.waiting;
+        self.peak += other.peak;
+        self.overdue_ns = self.overdue_ns.max(other.overdue_ns);
+    }
 }
 
 impl Slot {
@@ -141,12 +168,16 @@ impl Slot {
             count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
         }
         self.lateness.merge(&other.lateness);
+        self.waited.merge(&other.waited);
+        self.backlog.merge(&other.backlog);
+        self.presence_ns += other.presence_ns;
         self.connected += other.connected;
         self.reconnects += other.reconnects;
         self.disconnected_ns += other.disconnected_ns;
         self.resting_ns += other.resting_ns;
         self.cpu_ns += other.cpu_ns;
         self.wall_ns += other.wall_ns;
+        self.spun_ns += other.spun_ns;
     }
 
     /// Makes it as new, without giving its memory away.
@@ -156,8 +187,11 @@ impl Slot {
         self.queries = Queries::default();
         self.errors.clear();
         self.lateness.clear();
+        self.waited.clear();
+        (self.backlog, self.presence_ns) = (Backlog::default(), 0);
         (self.connected, self.reconnects) = (0, 0);
-        (self.disconnected_ns, self.resting_ns, self.cpu_ns, self.wall_ns) = (0, 0, 0, 0);
+        (self.disconnected_ns, self.resting_ns) = (0, 0);
+        (self.cpu_ns, self.wall_ns, self.spun_ns) = (0, 0, 0);
     }
 }
 

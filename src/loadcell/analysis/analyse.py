@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from loadcell.analysis import findings
+from loadcell.analysis.keeping_up import kept
 from loadcell.analysis.layout import Layout, lay_out
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.repeats import Repeats
@@ -31,8 +32,9 @@ class Analysis:
                 {
                     "number": trial.number, "name": trial.name, "treatment": trial.treatment,
                     "repeat": trial.repeat, "block": trial.block, "status": trial.status,
-                    "reason": trial.reason, "advice": trial.advice, "throughput_per_s": trial.throughput_per_s,
+                    "reason": trial.reason, "reason_code": trial.reason_code, "advice": trial.advice, "throughput_per_s": trial.throughput_per_s,
                     "response": dict(trial.response) if trial.response else None,
+                    "open_loop": None if trial.open_loop is None else asdict(trial.open_loop),
                     "attempted": trial.attempted, "succeeded": trial.succeeded, "failed": trial.failed,
                     "retried": trial.retried,
                 }
@@ -48,6 +50,19 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
         "throughput_per_s": _repeats(treatment.throughput), "queries_per_s": _repeats(treatment.queries),
         "response": {key: _repeats(found) for key, found in treatment.latency.items()},
         "failed": treatment.failed, "retried": treatment.retried, "statuses": dict(treatment.statuses),
+        "open_loop": _open_loop(treatment),
+    }  # fmt: skip
+
+
+def _open_loop(treatment: Treatment) -> dict[str, Any] | None:
+    loop = kept(treatment)
+    if loop is None:
+        return None
+    return {
+        "arrivals": loop.arrivals, "offered_per_s": _repeats(loop.offered), "achieved_per_s": _repeats(loop.achieved),
+        "kept_up": loop.kept_up, "overloaded": loop.overloaded, "backlog_peak": _repeats(loop.backlog),
+        "service": {key: _repeats(found) for key, found in loop.service.items()},
+        "pacing_error": {key: _repeats(found) for key, found in loop.pacing.items()},
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from loadcell.analysis import best as best_level
-from loadcell.analysis import drift, littles_law
+from loadcell.analysis import drift, keeping_up, littles_law
 from loadcell.analysis.best import Best
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
@@ -213,6 +213,7 @@ def find(treatments: Sequence[Treatment], all_trials: Sequence[Trial], layout: L
     """Every finding, in reading order."""
     return (
         *throughput(treatments, layout),
+        *keeping_up.findings(treatments),
         *spread(treatments),
         *trials(all_trials),
         *errors(all_trials),

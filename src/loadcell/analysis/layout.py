@@ -14,6 +14,9 @@ MOST_SERIES = 8
 #: More pictures side by side than this are not looked at.
 MOST_FACETS = 36
 
+#: The unit of rates.
+PER_SECOND = "/s"
+
 Scale = Literal["linear", "geometric", "ordered"]
 
 
@@ -59,11 +62,18 @@ def axis(key: str, name: str, levels: Sequence[str], values: Sequence[Any]) -> A
             return Axis(key, name, "ordered", tuple(levels), {})
         at[level] = number
     ordered = tuple(sorted(levels, key=lambda level: at[level]))
+    if all(level.endswith(PER_SECOND) for level in levels):
+        name = f"{name} ({PER_SECOND})"
     return Axis(key, name, _scale([at[level] for level in ordered]), ordered, at)
 
 
 def _number(level: str, value: Any) -> float | None:
-    """The level as a number, when people wrote a bare one: `512MB` stays a label, as its bytes would not be read."""
+    """The level as a number, when people wrote a bare one, or a rate in its only usual unit: `2000/s`.
+
+    `512MB` stays a label, as its bytes would not be read.
+    """
+    if isinstance(value, str) and level.endswith(PER_SECOND):
+        level, value = level.removesuffix(PER_SECOND), None
     if isinstance(value, bool) or (value is not None and not isinstance(value, int | float)):
         return None
     try:

@@ -1,13 +1,15 @@
 """Little's law held against every trial again, from its stored totals alone.
 
 In a closed loop each of N clients is always in a transaction, so `N = X R` (Little 1961; with think time 0 the
-interactive response-time law of Denning and Buzen 1978), X counting every transaction that ended.
+interactive response-time law of Denning and Buzen 1978), X counting every transaction that ended. In an open loop
+N is the time average of the requests that were due and not answered, which the engine has counted for itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.trials import Trial
 
 #: What clocks and rounding may hide; the edges of the window come on top.
@@ -18,7 +20,7 @@ MOST_FAILED = 0.005
 
 @dataclass(frozen=True)
 class Law:
-    """`expected` is the number of clients, `found` is X R; `verdict` is ok, broken or unknown."""
+    """`expected` is the number of clients, or of requests under way, `found` is X R; `verdict` is ok, broken or unknown."""
 
     verdict: str
     expected: float | None = None
@@ -32,6 +34,8 @@ def check(trial: Trial) -> Law:
     A transaction is counted with its whole response time where it ends, so at the window's edges each client
     can add or lack a piece of one, none longer than the longest. Who had no connection at the end is in none.
     """
+    if trial.open_loop is not None:
+        return _open(trial, trial.open_loop)
     if trial.response is None or trial.duration_s is None or not trial.clients or not trial.duration_s:
         return Law("unknown")
     ended = trial.succeeded + trial.failed
@@ -43,3 +47,17 @@ def check(trial: Trial) -> Law:
     low = trial.clients * (1 - tolerance) - trial.reconnecting_s / trial.duration_s
     holds = low <= found <= trial.clients * (1 + tolerance)
     return Law("ok" if holds else "broken", float(trial.clients), found, tolerance)
+
+
+def _open(trial: Trial, loop: OpenLoop) -> Law:
+    """Pieces are cut off those requests that were under way at either end; what waits is older than any answer was."""
+    ended, expected = trial.succeeded + trial.failed, loop.requests_mean
+    if trial.response is None or not trial.duration_s or not expected or not ended:
+        return Law("unknown", expected=expected)
+    if trial.failed > MOST_FAILED * ended:
+        return Law("unknown", expected=expected)
+    found = ended / trial.duration_s * trial.response["mean_ms"] / 1e3
+    longest_s = max(trial.response["max_ms"] / 1e3, loop.overdue_s)
+    tolerance = TOLERANCE + loop.edges * longest_s / trial.duration_s / expected
+    holds = abs(found - expected) <= tolerance * expected
+    return Law("ok" if holds else "broken", expected, found, tolerance)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis import open_loop
+from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
@@ -14,8 +16,11 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 #: The checks every trial is held against; others are shown by their own name.
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour",
+    "clock-step", "neighbour", "pacing", "backlog",
 )  # fmt: skip
+
+#: The `reason_code` of a trial in which ever more was due than the target took.
+OVERLOADED = "overloaded"
 
 #: The quantiles kept in every record: key in the record -> quantile.
 QUANTILES = {
@@ -72,6 +77,7 @@ class Trial:
     block: int
     status: str
     reason: str | None = None
+    reason_code: str | None = None
     advice: str | None = None
     throughput_per_s: float | None = None
     queries_per_s: float | None = None
@@ -83,6 +89,8 @@ class Trial:
     duration_s: float | None = None
     clients: int | None = None
     response: Mapping[str, float] | None = None
+    service: Mapping[str, float] | None = None
+    open_loop: OpenLoop | None = None
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
     expectations: tuple[Judged, ...] = ()
@@ -91,6 +99,11 @@ class Trial:
     def counts(self) -> bool:
         """Whether its figures enter medians: only those of trials that ended well do."""
         return self.status == "ok" and self.throughput_per_s is not None
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether it was given up because ever more was due than the target took."""
+        return self.reason_code == OVERLOADED
 
 
 def _section(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -111,6 +124,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         block=record.get("block", record["repeat"]),
         status=record["status"],
         reason=record.get("reason"),
+        reason_code=record.get("reason_code"),
         advice=record.get("advice"),
         throughput_per_s=totals.get("throughput_per_s"),
         queries_per_s=totals.get("queries_per_s"),
@@ -122,6 +136,8 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),
+        service=totals.get("service"),
+        open_loop=open_loop.from_record(record),
         errors=_errors(record),
         checks=tuple(
             Check(check["name"], check["verdict"], _section(check, "detail"))

@@ -10,6 +10,7 @@ from loadcell.cli.arguments import change_options, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.model import Load
     from loadcell.plan.parts import Options
 
 
@@ -67,6 +68,7 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
             "target": {plan.base.target_name: _given(plan.base.target)},
             "workload": {plan.base.workload_name: _given(plan.base.workload)},
         },
+        "open_loop": _open_loop(plan.base.load),
         "design": plan.design,
         "repeats": plan.repeats,
         "order": plan.order,
@@ -92,6 +94,20 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
             {"expression": expectation.text, "metric": expectation.metric, "threshold": expectation.threshold}
             for expectation in plan.expect
         ],
+    }
+
+
+def _open_loop(load: Load) -> dict[str, Any] | None:
+    """The rate in words, and what it comes to; None for a closed loop."""
+    from loadcell.plan import rate
+
+    if load.rate is None:
+        return None
+    return {
+        "rate": rate.text(load.rate),
+        "arrivals": load.arrivals,
+        "connections": load.clients,
+        "requests": round(rate.requests(load.rate, load.duration)),
     }
 
 

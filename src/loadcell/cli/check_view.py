@@ -63,9 +63,24 @@ def _facts(document: dict[str, Any]) -> Table:
     for section in ("target", "workload"):
         name, options = next(iter(document["given"][section].items()))
         table.add_row(section, escape(f"{name}: {_options(options)}"))
-    table.add_row("load", escape(_options(settings["load"])))
+    table.add_row("load", escape(_options(_load(settings["load"]))))
+    if document["open_loop"]:
+        table.add_row("open loop", escape(_open_loop(document["open_loop"])))
     table.add_row("monitors", escape(", ".join(settings["monitors"]) or "none"))
     return table
+
+
+def _load(load: dict[str, Any]) -> dict[str, Any]:
+    """Without the rate and its arrivals, which have a line of their own."""
+    return {name: value for name, value in load.items() if name not in ("rate", "arrivals")}
+
+
+def _open_loop(loop: dict[str, Any]) -> str:
+    """`2000/s, evenly spaced, carried by 16 connections: 60,000 requests a trial`."""
+    poisson = loop["arrivals"] == "poisson"
+    spaced, about = ("at random (Poisson)", "about ") if poisson else ("evenly spaced", "")
+    carried = f"carried by {loop['connections']:,} connection{'s' if loop['connections'] > 1 else ''}"
+    return f"{loop['rate']}, {spaced}, {carried}: {about}{loop['requests']:,} requests a trial"
 
 
 def _options(options: dict[str, Any]) -> str:

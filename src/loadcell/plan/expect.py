@@ -51,6 +51,18 @@ METRICS: Mapping[str, Metric] = {
         Metric("retries", "count", "transactions tried again after a serialisation failure or deadlock"),
         *(Metric(f"latency.{q}", "time", f"response time of transactions, {q}") for q in _LATENCIES),
         *(Metric(f"service.{q}", "time", f"service time of transactions, {q}") for q in _LATENCIES),
+        Metric("offered", "rate", "transactions that were due in an open loop, per second"),
+        Metric(
+            "backlog", "count", "the most transactions of an open loop that were due and not sent at once"
+        ),
+        *(
+            Metric(
+                f"pacing.{q}",
+                "time",
+                f"how late the client sent what it could have sent when it was due, {q}",
+            )
+            for q in _LATENCIES
+        ),
         Metric("client.cpu", "share", "CPU use of the client's busiest thread"),
         Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
     )

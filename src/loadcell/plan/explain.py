@@ -50,13 +50,25 @@ def problems_of(
 ) -> list[Problem]:
     """One mistake for each place that `error` names; `node`, at `path` and `mark`, is what was validated as `model`."""
     by_place: dict[tuple[str | int, ...], list[Problem]] = {}
-    for detail in error.errors(include_url=False):
+    for detail in _causes(error.errors(include_url=False)):
         keys, place, found = _walk(node, mark, detail["loc"], at_key=detail["type"] == "extra_forbidden")
         if detail["type"].endswith("_type"):
             place = found.mark
         problem = _problem(detail, model, keys, (*path, *map(str, keys)), place, found)
         by_place.setdefault((*keys, problem.path), []).append(problem)
     return [_merged(problems) for problems in by_place.values()]
+
+
+def _causes(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without those that only follow from others: a list is called too short when an item of it is wrong."""
+    places = [detail["loc"] for detail in details]
+
+    def follows(detail: ErrorDetails) -> bool:
+        length = len(detail["loc"])
+        below = any(len(loc) > length and loc[:length] == detail["loc"] for loc in places)
+        return detail["type"] == "too_short" and below
+
+    return [detail for detail in details if not follows(detail)]
 
 
 def _walk(

@@ -10,10 +10,14 @@ from pydantic import Field
 
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
+from loadcell.plan.rate import AnyRate
 from loadcell.plan.units import Duration
 
 DesignName = Literal["full", "one-at-a-time"]
 OrderName = Literal["blocks", "as-written"]
+#: settings of a load that say something only beside a rate
+OPEN_LOOP = ("arrivals", "max_backlog")
+Arrivals = Literal["constant", "poisson"]
 
 _Positive = Annotated[Duration, Field(gt=0)]
 
@@ -39,7 +43,15 @@ class Load(Options):
     """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
 
     clients: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Connections that each send the next request as soon as the last one is answered (closed loop)."""
+    """Connections. Without a `rate` each sends the next request as soon as the last one is answered (closed loop); with one, each
+    request takes whichever of them is free, and waits while none is."""
+    rate: AnyRate | None = None
+    """How many requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""
+    arrivals: Arrivals = "constant"
+    """How requests of a `rate` follow on each other: evenly, or at random as from many independent users."""
+    max_backlog: _Positive = Duration(5)
+    """How long a request of a `rate` may wait for a free connection: when one has waited longer, and the backlog still
+    grows, the trial ends as overloaded."""
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     """Threads of the load generator that the connections are spread over; `auto` fits the machine."""
     warmup: Annotated[Duration, Field(ge=0)] = Duration(5)
@@ -50,6 +62,11 @@ class Load(Options):
     """How often the time series gets a row."""
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
     """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values; what is of no effect without a rate is left out with it."""
+        without = None if self.rate is not None else {"rate", *OPEN_LOOP}
+        return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 
 class Limits(Options):
@@ -91,7 +108,7 @@ class Resolved:
         return {
             "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
             "workload": {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)},
-            "load": self.load.model_dump(mode="json"),
+            "load": self.load.document(),
             "monitors": {
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()

@@ -69,8 +69,9 @@ def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
             if _is_model(kind) and key in _fields(kind):
                 annotation = _fields(kind)[str(key)]
                 break
-            if _value_type(kind) is not None:
-                annotation = _value_type(kind)
+            below = _item_type(kind) if isinstance(key, int) else _value_type(kind)
+            if below is not None:
+                annotation = below
                 break
     return [name for kind in _alternatives(annotation) if _is_model(kind) for name in _fields(kind)]
 
@@ -157,6 +158,12 @@ def _value_type(kind: Any) -> Any | None:
         arguments = get_args(kind)
         return arguments[1] if len(arguments) == 2 else Any
     return None
+
+
+def _item_type(kind: Any) -> Any | None:
+    """The type of a list's items, None when `kind` is no list."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    return arguments[0] if origin in (list, tuple) and arguments else None
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:

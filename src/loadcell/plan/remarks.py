@@ -1,9 +1,10 @@
-"""What the parts have to say about a plan that is valid but may not do what its author hopes."""
+"""What there is to say about a plan that is valid but may not do what its author hopes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadcell.plan import rate
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Advice, Parts
 from loadcell.plan.treatment import Treatment
@@ -23,7 +24,7 @@ class Remark:
 
 
 def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
-    """Each part's advice on every treatment; the same setting is remarked on once, in the last treatment's words.
+    """The advice on every treatment, of the load and of each part; the same setting is remarked on once, in the last treatment's words.
 
     The last, because levels mostly rise: what is said of 160 clients covers what would be said of 105.
     """
@@ -45,7 +46,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
     target = parts.targets[settings.target_name]
     workload = parts.workloads[settings.workload_name]
-    said: list[Advice] = []
+    said: list[Advice] = list(rate.advice(settings.load.rate, settings.load.clients, settings.load.duration))
     if hasattr(target, "advice"):
         said += target.advice(settings.target, settings.load.model_dump())
     if hasattr(workload, "advice"):

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from loadcell.plan import explain
+from loadcell.plan import explain, rate
 from loadcell.plan.expect import Expectation
-from loadcell.plan.model import Limits, Load, Resolved
+from loadcell.plan.model import OPEN_LOOP, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
@@ -220,18 +220,26 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
                 root.place("load"),
                 "load.clients",
                 explain.MISSING,
-                allowed="a whole number, in `load` or as a factor",
+                allowed="a whole number, in `load` or as a factor"
+                + ("; of connections that carry the rate" if load.rate is not None else ""),
             )
         )
-    if load.duration < load.interval:
+
+    def wrong(key: str, finding: str, allowed: str, nearest: str | None = None) -> None:
         section = root.get("load")
-        mark = section.place("duration") if isinstance(section, Keys) else root.place("load")
-        problems.append(
-            Problem.at(
-                mark,
-                "load.duration",
-                f"is {load.duration.text}, shorter than one interval",
-                allowed=f"at least {load.interval.text} (load.interval)",
-            )
-        )
+        mark = section.place(key) if isinstance(section, Keys) else root.place("load")
+        problems.append(Problem.at(mark, f"load.{key}", finding, allowed=allowed, nearest=nearest))
+
+    if load.duration < load.interval:
+        found = f"is {load.duration.text}, shorter than one interval"
+        wrong("duration", found, f"at least {load.interval.text} (load.interval)")
+    if load.rate is None:
+        for key in OPEN_LOOP:
+            if key in load.model_fields_set:
+                wrong(
+                    key, "is of no effect without a rate", "only beside load.rate, which makes an open loop"
+                )
+    elif (length := rate.length_s(load.rate)) is not None and length > load.duration:
+        found = f"is {load.duration.text}, shorter than the {length.text} that load.rate takes"
+        wrong("duration", found, f"at least {length.text}", length.text)
     return problems

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
 from loadcell.report.scene import Scene
-from loadcell.report.sections import environment, method, pictures, reproduce, results, summary, trouble
+from loadcell.report.sections import (
+    environment,
+    method,
+    open_loop,
+    pictures,
+    reproduce,
+    results,
+    summary,
+    trouble,
+)
 
 if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
@@ -19,6 +28,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
     sections = [
         summary.section(scene),
         results.section(scene),
+        open_loop.section(scene),
         pictures.curves(scene),
         pictures.percentiles(scene),
         pictures.series(scene),

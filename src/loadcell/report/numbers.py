@@ -42,6 +42,11 @@ def milliseconds(value: float) -> str:
     return f"{significant(value / 1e3)} s" if value >= 10_000 else f"{significant(value)} ms"
 
 
+def microseconds(value: float) -> str:
+    """A very short time with its unit: `0.42 µs`, `12.3 µs`, `4.21 ms`."""
+    return milliseconds(value / 1e3) if value >= 1_000 else f"{significant(value)} µs"
+
+
 def share(value: float) -> str:
     """A fraction in percent: `4.4%`, `0.05%`, `<0.01%`, `100%`."""
     percent = value * 100

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.best import reach
+from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
@@ -47,7 +48,7 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         hidden = len(scene.analysis.treatments) - len(_shown(scene))
         if hidden > 0:
             out.print(Text(scene.texts("terminal.more-rows", count=hidden), style="dim"))
-        if scene.best is not None and not scene.has_intervals:
+        if scene.best is not None and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         out.print()
     for finding in summary.findings(scene):
@@ -108,17 +109,19 @@ def _table(scene: Scene, width: int) -> Table:
 
     texts = scene.texts
     shown = _shown(scene)
-    rows = [_figures(treatment, scene) for treatment in shown]
+    columns = _OPEN_LOOP if _is_open(scene) else _CLOSED_LOOP
+    figures_of = _figures_due if _is_open(scene) else _figures
+    rows = [[*figures_of(treatment, scene), *_outcome(treatment)] for treatment in shown]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     needed = [
         max(cell_len(text) for text in [texts(key), *(row[position] for row in rows)])
-        for position, key in enumerate(_FIGURES)
+        for position, key in enumerate(columns)
     ]
     left = max(10, width - sum(needed) - GAP * len(needed))
     factors = factor_columns(scene)
     name = texts("mark.list").join(short for _, short, _ in factors) or texts("column.treatment")
     table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=left)
-    for key, least in zip(_FIGURES, needed, strict=True):
+    for key, least in zip(columns, needed, strict=True):
         table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
     for treatment, row in zip(shown, rows, strict=True):
         best = treatment is scene.best and len(shown) > 1
@@ -133,27 +136,46 @@ def _table(scene: Scene, width: int) -> Table:
     return table
 
 
-_FIGURES = (
-    "terminal.throughput",
-    "terminal.interval",
-    "terminal.p50",
-    "terminal.p99",
-    "column.errors",
-    "terminal.ok",
+_OUTCOME = ("column.errors", "terminal.ok")
+_CLOSED_LOOP = ("terminal.throughput", "terminal.interval", "terminal.p50", "terminal.p99", *_OUTCOME)
+#: Throughput lies close to what was due; where it does not, the two stand side by side.
+_OPEN_LOOP = (
+    *("terminal.offered", "terminal.throughput", "terminal.p50", "terminal.p99", "terminal.service-p99"),
+    *_OUTCOME,
 )
 
 
+def _is_open(scene: Scene) -> bool:
+    return bool(all_kept(scene.analysis.treatments))
+
+
 def _figures(treatment: Treatment, scene: Scene) -> list[str]:
-    none = scene.texts("mark.none")
-    middle, ends = treatment.throughput.median, reach(treatment.throughput)
-    latencies = [treatment.latency_ms(key) for key in ("p50_ms", "p99_ms")]
+    ends = reach(treatment.throughput)
     return [
-        none if middle is None else numbers.rate(middle),
-        none if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
-        *(none if value is None else numbers.significant(value) for value in latencies),
-        numbers.whole(treatment.failed),
-        f"{treatment.statuses.get('ok', 0)}/{len(treatment.trials)}",
+        _written(treatment.throughput.median, numbers.rate, scene),
+        scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
+        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in ("p50_ms", "p99_ms")),
     ]
+
+
+def _figures_due(treatment: Treatment, scene: Scene) -> list[str]:
+    """Of an open loop; of a closed one beside it what it has of this."""
+    loop = kept(treatment)
+    achieved = treatment.throughput if loop is None else loop.achieved
+    return [
+        _written(loop.offered.median if loop else None, numbers.rate, scene),
+        _written(achieved.median, numbers.rate, scene),
+        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in ("p50_ms", "p99_ms")),
+        _written(loop.service["p99_ms"].median if loop else None, numbers.significant, scene),
+    ]
+
+
+def _outcome(treatment: Treatment) -> list[str]:
+    return [numbers.whole(treatment.failed), f"{treatment.statuses.get('ok', 0)}/{len(treatment.trials)}"]
+
+
+def _written(value: float | None, write: numbers.Write, scene: Scene) -> str:
+    return scene.texts("mark.none") if value is None else write(value)
 
 
 #: Marks that do not begin a line.

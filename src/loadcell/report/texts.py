@@ -24,6 +24,7 @@ _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}
 _UNITS: dict[str, Callable[[float], str]] = {
     "_per_s": numbers.rate,
     "_ms": numbers.milliseconds,
+    "_us": numbers.microseconds,
     "_share": numbers.share,
     "_bytes": numbers.size,
     "_times": numbers.significant,

@@ -14,6 +14,11 @@ from loadcell.run.record import TRANSACTION
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
 CLIENT_BUSY_LIMIT = 0.90
+#: Of the mean response time of an open loop, what may be the client's own lateness before it is remarked on.
+PACING_SHARE = 0.10
+#: Of the requests of an open loop, what may be left unsent at its end before it is remarked on: with more, response times
+#: say how long the trial lasted rather than how long a request takes.
+BACKLOG_SHARE = 0.02
 #: CPU time taken by the hypervisor for other guests, of all CPU time of the window.
 STEAL_LIMIT = 0.05
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
@@ -56,7 +61,10 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
 
 
 def littles_law(result: Mapping[str, Any], clients: int) -> Check:
-    """Closed loop: `clients * T` is the sum of all response times, failures included (Little 1961).
+    """The time that requests spend is the sum of all response times, failures included (Little 1961).
+
+    Closed loop: that time is `clients * T`. Open loop: it is the integral of how many requests were due and not
+    answered, which the engine takes from its counts, without a look at any response time.
 
     The sum is taken over what ended in the window: it has the part before the window of what was carried in, and
     lacks what was in flight at its end. Each client adds at most one such piece at either end, none longer than
@@ -74,9 +82,17 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
             longest = max(longest, figures["max_ns"] / 1e9)
     if longest == 0:
         return Check("littles-law", "unknown", {"transactions_ended": 0})
-    available = clients * seconds
+    schedule = result.get("schedule")
     reconnecting = ((result.get("client") or {}).get("reconnecting_ns") or 0) / 1e9
-    tolerance = LITTLE_SLACK * available + clients * longest
+    if schedule is None:
+        available, edges = clients * seconds, clients * longest
+    else:  # a connection that is made again is in no request; what waits is older than any answer may be
+        available, reconnecting = schedule["presence_ns"] / 1e9, 0.0
+        oldest = max(longest, schedule["backlog"]["overdue_ns"] / 1e9)
+        edges = transaction["carried_in"] * longest + transaction["in_flight"] * oldest
+    if available <= 0:
+        return Check("littles-law", "unknown", {})
+    tolerance = LITTLE_SLACK * available + edges
     low, high = available - tolerance - reconnecting, available + tolerance
     detail = {
         "client_seconds": available,
@@ -89,7 +105,11 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
 
 
 def client_limit(result: Mapping[str, Any]) -> Check:
-    """No thread of the client was busy for more than 90% of the window."""
+    """No thread of the client was busy for more than 90% of the window.
+
+    CPU time that went into waiting for the instant at which a request is due is not in `busy`: it ends at once when
+    there is work.
+    """
     threads = (result.get("client") or {}).get("threads") or []
     if not threads:
         return Check("client-limit", "unknown", {})
@@ -98,6 +118,36 @@ def client_limit(result: Mapping[str, Any]) -> Check:
     return Check(
         "client-limit", verdict, {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)}
     )
+
+
+def pacing(result: Mapping[str, Any]) -> Check:
+    """Open loop: the client's own lateness, of requests that found a free connection, is a small part of response times."""
+    found = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
+    transaction: Mapping[str, Any] = found or {}
+    spent, late = (
+        figures["count"] * figures["mean_ns"] if figures and figures.get("count") else 0.0
+        for figures in (transaction.get("response"), (result.get("schedule") or {}).get("pacing_error"))
+    )
+    if not spent:
+        return Check("pacing", "unknown", {})
+    verdict = "noticed" if late / spent > PACING_SHARE else "ok"
+    return Check("pacing", verdict, {"share": late / spent, "limit": PACING_SHARE})
+
+
+def backlog(result: Mapping[str, Any]) -> Check:
+    """Open loop: at its end (nearly) all was sent that was due."""
+    schedule = result.get("schedule") or {}
+    if not schedule.get("offered"):
+        return Check("backlog", "unknown", {})
+    left = schedule["backlog"]["at_end"]
+    share = left / schedule["offered"]
+    detail = {
+        "unsent": left,
+        "share": share,
+        "limit": BACKLOG_SHARE,
+        "overdue_s": schedule["backlog"]["overdue_ns"] / 1e9,
+    }
+    return Check("backlog", "noticed" if share > BACKLOG_SHARE else "ok", detail)
 
 
 def server_counters(
@@ -187,7 +237,7 @@ REASONS = {
         "This is a defect of loadcell: please report it with this trial's directory.",
     ),
     "littles-law": (
-        "clients x time differs from the sum of response times by more than the window's edges explain",
+        "the time that requests spent differs from the sum of response times by more than the window's edges explain",
         "Look for a suspended client machine or a wrong clock, and run it again.",
     ),
     "client-limit": (

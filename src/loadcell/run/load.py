@@ -9,7 +9,9 @@ from typing import Any
 
 from loadcell.monitors.base import MonitorContext, Row
 from loadcell.monitors.sampler import Sampler
-from loadcell.plan.model import Resolved
+from loadcell.plan import rate
+from loadcell.plan.model import Load, Resolved
+from loadcell.plan.units import Duration
 from loadcell.run import neighbours
 from loadcell.run.means import Means
 from loadcell.run.phases import Phases
@@ -49,7 +51,26 @@ def specification(
             "duration_ns": load.duration.ns,
             "interval_ns": load.interval.ns,
             "max_retries": load.max_retries,
+            "schedule": schedule(load),
         },
+    }
+
+
+def schedule(load: Load) -> dict[str, Any] | None:
+    """When requests are due, as the engine wants it said; None for a closed loop."""
+    if load.rate is None:
+        return None
+    return {
+        "arrivals": load.arrivals,
+        "rate": [
+            {
+                "from_per_s": stretch.from_per_s,
+                "to_per_s": stretch.to_per_s,
+                "for_ns": Duration(stretch.seconds).ns,
+            }
+            for stretch in rate.stretches(load.rate, load.duration)
+        ],
+        "most_overdue_ns": load.max_backlog.ns,
     }
 
 
@@ -182,7 +203,10 @@ class LoadWatch:
                 if row["phase"] == "measure":
                     self._errors += row["failed"] or 0
                 self._means.progress.interval(
-                    row["throughput_per_s"] or 0.0, row.get("response_p99_ms"), self._errors
+                    row["throughput_per_s"] or 0.0,
+                    row.get("response_p99_ms"),
+                    self._errors,
+                    row["backlog"] or 0,
                 )
 
     def _put(self, file: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

@@ -22,13 +22,17 @@ LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
 
 
 class TrialEndedError(Exception):
-    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason."""
+    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason.
 
-    def __init__(self, status: str, reason: str, advice: str) -> None:
+    `code` names the reason for programs, where one is worth telling from all others (`overloaded`).
+    """
+
+    def __init__(self, status: str, reason: str, advice: str, code: str | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
         self.advice = advice
+        self.code = code
 
 
 @dataclass

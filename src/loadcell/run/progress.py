@@ -100,7 +100,7 @@ class Progress:
     def preparing(self, done_rows: int, total_rows: int) -> None:
         """Data are being loaded."""
 
-    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int) -> None:
+    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""
 
     def trial_ended(self, document: dict[str, Any]) -> None:
@@ -148,6 +148,10 @@ class LineProgress(Progress):
         self.say(f"{count} {outcome(document)}{left}")
 
 
+#: An open loop that achieved less of what was due did not keep up: it is said what was due.
+_KEPT_UP = 0.99
+
+
 def outcome(document: dict[str, Any]) -> str:
     """A finished trial in one line: its figures, or why it has none."""
     name = document["name"].partition("-")[2]
@@ -159,7 +163,12 @@ def outcome(document: dict[str, Any]) -> str:
     spoilt = f"  invalid: {document.get('reason')}" if document["status"] == "invalid" else ""
     missed = [one["expression"] for one in document.get("expect", []) if one["verdict"] == "missed"]
     said = f"  missed: {', '.join(missed)}" if missed else ""
-    return f"{name}  {rate(totals['throughput_per_s'])}{p99}  errors {totals['errors']}{said}{spoilt}"
+    due = (document.get("schedule") or {}).get("offered_per_s")
+    behind = due is not None and totals["throughput_per_s"] < _KEPT_UP * due
+    offered = f" of {rate(due)} due" if due is not None and behind else ""
+    return (
+        f"{name}  {rate(totals['throughput_per_s'])}{offered}{p99}  errors {totals['errors']}{said}{spoilt}"
+    )
 
 
 def rate(per_second: float) -> str:

@@ -67,9 +67,10 @@ class LiveProgress(Progress):
                 share if done_rows < total_rows else f"{total_rows:,} rows, now indexes and checkpoint"
             )
 
-    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int) -> None:
+    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         p99 = "" if p99_ms is None else f"p99 {milliseconds(p99_ms)}  "
-        self._figures = f"{rate(rate_per_s)}  {p99}errors {errors}"
+        waiting = f"  backlog {backlog:,}" if backlog else ""
+        self._figures = f"{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
 
     def trial_ended(self, document: dict[str, Any]) -> None:
         if self._forecast is not None:

@@ -50,6 +50,7 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
             "kind": operation["kind"],
             "duration_s": seconds,
             "in_flight": event["in_flight"] if operation["name"] == TRANSACTION else None,
+            "backlog": event.get("backlog") if operation["name"] == TRANSACTION else None,
             "throughput_per_s": operation["succeeded"] / seconds if seconds > 0 else None,
         }
         for count in ("started", "succeeded", "failed", "retried"):
@@ -62,7 +63,8 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def measured(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, lifetime, client."""
+    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, schedule, lifetime,
+    client."""
     window = result.get("window") or {}
     seconds = window.get("duration_ns", 0) / 1e9
     operations = {one["name"]: one for one in result.get("operations", [])}
@@ -73,6 +75,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
             name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
         },
         "errors": [{**error, "meaning": meaning(error["code"])} for error in result.get("errors", [])],
+        "schedule": _schedule(result.get("schedule"), seconds),
         "lifetime": result.get("lifetime"),
         "client": _client(result.get("client")),
     }
@@ -85,6 +88,27 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
         if TRANSACTION in operations:
             found["totals"] = _totals(operations[TRANSACTION], result.get("queries") or {}, seconds)
     return found
+
+
+def _schedule(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
+    """How an open loop was kept; `requests_mean` is how many were due and not answered, on average over the window."""
+    if kept is None:
+        return None
+    backlog = kept["backlog"]
+    return {
+        "arrivals": kept["arrivals"],
+        "offered": kept["offered"],
+        "offered_per_s": kept["offered_per_s"],
+        "achieved_per_s": kept["achieved_per_s"],
+        "pacing_error": latency(kept["pacing_error"]),
+        "backlog_wait": latency(kept["backlog_wait"]),
+        "backlog": {
+            "peak": backlog["peak"],
+            "at_end": backlog["at_end"],
+            "overdue_s": backlog["overdue_ns"] / 1e9,
+        },
+        "requests_mean": kept["presence_ns"] / 1e9 / seconds if seconds > 0 else None,
+    }
 
 
 def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -120,6 +144,7 @@ def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
         {
             "cpu_s": thread["cpu_ns"] / 1e9,
             "wall_s": thread["wall_ns"] / 1e9,
+            "spun_s": thread.get("spun_ns", 0) / 1e9,
             "busy": thread["busy"],
             "connections": thread.get("connections"),
             "requests": thread.get("requests"),
@@ -150,8 +175,18 @@ def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, 
         "client.cpu": (document.get("client") or {}).get("busy_max"),
         "target.cpu": target_cpu,
     }
-    for metric, kind in (("latency", "response"), ("service", "service")):
-        for name, value in (totals.get(kind) or {}).items():
+    schedule = document.get("schedule") or {}
+    found |= {
+        "offered": schedule.get("offered_per_s"),
+        "backlog": (schedule.get("backlog") or {}).get("peak"),
+    }
+    figures = {
+        "latency": totals.get("response"),
+        "service": totals.get("service"),
+        "pacing": schedule.get("pacing_error"),
+    }
+    for metric, distribution in figures.items():
+        for name, value in (distribution or {}).items():
             found[f"{metric}.{name.removesuffix('_ms')}"] = value
     return found
 

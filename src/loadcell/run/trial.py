@@ -21,11 +21,14 @@ from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
 
+#: The engine's outcome, and the `reason_code`, of a load in which ever more was due than the target took.
+OVERLOADED = "overloaded"
 #: A load that ended other than `completed`, in the words of a trial.
 _OUTCOMES = {
     "lost": "the target could no longer be reached",
     "connect-failed": "the clients could not connect",
     "stopped": "the load was stopped",
+    OVERLOADED: "more was due than the target took",
 }
 
 
@@ -56,7 +59,12 @@ class TrialRun:
         try:
             self._live()
         except TrialEndedError as ended:
-            self._document.update(status=ended.status, reason=self._with_death(ended), advice=ended.advice)
+            self._document.update(
+                status=ended.status,
+                reason=self._with_death(ended),
+                reason_code=ended.code,
+                advice=ended.advice,
+            )
         self._clean_up()
         return self._ended()
 
@@ -125,7 +133,8 @@ class TrialRun:
             )
         reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
         advice = result.get("advice") or "See output.log of this trial for what the target said."
-        return TrialEndedError("failed", reason, advice)
+        code = OVERLOADED if result["outcome"] == OVERLOADED else None
+        return TrialEndedError("failed", reason, advice, code)
 
     def _with_death(self, ended: TrialEndedError) -> str:
         """Why the trial ended; that the target is dead by now is the better reason."""
@@ -149,6 +158,7 @@ class TrialRun:
             checks.counting_identity(result),
             checks.littles_law(result, load.clients or 0),
             checks.client_limit(result),
+            *([checks.pacing(result), checks.backlog(result)] if result.get("schedule") else []),
         ]
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.rows, result)]
         spoilt = checks.invalidity(self._checks)
@@ -204,6 +214,7 @@ class TrialRun:
             "block": self.trial.block,
             "status": "failed",
             "reason": None,
+            "reason_code": None,
             "advice": None,
             "started_utc": utc_text(),
             "ended_utc": None,
@@ -213,6 +224,7 @@ class TrialRun:
             "totals": None,
             "operations": {},
             "errors": [],
+            "schedule": None,
             "lifetime": None,
             "client": None,
             "checks": [],

@@ -21,7 +21,7 @@ OUTPUT: Final = "output.log"
 
 INTERVAL_COLUMNS: Final = (
     "t_s", "mono_ns", "utc", "phase", "operation", "kind", "duration_s",
-    "started", "succeeded", "failed", "retried", "in_flight", "throughput_per_s",
+    "started", "succeeded", "failed", "retried", "in_flight", "backlog", "throughput_per_s",
     "response_mean_ms", "response_p50_ms", "response_p90_ms", "response_p95_ms", "response_p99_ms",
     "response_p99.9_ms", "response_max_ms",
     "service_mean_ms", "service_p50_ms", "service_p99_ms", "service_max_ms",

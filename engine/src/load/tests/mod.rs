@@ -1,5 +1,6 @@
 //! Whole loads against a server that is known in every respect.
 
+mod open;
 mod server;
 
 use std::sync::Arc;
@@ -152,7 +153,7 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
         drain_ns: SECOND,
         lost_ns: 10 * SECOND,
         max_retries: 0,
-        rate_per_s: None,
+        schedule: None,
     }
 }
 

@@ -65,6 +65,11 @@ def form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     return replace(_form(layout, treatments, texts), invalid=invalid)
 
 
+def drawn(form: Form, rows: Sequence[dict[str, Any]]) -> Form:
+    """The form with crosses only where this figure has any: not every trial that does not count has every figure."""
+    return replace(form, invalid=any(row["role"] == "invalid" for row in rows))
+
+
 def _form(layout: Layout, treatments: Sequence[Treatment], texts: Texts) -> Form:
     x, series = layout.x, layout.series
     lines = series.levels if series is not None else ()

@@ -26,6 +26,7 @@ def draw(scene: Scene) -> Chart | None:
             rows += compare.figures(own, treatment, treatment.latency[key], partial(_latency, key))
     if not rows:
         return None
+    form = compare.drawn(form, rows)
     values = [row["value"] for row in rows if row["value"] > 0]
     log = bool(values) and max(values) > compare.LOG_FROM * min(values)
     figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
@@ -49,4 +50,5 @@ def draw(scene: Scene) -> Chart | None:
 
 
 def _latency(key: str, trial: Trial) -> float | None:
-    return (trial.response or {}).get(key)
+    # Of an overloaded trial it would say only how long that has lasted.
+    return None if trial.overloaded else (trial.response or {}).get(key)

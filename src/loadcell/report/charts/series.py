@@ -23,6 +23,9 @@ SECTION, PLACE = "series", 1
 POINTS_IN_ALL = 12_000
 FEWEST_POINTS, MOST_POINTS = 40, 900
 MIB = 2**20
+#: Of open loops only: what fell due a second (in them that is what was started), and the service time, which without a
+#: schedule is hardly another than the response time.
+DUE, SENT = "due_per_s", "sent_p99_ms"
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,13 @@ class Panel:
 PANELS = (
     Panel("load", "axis.transactions", (
         Line("throughput_per_s", "series.throughput"), Line("failed", "series.failed", "max"),
+        Line(DUE, "series.due"),
     )),
     Panel("load", "axis.response", (
         Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max"),
+        Line(SENT, "series.sent-p99", "max"),
     )),
+    Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),)),
     Panel("host", "axis.host-cpu", (
         Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
         Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
@@ -78,7 +84,7 @@ def draw(scene: Scene) -> Chart | None:
     import polars as pl
 
     frames = {
-        "load": _ends(_only(scene.stored.intervals(), "kind", pl.lit("transaction"))),
+        "load": _open_loop(_ends(_only(scene.stored.intervals(), "kind", pl.lit("transaction")))),
         "host": scene.stored.samples("host"),
         "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
     }
@@ -149,6 +155,19 @@ def _ends(frame: pl.DataFrame) -> pl.DataFrame:
     if not {"t_s", "duration_s"} <= set(frame.columns):
         return frame
     return frame.with_columns(pl.col("t_s") + pl.col("duration_s").fill_null(0))
+
+
+def _open_loop(frame: pl.DataFrame) -> pl.DataFrame:
+    """With the columns that only open loops have: theirs are the intervals that know of a backlog."""
+    import polars as pl
+
+    if not {"backlog", "started", "duration_s", "service_p99_ms"} <= set(frame.columns):
+        return frame
+    scheduled = pl.col("backlog").is_not_null()
+    return frame.with_columns(
+        pl.when(scheduled).then(pl.col("started") / pl.col("duration_s")).alias(DUE),
+        pl.when(scheduled).then(pl.col("service_p99_ms")).alias(SENT),
+    )
 
 
 def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:

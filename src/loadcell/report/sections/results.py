@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
@@ -45,7 +46,9 @@ def table(scene: Scene) -> Table:
         (treatment.throughput.median or 0.0 for treatment in scene.analysis.treatments), default=0.0
     )
     rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
-    return Table("table-results", texts("table.treatments"), columns, rows, texts("table.results"))
+    loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
+    note = texts("table.results.open" if loops == {True} else "table.results")
+    return Table("table-results", texts("table.treatments"), columns, rows, note)
 
 
 def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:
@@ -74,9 +77,9 @@ def treatment_cells(treatment: Treatment, factors: Sequence[tuple[str, str, bool
 
 
 def number(level: str) -> float | None:
-    """A level as a number, if it is one."""
+    """A level as a number, if it is one, or a rate a second."""
     try:
-        return float(level)
+        return float(level.removesuffix(PER_SECOND))
     except ValueError:
         return None
 

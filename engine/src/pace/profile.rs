@@ -1,0 +1,128 @@
+//! The rate over time, and at which instant how many requests should have come.
+
+/// A stretch of time over which the rate goes evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    pub from_per_s: f64,
+    pub to_per_s: f64,
+    pub length_s: f64,
+}
+
+impl Piece {
+    pub fn constant(rate_per_s: f64, length_s: f64) -> Self {
+        Self { from_per_s: rate_per_s, to_per_s: rate_per_s, length_s }
+    }
+
+    /// How many requests come in it.
+    fn count(&self) -> f64 {
+        (self.from_per_s + self.to_per_s) / 2.0 * self.length_s
+    }
+
+    /// How long it takes until `count` requests have come: the root of `from x + (to - from) / (2 length) x^2 = count`,
+    /// in the form that loses no digits where the rate hardly changes.
+    fn time_of(&self, count: f64) -> f64 {
+        if count <= 0.0 {
+            return 0.0;
+        }
+        let growth = (self.to_per_s - self.from_per_s) / self.length_s;
+        let root = (self.from_per_s * self.from_per_s + 2.0 * growth * count).max(0.0).sqrt();
+        2.0 * count / (self.from_per_s + root)
+    }
+}
+
+/// Pieces one after the other. What the last one ends with goes on for ever.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    pieces: Vec<Begun>,
+}
+
+/// A piece with the time at which it begins, and how many requests should have come by then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Begun {
+    piece: Piece,
+    at_s: f64,
+    count: f64,
+}
+
+impl Profile {
+    pub fn new(pieces: impl IntoIterator<Item = Piece>) -> Self {
+        let (mut at_s, mut count, mut last) = (0.0, 0.0, 0.0);
+        let mut begun = Vec::new();
+        for piece in pieces {
+            begun.push(Begun { piece, at_s, count });
+            at_s += piece.length_s;
+            count += piece.count();
+            last = piece.to_per_s;
+        }
+        begun.push(Begun { piece: Piece::constant(last, f64::INFINITY), at_s, count });
+        Self { pieces: begun }
+    }
+
+    /// When `count` requests have come, in seconds; infinite if that many never come. `from` is the number of the piece
+    /// where an earlier, lower count was found, and becomes that of this one: to go on from there costs nothing.
+    pub fn time_of(&self, count: f64, from: &mut usize) -> f64 {
+        while let Some(next) = self.pieces.get(*from + 1).filter(|next| count >= next.count) {
+            debug_assert!(next.at_s >= self.pieces[*from].at_s);
+            *from += 1;
+        }
+        let Begun { piece, at_s, count: before } = self.pieces[*from];
+        if piece.length_s.is_infinite() {
+            return at_s + (count - before) / piece.from_per_s; // 0/0 is no instant, either.
+        }
+        at_s + piece.time_of(count - before).min(piece.length_s)
+    }
+
+    /// How many requests should have come after `time_s`.
+    #[cfg(test)]
+    pub fn count_at(&self, time_s: f64) -> f64 {
+        let Begun { piece, at_s, count } = *self.pieces.iter().rev().find(|piece| piece.at_s <= time_s).unwrap();
+        let x = time_s - at_s;
+        let growth = if piece.length_s.is_finite() { piece.to_per_s - piece.from_per_s } else { 0.0 };
+        count + piece.from_per_s * x + growth * x * x / (2.0 * piece.length_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(profile: &Profile, counts: &[f64]) -> Vec<f64> {
+        let mut piece = 0;
+        counts.iter().map(|&count| profile.time_of(count, &mut piece)).collect()
+    }
+
+    #[test]
+    fn a_constant_rate_comes_evenly() {
+        let profile = Profile::new([Piece::constant(4.0, 10.0)]);
+        assert_eq!(times(&profile, &[0.0, 1.0, 2.0, 40.0, 400.0]), [0.0, 0.25, 0.5, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn steps_follow_on_each_other_and_the_last_one_stays() {
+        let profile = Profile::new([Piece::constant(10.0, 2.0), Piece::constant(100.0, 1.0)]);
+        assert_eq!(times(&profile, &[19.0, 20.0, 30.0, 120.0, 220.0]), [1.9, 2.0, 2.1, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_step_without_requests_is_a_pause() {
+        let pause = Profile::new([Piece::constant(10.0, 1.0), Piece::constant(0.0, 5.0), Piece::constant(10.0, 1.0)]);
+        assert_eq!(times(&pause, &[9.0, 10.0, 11.0]), [0.9, 6.0, 6.1]);
+        let end = Profile::new([Piece::constant(10.0, 1.0), Piece::constant(0.0, 1.0)]);
+        let after = times(&end, &[9.0, 10.0, 11.0]);
+        assert!(after[0] == 0.9 && !after[1].is_finite() && !after[2].is_finite(), "{after:?}");
+    }
+
+    #[test]
+    fn a_ramp_is_undone_exactly_up_down_and_from_nothing() {
+        for (from, to) in [(100.0, 5000.0), (5000.0, 100.0), (0.0, 1000.0), (1000.0, 0.0), (500.0, 500.000_001)] {
+            let profile =
+                Profile::new([Piece::constant(from, 3.0), Piece { from_per_s: from, to_per_s: to, length_s: 60.0 }]);
+            let mut piece = 0;
+            for step in 1..6_000 {
+                let time_s = 3.0 + f64::from(step) / 100.0;
+                let back_s = profile.time_of(profile.count_at(time_s), &mut piece);
+                assert!((back_s - time_s).abs() < 1e-9, "{from} to {to}: {time_s} s became {back_s} s");
+            }
+        }
+    }
+}

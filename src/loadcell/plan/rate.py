@@ -1,0 +1,164 @@
+"""The rate of an open loop: how many requests are due when, whether or not the target has answered the ones before.
+
+Three ways to write one: `2000/s`; steps, `{steps: [{rate: 500/s, for: 10s}, {rate: 1000/s, for: 10s}]}`; and a ramp,
+`{from: 100/s, to: 5000/s, over: 60s}`. Each begins with the measurement: the warm-up has the rate that comes first, and
+what comes last stays until the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from loadcell.plan.parts import Advice, Options
+from loadcell.plan.units import Duration, Rate, UnitError
+
+#: what the engine takes; requests closer together are one burst to any machine
+HIGHEST = 10_000_000
+#: less than a request and its answer take between two processes of one machine (bench/results/client_cost.json: a
+#: PostgreSQL that has nothing to do answers a prepared SELECT in some 60 microseconds)
+_ROUND_TRIP_S = 50e-6
+#: with fewer requests the 99th percentile is decided by less than ten of them
+_FEWEST = 1_000
+
+_Rate = Annotated[Rate, Field(ge=0, le=HIGHEST)]
+_Positive = Annotated[Duration, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Over `seconds` the rate goes evenly from one value to another, each per second."""
+
+    from_per_s: float
+    to_per_s: float
+    seconds: float
+
+
+class Step(Options):
+    """A rate that lasts for some time. `0/s` is a pause."""
+
+    rate: _Rate
+    """How many requests are due in a second."""
+    for_: _Positive = Field(alias="for")
+    """How long it lasts."""
+
+
+class Steps(Options):
+    """Rates one after the other."""
+
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+    """Each with how long it lasts."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Steps:
+        if not any(step.rate for step in self.steps):
+            raise UnitError("no step has a rate above 0/s", allowed="at least one step with a rate above 0/s")
+        return self
+
+
+class Ramp(Options):
+    """A rate that changes evenly."""
+
+    from_: _Rate = Field(alias="from")
+    """The rate at the start of the measurement, and in the warm-up."""
+    to: _Rate
+    """The rate it comes to, and then keeps."""
+    over: _Positive
+    """How long that takes."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Ramp:
+        if not self.from_ and not self.to:
+            raise UnitError("goes from 0/s to 0/s", allowed="one end above 0/s")
+        return self
+
+
+def _form(value: Any) -> str:
+    """Which of the forms was meant. (These names are not keys, so that no mistake is taken to lie under one.)"""
+    if isinstance(value, Steps) or (isinstance(value, Mapping) and "steps" in value):
+        return "in-steps"
+    return "as-ramp" if isinstance(value, Ramp | Mapping) else "one-rate"
+
+
+#: a rate as a plan writes it
+AnyRate = Annotated[
+    Annotated[Annotated[Rate, Field(gt=0, le=HIGHEST)], Tag("one-rate")]
+    | Annotated[Steps, Tag("in-steps")]
+    | Annotated[Ramp, Tag("as-ramp")],
+    Discriminator(_form),
+]
+
+
+def stretches(rate: Rate | Steps | Ramp, duration_s: float) -> tuple[Stretch, ...]:
+    """The rate over a measurement of this length; what is written may be shorter, its last value then stays."""
+    match rate:
+        case Steps():
+            found = [Stretch(float(step.rate), float(step.rate), float(step.for_)) for step in rate.steps]
+        case Ramp():
+            found = [Stretch(float(rate.from_), float(rate.to), float(rate.over))]
+        case _:
+            found = [Stretch(float(rate), float(rate), duration_s)]
+    left_s = duration_s - sum(stretch.seconds for stretch in found)
+    if left_s > 0:
+        last = found[-1].to_per_s
+        found.append(Stretch(last, last, left_s))
+    return tuple(found)
+
+
+def length_s(rate: Rate | Steps | Ramp) -> Duration | None:
+    """How long what is written takes; None for a single rate, which lasts as long as is needed."""
+    match rate:
+        case Steps():
+            return Duration(sum(float(step.for_) for step in rate.steps))
+        case Ramp():
+            return rate.over
+    return None
+
+
+def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
+    """How many requests fall due in a measurement of this length (with Poisson arrivals: on average)."""
+    return sum(
+        (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds
+        for stretch in stretches(rate, duration_s)
+    )
+
+
+def highest(rate: Rate | Steps | Ramp) -> float:
+    """The highest rate there is at any time, per second."""
+    return max(
+        max(stretch.from_per_s, stretch.to_per_s) for stretch in stretches(rate, float(length_s(rate) or 1))
+    )
+
+
+def text(rate: Rate | Steps | Ramp) -> str:
+    """In a few words: `2000/s`, `500/s for 10s, then 1000/s for 10s`, `100/s to 5000/s over 1min`."""
+    match rate:
+        case Steps():
+            return ", then ".join(f"{step.rate.text} for {step.for_.text}" for step in rate.steps)
+        case Ramp():
+            return f"{rate.from_.text} to {rate.to.text} over {rate.over.text}"
+    return rate.text
+
+
+def advice(rate: Rate | Steps | Ramp | None, connections: int | None, duration_s: float) -> Iterator[Advice]:
+    """What a reader should know of an open loop before it is run."""
+    if rate is None or connections is None:
+        return
+    peak = highest(rate)
+    if connections / peak < _ROUND_TRIP_S:
+        share_us = connections / peak * 1e6
+        yield Advice(
+            "load.clients",
+            f"{peak:,.0f}/s over {connections:,} connection{'s' if connections > 1 else ''} leave each request "
+            f"{share_us:.0f} microseconds, less than any answer takes: give more connections to carry the rate",
+        )
+    count = requests(rate, duration_s)
+    if count < _FEWEST:
+        yield Advice(
+            "load.rate",
+            f"{text(rate)} comes to {count:,.0f} requests in {Duration(duration_s).text}: the p99 is decided by the "
+            f"{max(1, round(count / 100))} slowest of them; a longer load.duration gives more",
+        )

@@ -1,0 +1,50 @@
+"""Response beside service time of open loops: what lies between the two is time that requests waited to be sent."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from loadcell.analysis.keeping_up import all_kept
+from loadcell.analysis.trials import Trial
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import compare, style
+from loadcell.report.scene import Scene
+
+SECTION, PLACE = "open-loop", 1
+
+
+def draw(scene: Scene) -> Chart | None:
+    """The p99 of both; None without an open loop that ended well, or when a second factor takes up the lines."""
+    treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
+    form = compare.form(layout, treatments, texts)
+    if form.groups:
+        return None
+    kinds = {"response": texts("series.response"), "service": texts("series.service")}
+    rows = []
+    for one in all_kept(treatments):
+        where = compare.place(form, layout, one.treatment)
+        figures = {"response": one.treatment.latency["p99_ms"], "service": one.service["p99_ms"]}
+        for kind, name in kinds.items():
+            own = {**where, "group": name}
+            rows += compare.figures(own, one.treatment, figures[kind], partial(_p99, kind))
+    form = compare.drawn(form, rows)
+    values = [row["value"] for row in rows if row["value"] > 0]
+    if not values:
+        return None
+    log = max(values) > compare.LOG_FROM * min(values)
+    figure = compare.Figure(texts("axis.p99"), tuple(style.log_ticks(values)) if log else ())
+    shape = compare.curves if form.numeric else compare.rows
+    return Chart(
+        "chart-waiting",
+        texts("chart.waiting"),
+        style.document(shape(form, figure, texts, groups=tuple(kinds.values()))),
+        {compare.FIGURES: rows},
+        compare.captions(form, scene),
+        columns=4 if form.facets else 1,
+    )
+
+
+def _p99(kind: str, trial: Trial) -> float | None:
+    if trial.overloaded:  # its response times say only how long it has lasted
+        return None
+    return ((trial.response if kind == "response" else trial.service) or {}).get("p99_ms")

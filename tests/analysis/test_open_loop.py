@@ -1,0 +1,127 @@
+"""What is said of open loops: how far the target kept up, what waited, how punctual the client was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.runs import run_of, said
+from loadcell.analysis import littles_law
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.keeping_up import kept
+from loadcell.analysis.open_loop import OpenLoop
+from loadcell.analysis.trials import Trial
+
+
+def open_loops(
+    achieved: dict[str, list[float | None]], *, service_p99_ms: float = 5.0, pacing_ms: float = 0.004
+) -> Analysis:
+    """A run whose treatments are rates: what each trial achieved of it, None where it was overloaded at 60 %."""
+    levels = {name: {"load.rate": f"{name}/s"} for name in achieved}
+    shown = {name: [value or float(name) * 0.6 for value in values] for name, values in achieved.items()}
+    run, records = run_of(shown, levels=levels)
+    for record in records:
+        rate = float(record["treatment"])
+        overloaded = achieved[record["treatment"]][record["repeat"] - 1] is None
+        if overloaded:
+            record.update(status="failed", reason="it grew", reason_code="overloaded")
+        record["totals"]["service"] = {**record["totals"]["response"], "p99_ms": service_p99_ms}
+        record["totals"]["response"]["p99_ms"] = 10.0
+        record["schedule"] = {
+            "arrivals": "constant", "offered": int(rate * 10), "offered_per_s": rate,
+            "achieved_per_s": record["totals"]["throughput_per_s"],
+            "pacing_error": {"p50_ms": pacing_ms, "p99_ms": 10 * pacing_ms},
+            "backlog": {"peak": 900 if overloaded else 2, "at_end": 800 if overloaded else 0, "overdue_s": 0.0},
+            "requests_mean": 5.0,
+        }  # fmt: skip
+    return analyse(run, records)
+
+
+def test_the_highest_rate_that_was_kept_up_with_is_named() -> None:
+    found = said(open_loops({"1000": [1000, 999], "2000": [1990, 1999], "3000": [2400, 2500]}))
+    assert found["found.kept-up.highest"] == {"treatment": "rate = 2000/s", "offered_per_s": 2000}
+    assert found["found.behind"]["treatment"] == "rate = 3000/s"
+    assert found["found.behind"]["achieved_per_s"] == 2450
+
+
+def test_overload_is_said_of_the_lowest_rate_with_what_was_achieved_and_the_others_are_counted() -> None:
+    found = said(open_loops({"1000": [1000, 1000], "2000": [None, None], "4000": [None, None]}))
+    assert found["found.overloaded"] == {
+        "treatment": "rate = 2000/s", "offered_per_s": 2000, "achieved_per_s": 1200, "count": 2, "of": 2,
+    }  # fmt: skip
+    assert found["found.behind.others"] == {"count": 1}
+    assert found["found.kept-up.highest"]["treatment"] == "rate = 1000/s"
+
+
+def test_figures_of_a_treatment_are_those_of_the_trials_that_ended_well_while_there_are_any() -> None:
+    some, none = open_loops({"1000": [980, None], "2000": [None, None]}).treatments
+    one, other = kept(some), kept(none)
+    assert one is not None and other is not None  # noqa: PT018
+    assert (one.achieved.values, one.overloaded, one.kept_up) == ((980,), 1, False)
+    assert (other.achieved.values, other.backlog.median) == ((1200, 1200), 900)
+    assert other.service["p99_ms"].median is None
+
+
+def test_one_treatment_is_not_the_highest_of_several() -> None:
+    assert said(open_loops({"1000": [1000, 1000]}))["found.kept-up"]["offered_per_s"] == 1000
+
+
+@pytest.mark.parametrize(("service_p99_ms", "told"), [(9.0, False), (5.0, True)])
+def test_waiting_is_told_of_where_it_is_notable(service_p99_ms: float, told: bool) -> None:
+    found = said(open_loops({"1000": [1000, 1000]}, service_p99_ms=service_p99_ms))
+    assert ("found.waiting" in found) == told
+
+
+def test_punctuality_is_told_in_microseconds() -> None:
+    assert said(open_loops({"1000": [1000, 1000]}))["found.pacing"] == {
+        "p50_us": pytest.approx(4.0),
+        "p99_us": pytest.approx(40.0),
+    }
+
+
+def test_closed_loops_have_nothing_to_keep_up_with() -> None:
+    run, records = run_of({"10": [100, 101]})
+    assert not {key for key in said(analyse(run, records)) if "pacing" in key or "kept-up" in key}
+    assert kept(analyse(run, records).treatments[0]) is None
+
+
+def test_rates_are_numbers_along_an_axis_that_says_its_unit() -> None:
+    x = open_loops({"500": [500], "1000": [1000], "2000": [2000], "4000": [4000]}).layout.x
+    assert x is not None
+    assert (x.name, x.scale, x.at["500/s"]) == ("rate (/s)", "geometric", 500.0)
+
+
+def test_json_holds_it() -> None:
+    document: dict[str, Any] = open_loops({"1000": [1000, None]}).document()
+    loop = document["treatments"][0]["open_loop"]
+    assert (loop["overloaded"], loop["kept_up"], loop["offered_per_s"]["median"]) == (1, False, 1000)
+    assert document["trials"][1]["reason_code"] == "overloaded"
+    assert document["trials"][0]["open_loop"]["backlog_peak"] == 2
+
+
+class TestLittlesLaw:
+    @staticmethod
+    def trial(
+        requests_mean: float | None, *, edges: int = 0, overdue_s: float = 0.0, failed: int = 0
+    ) -> Trial:
+        """400/s for 10 s, 10 ms each: 4 requests under way."""
+        return Trial(
+            1, "001-x-r1", "x", 1, 1, "ok", throughput_per_s=400, succeeded=4_000 - failed, failed=failed,
+            duration_s=10.0, clients=64, response={"mean_ms": 10.0, "max_ms": 20.0},
+            open_loop=OpenLoop("poisson", 400.0, 400.0, requests_mean=requests_mean, edges=edges, overdue_s=overdue_s),
+        )  # fmt: skip
+
+    def test_it_is_held_against_requests_not_clients(self) -> None:
+        law = littles_law.check(self.trial(4.0))
+        assert (law.verdict, law.expected, law.found) == ("ok", 4.0, pytest.approx(4.0))
+        assert littles_law.check(self.trial(4.4)).verdict == "broken"
+        assert littles_law.check(self.trial(3.6)).verdict == "broken"
+
+    def test_what_is_under_way_at_the_ends_is_allowed_for(self) -> None:
+        assert littles_law.check(self.trial(4.4, edges=200)).verdict == "ok"
+        assert littles_law.check(self.trial(5.0, edges=10, overdue_s=1.0)).verdict == "ok"
+
+    def test_it_is_not_judged_without_what_it_needs(self) -> None:
+        assert littles_law.check(self.trial(None)).verdict == "unknown"
+        assert littles_law.check(self.trial(4.0, failed=400)).verdict == "unknown"

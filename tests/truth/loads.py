@@ -1,0 +1,80 @@
+"""Loads through the engine itself, and what their records hold."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from loadcell import _engine
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+Result = dict[str, Any]
+Events = list[dict[str, Any]]
+
+
+def load(specification: dict[str, Any], *, outcome: str = "completed") -> tuple[Result, Events]:
+    """Run a load to its end: its result, and the events it sent on the way."""
+    events: Events = []
+    keep: Callable[[str], None] = lambda text: events.append(json.loads(text))  # noqa: E731
+    result = json.loads(_engine.run(json.dumps(specification), keep))
+    assert result["outcome"] == outcome, result
+    return result, events
+
+
+def paced(
+    specification: dict[str, Any],
+    *rates: tuple[float, float],
+    arrivals: str = "constant",
+    most_overdue_s: float = 5.0,
+) -> dict[str, Any]:
+    """The same load as an open loop: each rate (per second) for so many seconds."""
+    rate = [{"from_per_s": each, "to_per_s": each, "for_ns": int(for_s * SECOND)} for each, for_s in rates]
+    schedule = {"arrivals": arrivals, "rate": rate, "most_overdue_ns": int(most_overdue_s * SECOND)}
+    return {**specification, "load": {**specification["load"], "schedule": schedule}}
+
+
+def operation(result: Result, name: str) -> dict[str, Any]:
+    """One operation's part of a result."""
+    return next(op for op in result["operations"] if op["name"] == name)
+
+
+def counts_above(result: Result, events: Events, tag: str, limit_ns: int) -> int:
+    """How many values above a limit the intervals of a tag hold, read by HdrHistogram's own reader."""
+    lines = [*result["hlog_header"], *[line for e in events for line in e.get("hlog", [])], *result["hlog"]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "latency.hlog"
+        path.write_text("\n".join(lines) + "\n")
+        reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000_000, 3))
+        count = 0
+        while (histogram := reader.get_next_interval_histogram()) is not None:
+            if histogram.get_tag() == tag:
+                count += sum(
+                    i.count_added_in_this_iter_step
+                    for i in histogram.get_recorded_iterator()
+                    if i.value_iterated_to > limit_ns
+                )
+        reader.close()
+        return count
+
+
+def undisturbed(check: Callable[[], None], attempts: int = 5) -> None:
+    """Run a check that something else on this machine may disturb until it passes once; the last time counts.
+
+    For checks to a few percent in real time: a process that takes the core for some milliseconds is no fault of what is
+    checked, while a fault in that shows every time.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            check()
+            break
+        except AssertionError:
+            if attempt == attempts:
+                raise
