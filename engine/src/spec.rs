@@ -202,7 +202,10 @@ impl Spec {
             return wrong(&finding, "use `postgres`");
         }
         if self.workload.as_object().is_none_or(|object| object.len() != 1) {
-            return wrong("`workload` must be an object with one key, the workload's name", "use `sysbench`");
+            return wrong(
+                "`workload` must be an object with one key, the workload's name",
+                "use `sysbench`, or another",
+            );
         }
         if load.clients == 0 || load.threads == 0 {
             return wrong("`clients` and `threads` must be at least 1", "");

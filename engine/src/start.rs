@@ -23,6 +23,10 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
             let sessions = sql::sysbench(&spec, section)?;
             run_load(&sessions, &ground(&spec)?, &spec.load, observer)
         }
+        "tpcc" => {
+            let sessions = sql::tpcc(&spec, section)?;
+            run_load(&sessions, &ground(&spec)?, &spec.load, observer)
+        }
         "pgbench" => {
             let sessions = sql::pgbench(&spec, section)?;
             run_load(&sessions, &ground(&spec)?, &spec.load, observer)
@@ -54,5 +58,5 @@ fn ground(spec: &Spec) -> Result<Ground, Problem> {
 }
 
 fn unknown(name: &str) -> Problem {
-    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `pgbench` or `sysbench`")
+    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `pgbench`, `sysbench` or `tpcc`")
 }

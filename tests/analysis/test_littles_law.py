@@ -15,12 +15,13 @@ def trial(
     failed: int = 0,
     mean_ms: float = 10.0,
     reconnecting_s: float = 0.0,
+    resting_s: float = 0.0,
 ) -> Trial:
     """A trial of 10 s."""
     return Trial(
         1, "001-x-r1", "x", 1, 1, "ok", throughput_per_s=succeeded / 10, succeeded=succeeded, failed=failed,
         duration_s=10.0, clients=clients, response={"mean_ms": mean_ms, "max_ms": 2 * mean_ms},
-        reconnecting_s=reconnecting_s,
+        reconnecting_s=reconnecting_s, resting_s=resting_s,
     )  # fmt: skip
 
 
@@ -44,6 +45,12 @@ def test_time_without_a_connection_may_be_missing() -> None:
     """Four client-seconds of 160 were spent without one."""
     assert littles_law.check(trial(succeeded=15_600)).verdict == "broken"
     assert littles_law.check(trial(succeeded=15_600, reconnecting_s=4.0)).verdict == "ok"
+
+
+def test_time_that_clients_rest_is_part_of_it() -> None:
+    """Each of 16 clients rests for 9 of 10 s, and is in a transaction for one."""
+    assert littles_law.check(trial(succeeded=1_600, resting_s=144.0)).verdict == "ok"
+    assert littles_law.check(trial(succeeded=1_600, resting_s=100.0)).verdict == "broken"
 
 
 def test_it_is_not_judged_without_what_it_needs() -> None:

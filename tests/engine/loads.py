@@ -17,7 +17,9 @@ MS = 1_000_000
 SECOND = 1_000_000_000
 
 
-def specification(target: dict[str, Any], sysbench: dict[str, Any], *, seed: int = 7, **load: Any) -> str:
+def specification(
+    target: dict[str, Any], options: dict[str, Any], *, workload: str = "sysbench", seed: int = 7, **load: Any
+) -> str:
     """The engine's specification: short and small unless told otherwise."""
     defaults = {
         "clients": 4,
@@ -31,7 +33,7 @@ def specification(target: dict[str, Any], sysbench: dict[str, Any], *, seed: int
             "version": 1,
             "seed": seed,
             "target": target,
-            "workload": {"sysbench": sysbench},
+            "workload": {workload: options},
             "load": {**defaults, **load},
         }
     )
@@ -39,14 +41,15 @@ def specification(target: dict[str, Any], sysbench: dict[str, Any], *, seed: int
 
 def prepare(
     target: dict[str, Any],
-    sysbench: dict[str, Any],
+    options: dict[str, Any],
     *,
+    workload: str = "sysbench",
     seed: int = 7,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> Result:
     """Load the data; the engine's account of it."""
     text = _engine.prepare(
-        specification(target, sysbench, seed=seed), lambda line: on_event(json.loads(line))
+        specification(target, options, workload=workload, seed=seed), lambda line: on_event(json.loads(line))
     )
     account: Result = json.loads(text)
     return account
@@ -54,15 +57,17 @@ def prepare(
 
 def run(
     target: dict[str, Any],
-    sysbench: dict[str, Any],
+    options: dict[str, Any],
     *,
+    workload: str = "sysbench",
     on_event: Callable[[Event], None] = lambda event: None,
     seed: int = 7,
     **load: Any,
 ) -> Result:
     """Make a load; its result."""
     text = _engine.run(
-        specification(target, sysbench, seed=seed, **load), lambda line: on_event(json.loads(line))
+        specification(target, options, workload=workload, seed=seed, **load),
+        lambda line: on_event(json.loads(line)),
     )
     result: Result = json.loads(text)
     return result

@@ -11,11 +11,13 @@ import pytest
 
 import loadcell.analysis
 import loadcell.report
+from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
+from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 #: Keys that code puts together, from everything that can be put in.
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
@@ -23,6 +25,13 @@ HOST_KEYS = (
     "hostname", "kernel", "os", "cpu", "memory_bytes", "numa_nodes", "virtualisation", "clocksource", "governor",
     "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", "unanswered",
 )  # fmt: skip
+NOTES = {
+    note
+    for options in itertools.product((False, True), repeat=3)
+    for note in Tpcc(
+        TpccOptions(keying_time=options[0], think_time=options[1], limit_txns_per_min=options[2])
+    ).notes()
+}
 FAMILIES = {
     "status": STATUSES,
     "count": STATUSES,
@@ -35,6 +44,9 @@ FAMILIES = {
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
+    "held": VERIFIED,
+    "outcome": ("new_order_rolled_back", "delivery_skipped"),
+    "note": NOTES,
 }
 
 

@@ -83,6 +83,15 @@ class TestLittlesLaw:
         record["client"]["reconnecting_ns"] = 5 * 10**9
         assert verdict(checks.littles_law(record, 4)) == "ok"
 
+    def test_counts_the_time_that_clients_rest(self) -> None:
+        record = result()
+        record["operations"][0]["response"] = figures(500)  # 5 of 20 client-seconds
+        assert verdict(checks.littles_law(record, 4)) == "broken"
+        record["client"]["resting_ns"] = 15 * 10**9
+        check = checks.littles_law(record, 4)
+        assert verdict(check) == "ok"
+        assert check.detail["resting_seconds"] == 15.0
+
     def test_allows_each_client_one_response_at_each_edge(self) -> None:
         record = result(clients=4, seconds=5)
         record["operations"][0]["response"] = figures(
@@ -151,6 +160,11 @@ class TestServerCounters:
 
     def test_transactions_the_server_never_saw(self) -> None:
         assert self.check(9_999) == "broken"
+
+    def test_transactions_that_rolled_themselves_back_are_no_commits(self) -> None:
+        assert self.check(9_900) == "broken"
+        assert self.check(9_900, rolled_back=100) == "ok"
+        assert self.check(9_899, rolled_back=100) == "broken"
 
     def test_rows_the_server_never_changed(self) -> None:
         assert self.check(10_000, rows=39_999, rows_changed=40_000) == "broken"

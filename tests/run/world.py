@@ -17,7 +17,7 @@ from loadcell.run.runner import Ended, Runner
 from loadcell.run.runner import Options as RunOptions
 from loadcell.store.read import StoredRun, read_run
 from loadcell.targets.base import DataSet, Loader, Target, TargetError
-from loadcell.workloads.base import Workload
+from loadcell.workloads.base import Ask, Condition, Workload
 
 PLAN = """
 target: {mock: {}}
@@ -42,6 +42,8 @@ class World:
     alive: bool = True
     results: dict[str, Callable[[dict[str, Any]], None]] = field(default_factory=dict)
     neighbours: Callable[[], list[int]] = list
+    #: what the workload verifies after its load; None: nothing
+    conditions: list[Condition] | None = None
 
     def step(self, name: str) -> None:
         self.log.append(name)
@@ -98,6 +100,10 @@ class World:
             def counters(self) -> dict[str, int]:
                 return {}
 
+            def ask(self, question: str) -> list[tuple[Any, ...]]:
+                world.step(f"ask {question}")
+                return []
+
             def down(self) -> None:
                 self._say("down")
 
@@ -120,8 +126,23 @@ class World:
             def changes_data(self) -> bool:
                 return self.options.changes
 
+            def loading(self) -> dict[str, Any]:
+                return {"work": {"workers": 3}}
+
             def engine(self) -> dict[str, Any]:
                 return {"work": {}}
+
+            verified = None if world.conditions is None else "tpcc-consistency"
+
+            def figures(self, operations: Mapping[str, Any], seconds: float) -> dict[str, float]:
+                return {"tpmC": operations["transaction"]["succeeded"] * 60 / seconds}
+
+            def notes(self) -> tuple[str, ...]:
+                return ("tpcc.unaudited",)
+
+            def verify(self, ask: Ask) -> list[Condition]:
+                ask("whether it is whole")
+                return world.conditions or []
 
         return Parts(targets={"mock": Mock}, workloads={"work": Work})
 
@@ -171,6 +192,7 @@ class FakeExecutor:
 
         clients = spec["load"]["clients"]
         if mode == "prepare":
+            assert spec["workload"] == {"work": {"workers": 3}}
             self.world.step("fill")
             on_event({"type": "progress", "done_rows": 5, "total_rows": 10})
             return {"rows": 10, "duration_s": 0.1}

@@ -117,3 +117,17 @@ def test_many_clients_on_one_branch_are_remarked_upon() -> None:
     assert [one.path for one in workload().advice()] == ["scale"]
     assert workload(scale=10).advice() == []
     assert workload(scripts=("select-only",)).advice() == []
+
+
+def test_the_balances_that_scripts_keep_equal_must_be_equal() -> None:
+    def ask(question: str) -> list[tuple[int, int]]:
+        return [(5, 5 if "history" in question else 6)]
+
+    def wrong(*scripts: str, **more: Any) -> dict[str, int]:
+        return {one.says: one.wrong for one in workload(scripts=scripts, **more).verify(ask)}
+
+    both = {"sum(branches) = sum(tellers)": 1, "sum(accounts) = sum(history)": 0}
+    assert wrong("tpcb-like", "select-only") == {**both, "sum(tellers) = sum(history)": 0}
+    assert wrong("tpcb-like", "simple-update") == both
+    assert "sum(accounts) = sum(history)" not in wrong("tpcb-like", scale=1000)
+    assert wrong("tpcb-like", init_steps="") == {}

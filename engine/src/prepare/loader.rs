@@ -106,6 +106,11 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
+    share_out(&way, &mut clients, "vacuum", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        let doing = format!("cannot finish table {}", table.name);
+        table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
+    })?;
     let references = each(tables, |table| &table.references);
     if !references.is_empty() {
         share_out(&way, &mut clients, "foreign keys", references.len(), &mut progress, |client, job, _| {
@@ -113,11 +118,6 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
             client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
         })?;
     }
-    share_out(&way, &mut clients, "vacuum", tables.len(), &mut progress, |client, job, _| {
-        let table = &tables[job];
-        let doing = format!("cannot finish table {}", table.name);
-        table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
-    })?;
     Ok(Prepared {
         rows: total_rows,
         size_bytes: clients.first_mut().and_then(|client| size(client, tables)),

@@ -1,5 +1,5 @@
 //! Loads data into a target, fast and in parallel: tables are made, rows are copied by several connections at once
-//! (one big table by all of them), then indexes are built, foreign keys checked and tables vacuumed.
+//! (one big table by all of them), then indexes are built, tables vacuumed, and foreign keys checked.
 //!
 //! Blocking, with a thread a connection, on the same sans-I/O protocol as the load itself. What is loaded depends on the
 //! data set only, never on how many workers loaded it or in which order.
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::spec::{Problem, Spec};
-use crate::workload::{pgbench, sysbench};
+use crate::workload::{pgbench, sysbench, tpcc};
 
 pub use loader::Prepared;
 
@@ -36,10 +36,10 @@ pub struct Table {
     pub indexes: Vec<String>,
     /// What makes keys of indexes, when all are there; in order.
     pub keys: Vec<String>,
-    /// Foreign keys, made when every table has its own keys; several at once, also of one table.
-    pub references: Vec<String>,
-    /// The end, when nothing else is to be done to any table; in order.
+    /// What gathers statistics and cleans up, when every table has its keys; in order.
     pub finish: Vec<String>,
+    /// Foreign keys, made last: with the statistics their checks are planned well. Several at once, also of one table.
+    pub references: Vec<String>,
 }
 
 /// What is to be loaded.
@@ -61,10 +61,11 @@ pub trait Data: Sync {
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
+        ("tpcc", section) => prepare_tpcc(spec, section, observer),
         ("pgbench", section) => prepare_pgbench(spec, section, observer),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}`");
-            Err(Problem::new("spec", finding, "use `pgbench` or `sysbench`"))
+            Err(Problem::new("spec", finding, "use `pgbench`, `sysbench` or `tpcc`"))
         }
     }
 }
@@ -72,6 +73,12 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
 fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = sysbench::Options::read(section)?;
     let data = sysbench::DataSet::new(&options, spec.seed);
+    loader::load(&spec.target, &data, options.load_workers, observer)
+}
+
+fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = tpcc::Options::read(section)?;
+    let data = tpcc::DataSet::new(&options, spec.seed);
     loader::load(&spec.target, &data, options.load_workers, observer)
 }
 

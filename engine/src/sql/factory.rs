@@ -9,7 +9,8 @@ use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
 use crate::workload::Workload;
 use crate::workload::pgbench::{self, Pgbench};
-use crate::workload::sysbench::{Options, Sysbench};
+use crate::workload::sysbench::{self, Sysbench};
+use crate::workload::tpcc::{self, Tpcc};
 
 /// What the sessions of a load share.
 pub struct Sessions<W: Workload> {
@@ -38,7 +39,7 @@ impl<W: Workload> SessionFactory for Sessions<W> {
 
 /// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
 pub fn sysbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench>, Problem> {
-    let options = Options::read(section)?;
+    let options = sysbench::Options::read(section)?;
     let workload = Sysbench::new(&options, spec.seed, spec.load.clients);
     let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
@@ -53,5 +54,13 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
         max_retries: options.max_tries.map_or(spec.load.max_retries, |tries| tries - 1),
         late: options.latency_limit_ns.zip(workload.late()),
     };
+    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+}
+
+/// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
+pub fn tpcc(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc>, Problem> {
+    let options = tpcc::Options::read(section)?;
+    let workload = Tpcc::new(&options, spec.seed, spec.load.clients)?;
+    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }

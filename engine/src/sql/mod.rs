@@ -5,5 +5,5 @@ mod session;
 #[cfg(test)]
 mod session_tests;
 
-pub use factory::{Sessions, pgbench, sysbench};
+pub use factory::{Sessions, pgbench, sysbench, tpcc};
 pub use session::SqlSession;

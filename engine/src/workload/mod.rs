@@ -2,6 +2,7 @@
 
 pub mod pgbench;
 pub mod sysbench;
+pub mod tpcc;
 
 use crate::clock::Nanos;
 use crate::record::{Kind, OpId, Operation};

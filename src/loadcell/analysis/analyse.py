@@ -13,6 +13,7 @@ from loadcell.analysis.phrase import Finding
 from loadcell.analysis.repeats import Repeats
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.analysis.types import OfType
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Analysis:
                     "response": dict(trial.response) if trial.response else None,
                     "open_loop": None if trial.open_loop is None else asdict(trial.open_loop),
                     "attempted": trial.attempted, "succeeded": trial.succeeded, "failed": trial.failed,
-                    "retried": trial.retried,
+                    "retried": trial.retried, "figures": dict(trial.figures),
                 }
                 for trial in self.trials
             ],
@@ -51,6 +52,17 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
         "response": {key: _repeats(found) for key, found in treatment.latency.items()},
         "failed": treatment.failed, "retried": treatment.retried, "statuses": dict(treatment.statuses),
         "open_loop": _open_loop(treatment),
+        "figures": {name: _repeats(found) for name, found in treatment.figures.items()},
+        "types": [_type(found) for found in treatment.types],
+        "outcomes": [_type(found) for found in treatment.outcomes],
+    }  # fmt: skip
+
+
+def _type(found: OfType) -> dict[str, Any]:
+    return {
+        "name": found.name, "succeeded": found.succeeded, "failed": found.failed, "share": found.share,
+        "throughput_per_s": _repeats(found.throughput),
+        "response": {key: _repeats(figures) for key, figures in found.response.items()},
     }  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from loadcell.analysis.trials import CHECKS, STATUSES, Trial
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
+#: Checks of the data, worth a word also when they hold.
+VERIFIED = ("tpcc-consistency", "pgbench-balances")
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 
@@ -35,6 +37,10 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     only = best.lowest is top
     key = ("found.throughput" if only else "found.highest") + ("" if p99 is not None else ".no-latency")
     yield Finding("throughput", "good", Phrase(key, params), (top.id,))
+    for name, found in top.figures.items():
+        if found.median is not None:
+            own: dict[str, Value] = {"name": name, "figure": round(found.median), "treatment": top.label}
+            yield Finding("throughput", "info", Phrase("found.figure", own), (top.id,))
     if not only:
         yield from _beside_the_best(best)
 
@@ -165,6 +171,15 @@ def checks(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding("checks", "caution", Phrase("found.check", params), tuple(where))
 
 
+def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """What was verified of the data after the load, and held."""
+    for name in VERIFIED:
+        verdicts = [check.verdict for trial in all_trials for check in trial.checks if check.name == name]
+        if verdicts and all(verdict == "ok" for verdict in verdicts):
+            params: dict[str, Value] = {"check": Phrase(f"held.{name}"), "count": len(verdicts)}
+            yield Finding("checks", "good", Phrase("found.held", params))
+
+
 def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
     """How far repeats of one treatment lie apart, and whether blocks do."""
     spreads = {
@@ -218,6 +233,7 @@ def find(treatments: Sequence[Treatment], all_trials: Sequence[Trial], layout: L
         *trials(all_trials),
         *errors(all_trials),
         *expectations(all_trials),
+        *held(all_trials),
         *checks(all_trials),
         *trust(treatments),
     )

@@ -1,8 +1,9 @@
 """Little's law held against every trial again, from its stored totals alone.
 
-In a closed loop each of N clients is always in a transaction, so `N = X R` (Little 1961; with think time 0 the
-interactive response-time law of Denning and Buzen 1978), X counting every transaction that ended. In an open loop
-N is the time average of the requests that were due and not answered, which the engine has counted for itself.
+In a closed loop each of N clients is always in a transaction, or rests, so `N = X (R + Z)` (Little 1961; the interactive
+response-time law of Denning and Buzen 1978), X counting every transaction that ended. X Z, the time that clients rested by
+their own choice, is what the engine added up. In an open loop N is the time average of the requests that were due and not
+answered, which the engine has counted for itself.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ MOST_FAILED = 0.005
 
 @dataclass(frozen=True)
 class Law:
-    """`expected` is the number of clients, or of requests under way, `found` is X R; `verdict` is ok, broken or unknown."""
+    """`expected` is the number of clients, or of requests under way, `found` is X (R + Z), in an open loop X R.
+
+    `verdict` is ok, broken or unknown.
+    """
 
     verdict: str
     expected: float | None = None
@@ -42,7 +46,7 @@ def check(trial: Trial) -> Law:
     if not ended or trial.failed > MOST_FAILED * ended:
         return Law("unknown", expected=float(trial.clients))
     mean_s = trial.response["mean_ms"] / 1e3
-    found = ended / trial.duration_s * mean_s
+    found = (ended * mean_s + trial.resting_s) / trial.duration_s
     tolerance = TOLERANCE + trial.response["max_ms"] / 1e3 / trial.duration_s
     low = trial.clients * (1 - tolerance) - trial.reconnecting_s / trial.duration_s
     holds = low <= found <= trial.clients * (1 + tolerance)

@@ -9,6 +9,7 @@ from typing import Any
 
 from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.trials import QUANTILES, STATUSES, Trial
+from loadcell.analysis.types import OfType, over
 
 #: Response-time figures a treatment has, by their key in a trial's record.
 LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
@@ -21,7 +22,8 @@ class Treatment:
     `index` counts from 1 in the plan's order; `label` names factors and levels, `brief` leaves out the factors where
     every treatment has the same ones; `levels` maps factor keys to labels and `values` plan paths to values.
     `throughput`, `queries` (per second) and `latency` (response time in ms, by key of `LATENCIES`) hold trials that
-    ended well, and no others; `failed` and `retried` count transactions of all its trials.
+    ended well, and no others, and so do `figures` of the workload's own, `types` and `outcomes`; `failed` and `retried`
+    count transactions of all its trials.
     """
 
     index: int
@@ -37,6 +39,9 @@ class Treatment:
     failed: int
     retried: int
     statuses: Mapping[str, int]
+    figures: Mapping[str, Repeats]
+    types: tuple[OfType, ...]
+    outcomes: tuple[OfType, ...]
 
     @property
     def measured(self) -> bool:
@@ -94,6 +99,7 @@ def _treatment(
     counting = [trial for trial in in_order if trial.counts]
     label = ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or name
     states = Counter(trial.status for trial in in_order)
+    succeeded = sum(trial.succeeded for trial in counting)
     return Treatment(
         index=index,
         id=name,
@@ -110,4 +116,10 @@ def _treatment(
         failed=sum(trial.failed for trial in in_order),
         retried=sum(trial.retried for trial in in_order),
         statuses={status: states[status] for status in STATUSES if states[status]},
+        figures={
+            name: summarise([trial.figures.get(name) for trial in counting])
+            for name in dict.fromkeys(name for trial in counting for name in trial.figures)
+        },
+        types=over([trial.types for trial in counting], succeeded),
+        outcomes=over([trial.outcomes for trial in counting], succeeded),
     )

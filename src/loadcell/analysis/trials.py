@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import open_loop
+from loadcell.analysis import open_loop, types
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning
+from loadcell.analysis.types import Counted
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -16,7 +17,7 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 #: The checks every trial is held against; others are shown by their own name.
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
-    "clock-step", "neighbour", "pacing", "backlog",
+    "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
@@ -68,7 +69,10 @@ class ErrorCount:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial. Rates are per second, latencies in ms; None where the trial has no such figure."""
+    """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
+
+    `figures` are those that its workload alone has (tpmC), `types` and `outcomes` what it counts transactions by.
+    """
 
     number: int
     name: str
@@ -86,6 +90,7 @@ class Trial:
     failed: int = 0
     retried: int = 0
     reconnecting_s: float = 0.0
+    resting_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
     response: Mapping[str, float] | None = None
@@ -94,6 +99,9 @@ class Trial:
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
     expectations: tuple[Judged, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+    types: Mapping[str, Counted] = field(default_factory=dict)
+    outcomes: Mapping[str, Counted] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
@@ -133,6 +141,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         failed=transactions.get("failed") or 0,
         retried=transactions.get("retried") or 0,
         reconnecting_s=_section(record, "client").get("reconnecting_s") or 0.0,
+        resting_s=_section(record, "client").get("resting_s") or 0.0,
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),
@@ -147,6 +156,9 @@ def from_record(record: Mapping[str, Any]) -> Trial:
             Judged(entry["expression"], entry["verdict"], entry.get("value"))
             for entry in record.get("expect") or ()
         ),
+        figures=_section(totals, "figures"),
+        types=types.counted(record, types.TYPE),
+        outcomes=types.counted(record, types.OUTCOME),
     )
 
 

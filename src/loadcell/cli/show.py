@@ -101,6 +101,7 @@ def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
     ]
     if totals.get("throughput_per_s") is not None:
         figures.insert(0, ("throughput", rate(totals["throughput_per_s"])))
+    figures += [(name, f"{value:,.0f}") for name, value in (totals.get("figures") or {}).items()]
     latencies = [
         (
             name.removesuffix("_ms"),

@@ -63,6 +63,10 @@ METRICS: Mapping[str, Metric] = {
             )
             for q in _LATENCIES
         ),
+        Metric(
+            "tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed"
+        ),
+        Metric("tpmTotal", "count", "TPC-C: transactions of all types completed per minute"),
         Metric("client.cpu", "share", "CPU use of the client's busiest thread"),
         Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
     )

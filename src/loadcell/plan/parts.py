@@ -22,8 +22,10 @@ class Options(BaseModel):
 class Part(Protocol):
     """What a plan needs to know of a target, workload or monitor.
 
-    More is optional: a workload's `targets` names the targets it can be run on; a monitor with `by_default = False`
-    watches only in plans that name it; `advice` remarks on options that are valid but unwise.
+    More is optional: a workload's `targets` names the targets it can be run on, its `load_settings(options)` gives
+    settings of the load that the plan itself leaves open, its `misfits(load)` are reasons why it cannot run under that
+    load; a monitor with `by_default = False` watches only in plans that name it; `advice` remarks on options that are
+    valid but unwise.
     """
 
     name: ClassVar[str]
@@ -40,6 +42,18 @@ class Advice:
 
     path: str
     text: str
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Settings that are right each by itself and impossible together.
+
+    `path` is the dotted path of the setting that is best changed; `finding` and `allowed` as of any mistake.
+    """
+
+    path: str
+    finding: str
+    allowed: str
 
 
 @dataclass(frozen=True)

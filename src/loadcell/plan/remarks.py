@@ -52,4 +52,6 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     if hasattr(workload, "advice"):
         section = f"workload.{settings.workload_name}"
         said += [Advice(f"{section}.{own.path}", own.text) for own in workload(settings.workload).advice()]
+    if hasattr(workload, "remarks"):
+        said += workload(settings.workload).remarks(settings)
     return said

@@ -107,13 +107,18 @@ class Resolver:
         problems: list[Problem] = []
         target = self._one_part(root, "target", self._parts.targets, problems)
         workload = self._one_part(root, "workload", self._parts.workloads, problems)
-        load = self._section(root, "load", Load, problems)
+        load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
         monitors = self._monitors(root, problems)
         if load is not None:
-            problems.extend(_load_problems(root, load))
+            found = _load_problems(root, load)
+            if workload is None and self._knows_load(root):  # what it knows cannot be told yet
+                found = [one for one in found if one.finding != explain.MISSING]
+            problems.extend(found)
         if target is not None and workload is not None:
             problems.extend(self._fit(root, target[0], workload[0]))
+        if workload is not None and load is not None:
+            problems.extend(self._misfits(root, workload, load))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
         return Resolved(*target, *workload, load, monitors, limits, self._expect), []
@@ -132,6 +137,43 @@ class Resolver:
     def _section(self, root: Keys, name: str, model: type[M], problems: list[Problem]) -> M | None:
         mark = root.place(name)
         return self._read(model, root.get(name) or Keys(mark, {}), (name,), mark, problems)
+
+    def _load(self, root: Keys, workload: tuple[str, Options] | None, problems: list[Problem]) -> Load | None:
+        """The load; where the workload knows settings that the plan leaves open, with these."""
+        known: Mapping[str, Any] = {}
+        if workload is not None:
+            settings = getattr(self._parts.workloads[workload[0]], "load_settings", None)
+            known = settings(workload[1]) if settings else {}
+        node = root.get("load") or Keys(root.place("load"), {})
+        if known and (isinstance(node, Keys) or plain(node) is None):
+            mark = root.place("workload")
+            given = node.entries if isinstance(node, Keys) else {}
+            own = {key: Entry(mark, Scalar(mark, value, str(value))) for key, value in known.items()}
+            root = Keys(
+                root.mark,
+                {**root.entries, "load": Entry(root.place("load"), Keys(node.mark, {**own, **given}))},
+            )
+        return self._section(root, "load", Load, problems)
+
+    def _knows_load(self, root: Keys) -> bool:
+        """Whether the workload named, readable or not, is one that knows settings of the load."""
+        node = root.get("workload")
+        named = node.entries if isinstance(node, Keys) else {}
+        return any(hasattr(self._parts.workloads.get(name), "load_settings") for name in named)
+
+    def _misfits(self, root: Keys, workload: tuple[str, Options], load: Load) -> list[Problem]:
+        """Why the workload cannot run under this load."""
+        name, options = workload
+        part = self._parts.workloads[name]
+        if not hasattr(part, "misfits"):
+            return []
+        problems = []
+        for misfit in part(options).misfits(load):
+            section, _, key = misfit.path.partition(".")
+            node = root.get(section)
+            mark = node.place(key) if isinstance(node, Keys) else root.place(section)
+            problems.append(Problem.at(mark, misfit.path, misfit.finding, allowed=misfit.allowed))
+        return problems
 
     def _one_part(
         self, root: Keys, section: str, installed: Mapping[str, type[Any]], problems: list[Problem]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.run.record import TRANSACTION
+from loadcell.workloads.base import Condition
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
 CLIENT_BUSY_LIMIT = 0.90
@@ -61,10 +62,10 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
 
 
 def littles_law(result: Mapping[str, Any], clients: int) -> Check:
-    """The time that requests spend is the sum of all response times, failures included (Little 1961).
+    """The time that clients spend is the sum of all response times, failures included, and of rests (Little 1961).
 
     Closed loop: that time is `clients * T`. Open loop: it is the integral of how many requests were due and not
-    answered, which the engine takes from its counts, without a look at any response time.
+    answered, which the engine takes from its counts, without a look at any response time; rests are in none of them.
 
     The sum is taken over what ended in the window: it has the part before the window of what was carried in, and
     lacks what was in flight at its end. Each client adds at most one such piece at either end, none longer than
@@ -82,9 +83,10 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
             longest = max(longest, figures["max_ns"] / 1e9)
     if longest == 0:
         return Check("littles-law", "unknown", {"transactions_ended": 0})
-    schedule = result.get("schedule")
-    reconnecting = ((result.get("client") or {}).get("reconnecting_ns") or 0) / 1e9
+    schedule, client = result.get("schedule"), result.get("client") or {}
+    reconnecting, resting = ((client.get(f"{state}_ns") or 0) / 1e9 for state in ("reconnecting", "resting"))
     if schedule is None:
+        spent += resting
         available, edges = clients * seconds, clients * longest
     else:  # a connection that is made again is in no request; what waits is older than any answer may be
         available, reconnecting = schedule["presence_ns"] / 1e9, 0.0
@@ -100,6 +102,7 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
         "difference": spent / available - 1,
         "tolerance": tolerance / available,
         "reconnecting_seconds": reconnecting,
+        **({"resting_seconds": resting} if resting else {}),
     }
     return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
 
@@ -231,6 +234,17 @@ def neighbour(seen: Sequence[int]) -> Check:
     return Check("neighbour", "noticed" if seen else "ok", {"pids": sorted(set(seen))} if seen else {})
 
 
+def conditions(name: str, found: Sequence[Condition]) -> Check:
+    """What must be true of the data after the load; how many do not meet each condition, and the first of them."""
+    if not found:
+        return Check(name, "unknown", {})
+    detail: dict[str, Any] = {one.says: one.wrong for one in found}
+    wrong = [one for one in found if one.wrong]
+    if wrong:
+        detail["first"] = wrong[0].example
+    return Check(name, "broken" if wrong else "ok", detail)
+
+
 REASONS = {
     "counting-identity": (
         "the counts do not add up",
@@ -247,6 +261,14 @@ REASONS = {
     "server-counters": (
         "the server counted other transactions than the client",
         "See that nothing else uses this server, and run it again.",
+    ),
+    "pgbench-balances": (
+        "the balances of branches, tellers, accounts and history do not agree after the load",
+        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
+    ),
+    "tpcc-consistency": (
+        "the data do not meet TPC-C's consistency conditions after the load",
+        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
     ),
     "intervals-complete": (
         "the time series does not cover the measurement",

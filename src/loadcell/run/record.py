@@ -160,6 +160,7 @@ def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "connects": client.get("connects"),
         "reconnects": client.get("reconnects"),
         "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
+        "resting_s": client.get("resting_ns", 0) / 1e9,
     }
 
 
@@ -175,17 +176,18 @@ def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, 
         "client.cpu": (document.get("client") or {}).get("busy_max"),
         "target.cpu": target_cpu,
     }
+    found |= totals.get("figures") or {}
     schedule = document.get("schedule") or {}
     found |= {
         "offered": schedule.get("offered_per_s"),
         "backlog": (schedule.get("backlog") or {}).get("peak"),
     }
-    figures = {
+    distributions = {
         "latency": totals.get("response"),
         "service": totals.get("service"),
         "pacing": schedule.get("pacing_error"),
     }
-    for metric, distribution in figures.items():
+    for metric, distribution in distributions.items():
         for name, value in (distribution or {}).items():
             found[f"{metric}.{name.removesuffix('_ms')}"] = value
     return found

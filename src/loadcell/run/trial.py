@@ -78,16 +78,16 @@ class TrialRun:
         with self._phases.step("collect", limits.collect):
             self._collect(target, result)
         with self._phases.step("verify", limits.verify):
-            self._verify(result)
+            self._verify(target, result)
 
     def _prepare(self, target: Target[Any]) -> None:
         workload = self._workload()
-        data = workload.data()
+        data, loading = workload.data(), workload.loading()
         if data is None:
             return
 
         def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-            spec = specification(endpoint, data, self._resolved, self._threads(target), DATA_SEED)
+            spec = specification(endpoint, loading, self._resolved, self._threads(target), DATA_SEED)
             return self._execute("prepare", spec, self._loading, self._resolved.limits.prepare)
 
         made = target.prepare(data, load, will_change=workload.changes_data)
@@ -118,12 +118,20 @@ class TrialRun:
             finally:
                 self._document["monitors"] = self._watch.stop_monitors()
             self._document.update(measured(result))
+            self._add_figures(result)
             if result.get("hlog_header"):
                 self.writer.latency(result.get("hlog", []))
                 self.writer.latency_head(result["hlog_header"])
             if result["outcome"] != "completed":
                 raise self._broken_off(result)
         return result
+
+    def _add_figures(self, result: dict[str, Any]) -> None:
+        """The workload's own figures, beside those that every workload has."""
+        totals, measure = self._document["totals"], self._document["measure"]
+        if totals is not None:
+            operations = {one["name"]: one for one in result["operations"]}
+            totals["figures"] = self._workload().figures(operations, measure["duration_s"])
 
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
@@ -152,7 +160,7 @@ class TrialRun:
             )
         )
 
-    def _verify(self, result: dict[str, Any]) -> None:
+    def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
         load = self._resolved.load
         first = [
             checks.counting_identity(result),
@@ -161,6 +169,9 @@ class TrialRun:
             *([checks.pacing(result), checks.backlog(result)] if result.get("schedule") else []),
         ]
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.rows, result)]
+        workload = self._workload()
+        if workload.verified is not None:
+            self._checks.append(checks.conditions(workload.verified, workload.verify(target.ask)))
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._document["status"] = "ok"
@@ -220,6 +231,7 @@ class TrialRun:
             "ended_utc": None,
             "phases": [],
             "settings": self._resolved.document(),
+            "notes": list(self._workload().notes()),
             "measure": None,
             "totals": None,
             "operations": {},

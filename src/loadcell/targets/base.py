@@ -104,6 +104,14 @@ class Target(ABC, Generic[Opts]):
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
 
+    def ask(self, question: str) -> list[tuple[Any, ...]]:  # noqa: ARG002
+        """The answer to one statement of SQL that only reads, on the data of the trial. Raises TargetError."""
+        raise TargetError(
+            f"the target {self.name} cannot be asked in SQL",
+            advice="use a workload that needs no answer",
+            during="verify",
+        )
+
     @abstractmethod
     def down(self) -> None:
         """Stop what `up` started, keeping its data for the next `up`. Never raises on a system already gone."""

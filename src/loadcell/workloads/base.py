@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Advice, Misfit, Options
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load, Resolved
 
 Opts = TypeVar("Opts", bound=Options)
 
 #: The seed that data sets are loaded with: never a run's own, so that equal descriptions give equal rows.
 DATA_SEED = 1
+
+
+#: Asks the target one question in SQL, on the data the trial ran on, and gives all rows.
+Ask = Callable[[str], Sequence[tuple[Any, ...]]]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that must hold of the data after a trial.
+
+    `says` is the condition itself, as an expression; `wrong` counts what does not meet it, and `example` is the first.
+    """
+
+    says: str
+    wrong: int
+    example: str = ""
 
 
 class Workload(ABC, Generic[Opts]):
@@ -33,6 +54,10 @@ class Workload(ABC, Generic[Opts]):
         engine is given to load the data.
         """
 
+    def loading(self) -> dict[str, Any] | None:
+        """What the engine is given to load the data: `data()`, and how it is done where that may vary."""
+        return self.data()
+
     @property
     @abstractmethod
     def changes_data(self) -> bool:
@@ -44,4 +69,30 @@ class Workload(ABC, Generic[Opts]):
 
     def advice(self) -> list[Advice]:
         """Remarks on these options (paths relative to the workload's own section)."""
+        return []
+
+    def remarks(self, settings: Resolved) -> list[Advice]:  # noqa: ARG002
+        """Remarks on these options in their plan (whole paths): on how they go with target and load."""
+        return []
+
+    def misfits(self, load: Load) -> list[Misfit]:  # noqa: ARG002
+        """What makes it impossible to run this under that load."""
+        return []
+
+    def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002
+        """Figures of its own, by name, from a trial's counts (`succeeded` ...) by operation and the measured time.
+
+        A figure that expectations shall know has its name in `loadcell.plan.expect.METRICS`.
+        """
+        return {}
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its figures must know: keys of `note.*` in the report's texts."""
+        return ()
+
+    #: name of the check that `verify` is; None when there is nothing to verify
+    verified: ClassVar[str | None] = None
+
+    def verify(self, ask: Ask) -> list[Condition]:  # noqa: ARG002
+        """Hold the data against what must be true of them after the load, whatever was done. Called after each trial."""
         return []

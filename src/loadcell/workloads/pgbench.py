@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, computed_field, model_validator
 
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
-from loadcell.workloads.base import Workload
+from loadcell.workloads.base import Ask, Condition, Workload
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 
@@ -63,6 +63,16 @@ def _known(text: str, info: ValidationInfo) -> str:
     _read(path)
     return text
 
+
+#: Beyond this scale, adding up all accounts takes longer than a trial should wait: they are left out.
+_MOST_ADDED_UP = 200
+
+_SUMS = {
+    "branches": "SELECT sum(bbalance) FROM pgbench_branches",
+    "tellers": "SELECT sum(tbalance) FROM pgbench_tellers",
+    "accounts": "SELECT sum(abalance) FROM pgbench_accounts",
+    "history": "SELECT coalesce(sum(delta), 0) FROM pgbench_history",
+}
 
 _Script = Annotated[str, AfterValidator(_known)]
 _Value = str | int | float | bool
@@ -181,6 +191,7 @@ class Pgbench(Workload[PgbenchOptions]):
     summary = "pgbench's scripts: tpcb-like, simple-update, select-only, and your own files"
     Options = PgbenchOptions
     targets = ("postgres",)
+    verified: ClassVar[str | None] = "pgbench-balances"
 
     def data(self) -> dict[str, Any] | None:
         if not self.options.init_steps.strip():
@@ -193,6 +204,25 @@ class Pgbench(Workload[PgbenchOptions]):
 
     def engine(self) -> dict[str, Any]:
         return {"pgbench": self.options.section()}
+
+    def verify(self, ask: Ask) -> list[Condition]:
+        """Every delta is in all the sums that the built-in scripts add it to. Of other scripts nothing is known."""
+        names = {name for name, _ in map(split, self.options.scripts)}
+        if not names <= set(BUILTINS) or self.data() is None:
+            return []
+        same = [("branches", "tellers")]
+        if self.options.scale <= _MOST_ADDED_UP:
+            same.append(("accounts", "history"))
+        if "simple-update" not in names:  # which leaves branches and tellers alone
+            same.append(("tellers", "history"))
+        found = []
+        for one, other in same:
+            [(ours, theirs)] = ask(f"SELECT ({_SUMS[one]}), ({_SUMS[other]})")
+            wrong = ours != theirs
+            found.append(
+                Condition(f"sum({one}) = sum({other})", int(wrong), f"{ours} and {theirs}" if wrong else "")
+            )
+        return found
 
     def advice(self) -> list[Advice]:
         options = self.options

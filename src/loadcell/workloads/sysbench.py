@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.plan.parts import Advice, Options
 from loadcell.workloads.base import Workload
@@ -34,7 +34,9 @@ _FIRST_TABLE_ONLY = ("select_random_points", "select_random_ranges")
 _OF_THE_DATA = {"tables", "table_size", "auto_inc", "create_secondary", "distribution"}
 
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
-_SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
+SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
+#: A tuple's values, the first of equal ones.
+each_once = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 
 
 class SysbenchOptions(Options):
@@ -83,16 +85,11 @@ class SysbenchOptions(Options):
         default="prepared",
         description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
     )
-    retry_sqlstates: tuple[_SqlState, ...] = Field(
+    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
         default=("40001", "40P01"),
         description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
         "Default: serialisation failure and deadlock.",
     )
-
-    @field_validator("retry_sqlstates")
-    @classmethod
-    def _each_once(cls, codes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(codes))
 
     @model_validator(mode="after")
     def _hangs_together(self) -> SysbenchOptions:

@@ -49,6 +49,9 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
         entries.append((texts("method.executions"), said))
     versions = {key: str(run.get(name, "?")) for key, name in _VERSIONS}
     entries.append((texts("method.versions"), texts("method.versions.value", **versions)))
+    notes = _notes(scene)
+    if notes:
+        entries.append((texts("method.notes"), notes))
     entries += _own_cost(scene)
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
     return entries
@@ -80,6 +83,12 @@ def _part(name: str, options: Any) -> str:
         if isinstance(value, str | int) and not isinstance(value, bool)
     ]
     return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
+
+
+def _notes(scene: Scene) -> str:
+    """What the workload says a reader of its figures must know."""
+    keys = dict.fromkeys(key for record in scene.stored.trials for key in record.get("notes") or ())
+    return " ".join(scene.texts.or_none(f"note.{key}") or str(key) for key in keys)
 
 
 def _own_cost(scene: Scene) -> list[tuple[str, str]]:

@@ -32,11 +32,11 @@ def series(scene: Scene) -> Section | None:
 def table(scene: Scene) -> Table:
     """Every latency figure of every treatment."""
     texts = scene.texts
-    titles = [_title(key, scene) for key in LATENCIES]
+    titles = [title(key, scene) for key in LATENCIES]
     columns = [
         Column(texts("column.number"), figure=True),
         Column(texts("column.treatment")),
-        *(Column(title, figure=True) for title in titles),
+        *(Column(name, figure=True) for name in titles),
     ]
     rows = [
         [
@@ -53,7 +53,8 @@ def table(scene: Scene) -> Table:
     return Table("table-percentiles", texts("table.percentiles"), columns, rows)
 
 
-def _title(key: str, scene: Scene) -> str:
+def title(key: str, scene: Scene) -> str:
+    """What the column of a latency figure is called."""
     if key == "mean_ms":
         return scene.texts("column.mean")
     if key == "max_ms":

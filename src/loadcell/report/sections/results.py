@@ -9,6 +9,7 @@ from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.scene import Scene
+from loadcell.report.sections import types
 
 #: More factors than this make one column of names instead.
 MOST_FACTOR_COLUMNS = 4
@@ -19,7 +20,9 @@ def section(scene: Scene) -> Section | None:
     blocks: list[Block] = []
     if scene.analysis.treatments:
         blocks.append(table(scene))
-    blocks += [found for found in (expectations(scene), errors(scene)) if found is not None]
+    blocks += [
+        found for found in (types.table(scene), expectations(scene), errors(scene)) if found is not None
+    ]
     return Section("results", scene.texts("section.results"), blocks) if blocks else None
 
 
@@ -28,6 +31,7 @@ def table(scene: Scene) -> Table:
     texts = scene.texts
     queries = any((treatment.queries.median or 0) > 0 for treatment in scene.analysis.treatments)
     factors = factor_columns(scene)
+    figures = own_figures(scene)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
@@ -35,6 +39,7 @@ def table(scene: Scene) -> Table:
         Column(texts("column.throughput"), figure=True),
         Column(texts("column.interval"), figure=True),
         Column(texts("column.repeats"), figure=True, many=True),
+        *(Column(name, figure=True) for name in figures),
         *([Column(texts("column.queries"), figure=True)] if queries else []),
         Column(texts("column.p50"), figure=True),
         Column(texts("column.p95"), figure=True),
@@ -49,6 +54,11 @@ def table(scene: Scene) -> Table:
     loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
     note = texts("table.results.open" if loops == {True} else "table.results")
     return Table("table-results", texts("table.treatments"), columns, rows, note)
+
+
+def own_figures(scene: Scene) -> list[str]:
+    """Names of the figures that the workload alone has."""
+    return list(dict.fromkeys(name for treatment in scene.analysis.treatments for name in treatment.figures))
 
 
 def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:
@@ -95,6 +105,10 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool) -> l
         else Cell(numbers.rate(middle), sort=middle, bar=middle / highest if highest else None),
         Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else ""),
         Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
+        *(
+            _figure(found.median if (found := treatment.figures.get(name)) else None, numbers.rate, none)
+            for name in own_figures(scene)
+        ),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
         *(
             _figure(treatment.latency_ms(key), numbers.significant, none)

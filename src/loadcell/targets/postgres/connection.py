@@ -84,7 +84,13 @@ class Address:
 
     @contextmanager
     def session(
-        self, doing: str, *, during: str, options: str | None = None, limit_s: int = CONNECT_LIMIT_S
+        self,
+        doing: str,
+        *,
+        during: str,
+        database: str | None = None,
+        options: str | None = None,
+        limit_s: int = CONNECT_LIMIT_S,
     ) -> Iterator[psycopg.Connection[Any]]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
 
@@ -92,7 +98,7 @@ class Address:
         """
         import psycopg
 
-        connection = self.connect(options=options, limit_s=limit_s, during=during)
+        connection = self.connect(database, options=options, limit_s=limit_s, during=during)
         try:
             yield connection
         except psycopg.Error as error:

@@ -243,6 +243,16 @@ class Postgres(Target[PostgresOptions]):
         with self._administer("read counters") as connection:
             return counters.read(connection, database, self._load_address().user)
 
+    def ask(self, question: str) -> list[tuple[Any, ...]]:
+        prepared = self._prepared
+        with self._load_address().session(
+            "check the data",
+            during="verify",
+            database=prepared.database if prepared else None,
+            options=prepared.options if prepared else None,
+        ) as connection:
+            return connection.execute(question.encode()).fetchall()
+
     # -- connections --------------------------------------------------------------------------------------------
 
     def _admin(self) -> Address:

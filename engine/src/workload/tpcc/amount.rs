@@ -1,0 +1,43 @@
+//! Amounts of money as the server writes them.
+
+/// The hundredths of an amount that is not negative: `12.34`, `12.3` or `12`; none for anything else.
+pub fn parse_hundredths(text: &[u8]) -> Option<u64> {
+    let (whole, rest) = match text.iter().position(|&byte| byte == b'.') {
+        Some(point) => (&text[..point], &text[point + 1..]),
+        None => (text, &b""[..]),
+    };
+    let fraction = match rest {
+        [] => 0,
+        [tenths] => 10 * digit(*tenths)?,
+        [tenths, hundredths] => 10 * digit(*tenths)? + digit(*hundredths)?,
+        _ => return None,
+    };
+    parse(whole)?.checked_mul(100)?.checked_add(fraction)
+}
+
+/// A whole number that is not negative.
+pub fn parse(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |number, &byte| number.checked_mul(10)?.checked_add(digit(byte)?))
+}
+
+fn digit(byte: u8) -> Option<u64> {
+    byte.is_ascii_digit().then(|| u64::from(byte - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_to_the_hundredth() {
+        for (text, hundredths) in [("0.01", 1), ("9999.99", 999_999), ("100.00", 10_000), ("7", 700), ("7.5", 750)] {
+            assert_eq!(parse_hundredths(text.as_bytes()), Some(hundredths));
+        }
+        for text in ["", ".", "-1.00", "1.234", "x", "1,00", "99999999999999999999.00"] {
+            assert_eq!(parse_hundredths(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+"""Types of transaction and outcomes, where a workload counts them apart: of one trial, and over a treatment's repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis.repeats import Repeats, summarise
+
+#: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
+TYPE, OUTCOME = "type", "outcome"
+
+#: Response-time figures a type is shown with, by their key in a trial's record.
+FIGURES = ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One type or outcome in one trial; `response` in ms, None when none succeeded."""
+
+    succeeded: int
+    failed: int
+    throughput_per_s: float | None
+    response: Mapping[str, float] | None
+
+
+@dataclass(frozen=True)
+class OfType:
+    """One type or outcome over the trials of a treatment that ended well.
+
+    `share` is its part of all transactions that succeeded; `response` has a figure for each key of `FIGURES`.
+    """
+
+    name: str
+    succeeded: int
+    failed: int
+    share: float | None
+    throughput: Repeats
+    response: Mapping[str, Repeats]
+
+
+def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
+    """Those of one kind from a trial's record, in its order."""
+    operations = record.get("operations") or {}
+    return {
+        name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), one.get("response"))
+        for name, one in operations.items()
+        if one.get("kind") == kind
+    }
+
+
+def over(trials: Sequence[Mapping[str, Counted]], succeeded: int) -> tuple[OfType, ...]:
+    """Every type (or outcome) that these trials have; `succeeded` counts all their transactions."""
+    names = dict.fromkeys(name for found in trials for name in found)
+    return tuple(_over(name, [found[name] for found in trials if name in found], succeeded) for name in names)
+
+
+def _over(name: str, found: Sequence[Counted], succeeded: int) -> OfType:
+    count = sum(one.succeeded for one in found)
+    return OfType(
+        name,
+        count,
+        sum(one.failed for one in found),
+        count / succeeded if succeeded else None,
+        summarise([one.throughput_per_s for one in found]),
+        {key: summarise([(one.response or {}).get(key) for one in found]) for key in FIGURES},
+    )

@@ -1,0 +1,56 @@
+"""Types of transaction, where a workload has several: how often each came, and how long it took."""
+
+from __future__ import annotations
+
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.types import FIGURES, OfType
+from loadcell.report import numbers
+from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.scene import Scene
+from loadcell.report.sections.pictures import title
+
+
+def table(scene: Scene) -> Table | None:
+    """A row for each type, then each outcome, of each treatment; None where no workload counts by type."""
+    texts, treatments = scene.texts, scene.analysis.treatments
+    # What never came is not worth a row; a type that never came is.
+    seen = dict.fromkeys(
+        found.name for treatment in treatments for found in treatment.outcomes if found.succeeded
+    )
+    rows = [
+        _row(treatment, found, scene)
+        for treatment in treatments
+        for found in (*treatment.types, *(one for one in treatment.outcomes if one.name in seen))
+    ]
+    if not rows:
+        return None
+    notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
+    columns = [
+        Column(texts("column.number"), figure=True),
+        Column(texts("column.treatment")),
+        Column(texts("column.type"), code=True),
+        Column(texts("column.transactions"), figure=True),
+        Column(texts("column.share"), figure=True),
+        Column(texts("column.per-second"), figure=True),
+        *(Column(title(key, scene), figure=True) for key in FIGURES),
+        Column(texts("column.errors"), figure=True),
+    ]
+    return Table("table-types", texts("table.types"), columns, rows, " ".join(notes))
+
+
+def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
+    none = Cell(scene.texts("mark.none"))
+
+    def figure(value: float | None, write: numbers.Write) -> Cell:
+        return none if value is None else Cell(write(value), sort=value)
+
+    return [
+        Cell(str(treatment.index), sort=treatment.index),
+        Cell(treatment.label, sort=treatment.index),
+        Cell(found.name),
+        figure(found.succeeded, numbers.whole),
+        figure(found.share, numbers.share),
+        figure(found.throughput.median, numbers.rate),
+        *(figure(found.response[key].median, numbers.significant) for key in FIGURES),
+        Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else ""),
+    ]

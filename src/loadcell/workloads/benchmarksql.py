@@ -1,0 +1,206 @@
+"""TPC-C with the settings of a BenchmarkSQL property file, as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
+
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.workloads import benchmarksql_file
+from loadcell.workloads.base import Ask, Condition, Workload
+from loadcell.workloads.benchmarksql_file import Properties
+from loadcell.workloads.sysbench import SqlState, each_once
+from loadcell.workloads.tpcc import Tpcc, TpccOptions
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load, Resolved
+
+
+class BenchmarkSqlOptions(Options):
+    """What the file says counts: its warehouses, weights and limit; its terminals and minutes where the plan's `load`
+    leaves them open."""
+
+    properties: str = Field(
+        min_length=1,
+        description="The property file (`props.pg`); a relative path starts where loadcell is run.",
+    )
+    keying_time: bool = Field(default=False, description="As of workload `tpcc`.")
+    think_time: bool = Field(default=False, description="As of workload `tpcc`.")
+    protocol: Literal["simple", "extended", "prepared"] = Field(
+        default="prepared", description="As of workload `tpcc`."
+    )
+    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
+        default=("40001", "40P01"), description="As of workload `tpcc`."
+    )
+
+    _read: Properties = PrivateAttr()
+
+    @field_validator("properties")
+    @classmethod
+    def _can_be_used(cls, path: str) -> str:
+        read = benchmarksql_file.read(Path(path).expanduser())
+        try:
+            TpccOptions(**read.options)
+        except ValidationError as error:
+            wrong = (f"{one['loc'][0]} is {one['input']}: {one['msg']}" for one in error.errors())
+            raise ValueError(f"{Path(path).name}: {'; '.join(wrong)}") from None
+        return path
+
+    @model_validator(mode="after")
+    def _as_tpcc(self) -> BenchmarkSqlOptions:
+        self._read = benchmarksql_file.read(Path(self.properties).expanduser())
+        return self
+
+    def read(self) -> Properties:
+        """What the file said when the plan was read."""
+        return self._read
+
+    def tpcc(self) -> TpccOptions:
+        """The same as options of workload `tpcc`."""
+        own = self.model_dump(include={"keying_time", "think_time", "protocol", "retry_sqlstates"})
+        return TpccOptions(**self._read.options, **own)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def said(self) -> dict[str, Any]:
+        """What was read, for the record: the file may change later."""
+        return {
+            **self._read.options,
+            "terminals": self._read.terminals,
+            "run_minutes": self._read.run_minutes,
+            "transactions_per_terminal": self._read.transactions_per_terminal,
+        }
+
+
+class BenchmarkSql(Workload[BenchmarkSqlOptions]):
+    """Workload `tpcc`, told by a property file."""
+
+    name = "benchmarksql"
+    summary = "TPC-C with the settings of a BenchmarkSQL property file"
+    Options = BenchmarkSqlOptions
+    targets = Tpcc.targets
+    verified: ClassVar[str | None] = Tpcc.verified
+
+    def __init__(self, options: BenchmarkSqlOptions) -> None:
+        super().__init__(options)
+        self._tpcc = Tpcc(options.tpcc())
+
+    @staticmethod
+    def load_settings(options: BenchmarkSqlOptions) -> dict[str, Any]:
+        """Terminals and minutes of the file, for where the plan leaves them open."""
+        read = options.read()
+        minutes = {"duration": f"{read.run_minutes}min"} if read.run_minutes else {}
+        return {"clients": read.terminals, **minutes}
+
+    def data(self) -> dict[str, Any]:
+        return self._tpcc.data()
+
+    def loading(self) -> dict[str, Any]:
+        return self._tpcc.loading()
+
+    @property
+    def changes_data(self) -> bool:
+        return self._tpcc.changes_data
+
+    def engine(self) -> dict[str, Any]:
+        return self._tpcc.engine()
+
+    def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:
+        return self._tpcc.figures(operations, seconds)
+
+    def notes(self) -> tuple[str, ...]:
+        return self._tpcc.notes()
+
+    def verify(self, ask: Ask) -> list[Condition]:
+        return self._tpcc.verify(ask)
+
+    def misfits(self, load: Load) -> list[Misfit]:
+        return self._tpcc.misfits(load)
+
+    def advice(self) -> list[Advice]:
+        """What of the file does not count here. One remark for all: each is about the same setting."""
+        read = self.options.read()
+        said = []
+        if read.has_password:
+            said.append(
+                "its password is not read: give it as target.postgres.password, in the form ${env:NAME}"
+            )
+        if read.without_meaning:
+            said.append(
+                f"without meaning here: {', '.join(read.without_meaning)} (monitors and reports are the plan's)"
+            )
+        for key, near in read.unknown:
+            said.append(
+                f"`{key}` is no property of BenchmarkSQL 5{f': did you mean {near}?' if near else ''}"
+            )
+        if not read.fixed_said:
+            said.append("`terminalWarehouseFixed` is missing, which BenchmarkSQL takes for false")
+        if read.transactions_per_terminal:
+            said.append(
+                f"runTxnsPerTerminal is {read.transactions_per_terminal}: loadcell measures for a time, load.duration"
+            )
+        if read.connection_unread:
+            said.append("`conn` is not understood: the plan's target is what is measured")
+        name = Path(self.options.properties).name
+        return [Advice("properties", f"{name}: {'; '.join(said)}")] if said else []
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        return [
+            *self._load_remarks(settings.load),
+            *self._target_remarks(settings),
+            *self._tpcc.remarks(settings),
+        ]
+
+    def _load_remarks(self, load: Load) -> list[Advice]:
+        read = self.options.read()
+        said = []
+        if load.clients != read.terminals:
+            said.append(
+                Advice(
+                    "load.clients", f"{load.clients} terminals as the plan says; {read.terminals} in the file"
+                )
+            )
+        if read.run_minutes and float(load.duration) != read.run_minutes * 60:
+            text = f"{load.duration.text} as the plan says; runMins is {read.run_minutes} in the file"
+            said.append(Advice("load.duration", text))
+        return said
+
+    def _target_remarks(self, settings: Resolved) -> list[Advice]:
+        """Whether the server that is measured is the one that `conn` names."""
+        named = self.options.read().connection
+        if named is None:
+            return []
+        server = getattr(settings.target, "server", None)
+        user = self.options.read().user or "USER"
+        dsn = f"postgresql://{user}@{named.where}"
+        remedy = f'to measure that one: target: {{postgres: {{server: external, dsn: "{dsn}", password: "${{env:NAME}}"}}}}'
+        if server != "external":
+            text = (
+                f"`conn` names {named.where}; what is measured is the plan's own ({server}) server; {remedy}"
+            )
+            return [Advice("target.postgres.server", text)]
+        there = _place(str(getattr(settings.target, "dsn", "")))
+        if there is None or there == (named.host or "localhost", named.port or 5432):
+            return []
+        text = f"`conn` names {named.where}; what is measured is {there[0]}:{there[1]}; {remedy}"
+        return [Advice("target.postgres.dsn", text)]
+
+
+def _place(dsn: str) -> tuple[str, int] | None:
+    """Host and port of a DSN that is a URL; None of any other."""
+    try:
+        parts = urlsplit(dsn)
+        return (
+            (parts.hostname or "localhost", parts.port or 5432)
+            if parts.scheme.startswith("postgres")
+            else None
+        )
+    except ValueError:
+        return None
+
+
+PART = BenchmarkSql

@@ -1,0 +1,158 @@
+"""TPC-C as BenchmarkSQL 5 runs it: its tables, its five transactions, its terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.workloads import tpcc_conditions
+from loadcell.workloads.base import Ask, Condition, Workload
+from loadcell.workloads.sysbench import SqlState, each_once
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load, Resolved
+
+#: Terminals of a warehouse: one for each of its districts (TPC-C clause 4.2.2).
+TERMINALS_PER_WAREHOUSE = 10
+#: A transaction with its mean keying and thinking takes a terminal about this long (clause 5.2.5.7, weighted).
+_CYCLE_S = 21
+_ENOUGH_CYCLES = 5
+
+_Weight = Annotated[int, Field(ge=0, le=100)]
+
+
+class TpccOptions(Options):
+    """Clients of the load are terminals: `load.clients` of them, at most 10 for each warehouse."""
+
+    warehouses: int = Field(
+        default=1, ge=1, le=50_000, description="Scale of the data: about 100 MB, and 10 terminals, each."
+    )
+    new_order_weight: _Weight = Field(default=45, description="Of 100 transactions so many are New-Orders.")
+    payment_weight: _Weight = Field(default=43, description="Payments.")
+    order_status_weight: _Weight = Field(default=4, description="Order-Status.")
+    delivery_weight: _Weight = Field(default=4, description="Deliveries, each of ten orders.")
+    stock_level_weight: _Weight = Field(default=4, description="Stock-Level.")
+    terminal_warehouse_fixed: bool = Field(
+        default=True,
+        description="Each terminal stays with its own warehouse and district; `false`: it draws them for each transaction.",
+    )
+    limit_txns_per_min: int = Field(
+        default=0,
+        ge=0,
+        le=10_000_000_000,
+        description="All terminals together start no more transactions a minute. 0: no limit.",
+    )
+    keying_time: bool = Field(
+        default=False, description="Terminals wait as long as typing takes (TPC-C clause 5.2.5.7): 2 to 18 s."
+    )
+    think_time: bool = Field(
+        default=False,
+        description="Terminals wait as long as thinking takes (same clause): 5 to 12 s on average.",
+    )
+    protocol: Literal["simple", "extended", "prepared"] = Field(
+        default="prepared",
+        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+    )
+    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
+        default=("40001", "40P01"),
+        description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
+        "Default: serialisation failure and deadlock.",
+    )
+    load_workers: int = Field(
+        default=4, ge=1, le=1_000, description="Connections that load the data; no part of what the data are."
+    )
+
+    @model_validator(mode="after")
+    def _weights_sum_to_100(self) -> TpccOptions:
+        weights = {
+            name: getattr(self, name)
+            for name in (
+                "new_order_weight",
+                "payment_weight",
+                "order_status_weight",
+                "delivery_weight",
+                "stock_level_weight",
+            )
+        }
+        total = sum(weights.values())
+        if total != 100:
+            said = " + ".join(f"{name} {weight}" for name, weight in weights.items())
+            raise ValueError(f"the weights must sum to 100, and these sum to {total}: {said}")
+        return self
+
+
+class Tpcc(Workload[TpccOptions]):
+    """TPC-C's tables and terminals, as the engine runs them."""
+
+    name = "tpcc"
+    summary = "TPC-C as BenchmarkSQL 5 runs it: tpmC and tpmTotal"
+    Options = TpccOptions
+    targets = ("postgres",)
+    verified: ClassVar[str | None] = "tpcc-consistency"
+
+    def data(self) -> dict[str, Any]:
+        return {"tpcc": {"warehouses": self.options.warehouses}}
+
+    def loading(self) -> dict[str, Any]:
+        return {"tpcc": {"warehouses": self.options.warehouses, "load_workers": self.options.load_workers}}
+
+    @property
+    def changes_data(self) -> bool:
+        return True
+
+    def engine(self) -> dict[str, Any]:
+        return {"tpcc": self.options.model_dump(mode="json")}
+
+    def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:
+        """tpmC and tpmTotal: what was completed per minute. Failed transactions are in neither."""
+        named = {"tpmC": "new_order", "tpmTotal": "transaction"}
+        return {
+            figure: operations[name]["succeeded"] * 60 / seconds
+            for figure, name in named.items()
+            if name in operations and seconds > 0
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        options = self.options
+        waits = {
+            (False, False): "tpcc.no-waits",
+            (True, False): "tpcc.keying",
+            (False, True): "tpcc.thinking",
+            (True, True): "tpcc.keying-and-thinking",
+        }
+        limited = ("tpcc.limited",) if options.limit_txns_per_min else ()
+        return ("tpcc.unaudited", waits[options.keying_time, options.think_time], *limited)
+
+    def verify(self, ask: Ask) -> list[Condition]:
+        return tpcc_conditions.hold(ask)
+
+    def misfits(self, load: Load) -> list[Misfit]:
+        most = self.options.warehouses * TERMINALS_PER_WAREHOUSE
+        if load.clients is None or load.clients <= most:
+            return []
+        of = f"{self.options.warehouses} warehouse{'s' if self.options.warehouses > 1 else ''}"
+        return [
+            Misfit(
+                "load.clients",
+                f"{load.clients} clients are as many terminals, and {of} have {most} (10 each)",
+                f"up to {most}, or more warehouses",
+            )
+        ]
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        waits = self.options.keying_time or self.options.think_time
+        if not waits or settings.load.duration >= _CYCLE_S * _ENOUGH_CYCLES:
+            return []
+        return [
+            Advice(
+                "load.duration",
+                f"with keying or think time a terminal needs up to {_CYCLE_S} s for a transaction: measure for "
+                f"{_CYCLE_S * _ENOUGH_CYCLES} s or more, after a warm-up of {_CYCLE_S} s or more",
+            )
+        ]
+
+
+PART = Tpcc

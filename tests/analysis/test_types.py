@@ -1,0 +1,67 @@
+"""Types of transaction and outcomes, over the repeats of a treatment; and the findings that tell of a workload's own figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.runs import run_of, said
+from loadcell.analysis.analyse import Analysis, analyse
+
+
+def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> dict[str, Any]:
+    response = {"mean_ms": p99_ms / 2, "p50_ms": p99_ms / 3, "p99_ms": p99_ms, "max_ms": p99_ms * 2}
+    return {
+        "kind": kind, "succeeded": succeeded, "failed": failed, "throughput_per_s": succeeded / 10,
+        "response": response if succeeded else None,
+    }  # fmt: skip
+
+
+def analysis(verdict: str = "ok") -> Analysis:
+    """Three repeats of a TPC-C of sorts; the third does not count."""
+    run, records = run_of({"10": [100.0, 120.0, 900.0]})
+    for record, orders in zip(records, (450, 460, 999), strict=True):
+        record["totals"]["figures"] = {"tpmC": orders * 6.0, "tpmTotal": 6_000.0}
+        record["operations"] = {
+            "new_order": operation("type", orders, 40.0 + orders / 10),
+            "payment": operation("type", 1_000 - orders, 10.0, failed=2),
+            "rolled_back": operation("outcome", orders // 100, 30.0),
+            "never": operation("outcome", 0, 0.0),
+            "select": operation("read", 9_000, 1.0),
+        }
+        record["checks"] = [{"name": "tpcc-consistency", "verdict": verdict, "detail": {"a = b": 0}}]
+    records[2]["status"] = "invalid"
+    return analyse(run, records)
+
+
+def test_types_are_put_together_over_the_repeats_that_count() -> None:
+    [treatment] = analysis().treatments
+    new_order, payment = treatment.types
+    assert (new_order.name, new_order.succeeded, new_order.share) == ("new_order", 910, 0.455)
+    assert (payment.name, payment.failed, payment.share) == ("payment", 4, 0.545)
+    assert new_order.response["p99_ms"].median == (85.0 + 86.0) / 2
+    assert new_order.throughput.values == (45.0, 46.0)
+    rolled_back, never = treatment.outcomes
+    assert (rolled_back.succeeded, never.succeeded, never.response["p99_ms"].median) == (8, 0, None)
+
+
+def test_figures_of_the_workloads_own_have_medians_and_are_told() -> None:
+    found = analysis()
+    [treatment] = found.treatments
+    assert treatment.figures["tpmC"].median == 2_730.0
+    figures = [dict(one.phrase.params) for one in found.findings if one.phrase.key == "found.figure"]
+    assert [(one["name"], one["figure"]) for one in figures] == [("tpmC", 2_730), ("tpmTotal", 6_000)]
+    document = found.document()["treatments"][0]
+    assert document["figures"]["tpmC"]["median"] == 2_730.0
+    assert [one["name"] for one in document["types"]] == ["new_order", "payment"]
+
+
+def test_what_was_verified_and_holds_is_told_and_what_does_not_is_too() -> None:
+    assert said(analysis())["found.held"]["count"] == 3
+    broken = said(analysis("broken"))
+    assert "found.held" not in broken
+    assert "found.check" in broken
+
+
+def test_a_run_without_types_has_none() -> None:
+    [treatment] = analyse(*run_of({"10": [100.0]})).treatments
+    assert (treatment.types, treatment.outcomes, treatment.figures) == ((), (), {})

@@ -1,0 +1,69 @@
+"""Figures of a workload's own and types of transaction, in the report's tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fake_runs import two_treatments, write_run
+from loadcell.report.build import build
+from loadcell.report.markdown import render
+from loadcell.store.read import read_run
+
+
+def operation(kind: str, count: int) -> dict[str, Any]:
+    return {
+        "kind": kind, "succeeded": count, "failed": 0, "throughput_per_s": count / 30,
+        "response": {"mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0, "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0},
+    }  # fmt: skip
+
+
+def page(home: Path, lang: str, rolled_back: int = 7) -> str:
+    """A run whose trials were of TPC-C."""
+    path = write_run(home / "run", two_treatments())
+    for file in path.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["totals"]["figures"] = {"tpmC": 12_345.6, "tpmTotal": 27_400.0}
+        document["notes"] = ["tpcc.unaudited", "of.somebody.elses"]
+        document["operations"] = {
+            "new_order": operation("type", 4_500),
+            "payment": operation("type", 4_300),
+            "new_order_rolled_back": operation("outcome", rolled_back),
+            "delivery_skipped": operation("outcome", 0),
+            "select": operation("read", 90_000),
+        }
+        file.write_text(json.dumps(document))
+    return render(build(read_run(path), lang)).replace("\\", "")
+
+
+def test_a_table_has_a_row_for_each_type_and_each_outcome_that_came(tmp_path: Path) -> None:
+    text = page(tmp_path, "en")
+    [row] = [line for line in text.splitlines() if "`new_order`" in line and line.startswith("| 1 ")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2:4] == ["`new_order`", "9,000"]
+    assert cells[5:] == ["150.0", "5.00", "4.00", "8.00", "9.00", "12.5", "99.0", "0"]
+    assert "`new_order_rolled_back`" in text
+    assert "rolled back by design" in text
+    assert "delivery" not in text, "nothing was skipped"
+    assert "`select`" not in text
+
+
+def test_figures_of_the_workloads_own_have_columns(tmp_path: Path) -> None:
+    text = page(tmp_path, "en")
+    assert "| tpmC | tpmTotal |" in text
+    assert "| 12,346 | 27,400 |" in text
+    assert "tpmC was 12,346" in text
+
+
+def test_what_a_reader_must_know_is_said_and_an_unknown_note_is_shown_as_it_is(tmp_path: Path) -> None:
+    text = page(tmp_path, "en")
+    assert "not an audited TPC-C result" in text
+    assert "of.somebody.elses" in text
+
+
+def test_in_chinese(tmp_path: Path) -> None:
+    text = page(tmp_path, "zh", rolled_back=0)
+    assert "各类事务" in text
+    assert "并非经过审计" in text
+    assert "new_order_rolled_back" not in text, "nothing was rolled back"

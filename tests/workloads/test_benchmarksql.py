@@ -1,0 +1,275 @@
+"""Property files of BenchmarkSQL: read as they are, every key known or named, the password left where it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.problems import PlanError
+from loadcell.plan.remarks import remarks
+from loadcell.workloads.benchmarksql import BenchmarkSql, BenchmarkSqlOptions
+from loadcell.workloads.benchmarksql_file import REQUIRED, Connection, PropertiesError, parse, understand
+from loadcell.workloads.tpcc import Tpcc, TpccOptions
+
+#: As BenchmarkSQL 5 ships it for PostgreSQL, with the figures of a real report.
+PROPS = """\
+db=postgres
+driver=org.postgresql.Driver
+conn=jdbc:postgresql://localhost:5432/postgres
+user=benchmarksql
+password=PWbmsql
+
+warehouses=10
+loadWorkers=100
+
+terminals=50
+//To run specified transactions per terminal- runMins must equal zero
+runTxnsPerTerminal=0
+//To run for specified minutes- runTxnsPerTerminal must equal zero
+runMins=5
+//Number of total transactions per minute
+limitTxnsPerMin=300
+
+//Set to true to run in 4.x compatible mode. Set to false to use the
+//entire configured database evenly.
+terminalWarehouseFixed=true
+
+//The following five values must add up to 100
+//The default percentages of 45, 43, 4, 4 & 4 match the TPC-C spec
+newOrderWeight=45
+paymentWeight=43
+orderStatusWeight=4
+deliveryWeight=4
+stockLevelWeight=4
+
+// Directory name to create for collecting detailed result data.
+// Comment this out to suppress.
+resultDirectory=my_result_%tY-%tm-%td_%tH%tM%tS
+osCollectorScript=./misc/os_collector_linux.py
+osCollectorInterval=1
+//osCollectorSSHAddr=user@dbhost
+osCollectorDevices=net_eth0 blk_sda
+"""
+
+
+@pytest.fixture
+def props(tmp_path: Path) -> Path:
+    path = tmp_path / "props.pg"
+    path.write_text(PROPS)
+    return path
+
+
+def plan(props: Path, text: str = "", target: str = "server: local") -> LoadedPlan:
+    path = props.parent / "plan.yaml"
+    path.write_text(
+        f"target: {{postgres: {{{target}}}}}\nworkload: {{benchmarksql: {{properties: {props}}}}}\n{text}"
+    )
+    return load_plan(path, installed(), env={"PW": "x"})
+
+
+def mistakes(props: Path, text: str = "") -> list[str]:
+    with pytest.raises(PlanError) as caught:
+        plan(props, text)
+    return [f"{problem.path}: {problem.finding}" for problem in caught.value.problems]
+
+
+def said(loaded: LoadedPlan) -> dict[str, str]:
+    return {remark.path: remark.text for remark in remarks(loaded, installed())}
+
+
+def test_a_file_is_the_same_as_the_plans_own_keys(props: Path) -> None:
+    ours = BenchmarkSql(BenchmarkSqlOptions(properties=str(props)))
+    theirs = Tpcc(TpccOptions(warehouses=10, load_workers=100, limit_txns_per_min=300))
+    assert ours.engine() == theirs.engine()
+    assert ours.data() == theirs.data()
+    assert ours.loading() == theirs.loading()
+    assert ours.notes() == theirs.notes()
+    assert ours.changes_data == theirs.changes_data
+    assert ours.verified == theirs.verified
+
+
+def test_terminals_and_minutes_count_where_the_plan_leaves_them_open(props: Path) -> None:
+    load = plan(props).base.load
+    assert (load.clients, load.duration.text) == (50, "5min")
+    load = plan(props, "load: {clients: 20, warmup: 1s}\n").base.load
+    assert (load.clients, load.duration.text, load.warmup.text) == (20, "5min", "1s")
+
+
+def test_terminals_can_be_a_factor(props: Path) -> None:
+    loaded = plan(props, "load: {duration: 1min}\nfactors: {load.clients: [10, 50]}\n")
+    assert [treatment.resolved.load.clients for treatment in loaded.treatments] == [10, 50]
+    found = said(loaded)
+    assert found["load.clients"] == "10 terminals as the plan says; 50 in the file"
+    assert "runMins is 5" in found["load.duration"]
+
+
+def test_files_can_be_a_factor(props: Path) -> None:
+    other = props.with_name("other.pg")
+    other.write_text(PROPS.replace("terminals=50", "terminals=10"))
+    key = "workload.benchmarksql.properties"
+    loaded = plan(props, f"factors: {{{key}: [{props}, {other}]}}\n")
+    assert [treatment.resolved.load.clients for treatment in loaded.treatments] == [50, 10]
+
+
+def test_what_was_read_is_in_the_record_and_the_password_is_not(props: Path) -> None:
+    loaded = plan(props)
+    record = json.dumps(loaded.base.document())
+    assert loaded.base.document()["workload"]["benchmarksql"]["said"]["terminals"] == 50
+    assert "PWbmsql" not in record + json.dumps([remark.text for remark in remarks(loaded, installed())])
+    assert "PWbmsql" not in repr(loaded.base.workload) + str(vars(loaded.base.workload))
+
+
+def test_what_has_no_meaning_here_is_named(props: Path) -> None:
+    text = said(plan(props))["workload.benchmarksql.properties"]
+    assert "password is not read" in text
+    assert "${env:NAME}" in text
+    for key in ("resultDirectory", "osCollectorScript", "osCollectorDevices"):
+        assert key in text
+    assert "driver" not in text
+
+
+def test_a_key_that_nobody_knows_is_named_with_what_was_meant(props: Path) -> None:
+    props.write_text(PROPS + "newOrderWieght=3\nmonkeys=8\n")
+    text = said(plan(props))["workload.benchmarksql.properties"]
+    assert "`newOrderWieght` is no property of BenchmarkSQL 5: did you mean newOrderWeight?" in text
+    assert "`monkeys` is no property of BenchmarkSQL 5" in text
+
+
+def test_a_server_other_than_the_one_measured_is_remarked_upon(props: Path) -> None:
+    text = said(plan(props))["target.postgres.server"]
+    assert "`conn` names localhost:5432/postgres" in text
+    assert "external" in text
+    same = "server: external, dsn: 'postgresql://me@localhost:5432/other', password: '${env:PW}'"
+    assert not any(path.startswith("target") for path in said(plan(props, target=same)))
+    other = same.replace("localhost", "db1")
+    assert "what is measured is db1:5432" in said(plan(props, target=other))["target.postgres.dsn"]
+
+
+@pytest.mark.parametrize("key", REQUIRED)
+def test_a_missing_property_is_named(props: Path, key: str) -> None:
+    lines = [line for line in PROPS.splitlines() if not line.startswith(f"{key}=")]
+    props.write_text("\n".join(lines))
+    [problem] = mistakes(props)
+    assert problem == f"workload.benchmarksql.properties: props.pg: `{key}` is missing"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("paymentWeight=43", "paymentWeight=44", "the five weights sum to 101"),
+        ("paymentWeight=43", "paymentWeight=43.5", "`paymentWeight` is '43.5'"),
+        ("warehouses=10", "warehouses=ten", "`warehouses` is 'ten', and must be a whole number"),
+        ("warehouses=10", "warehouses=0", "`warehouses` is 0"),
+        ("warehouses=10", "warehouses=60000", "60000"),
+        ("runMins=5", "runMins=0", "one of `runMins` and `runTxnsPerTerminal` must be 0"),
+        (
+            "runTxnsPerTerminal=0",
+            "runTxnsPerTerminal=9",
+            "one of `runMins` and `runTxnsPerTerminal` must be 0",
+        ),
+        ("db=postgres", "db=oracle", "`db` is 'oracle': loadcell runs this on postgres"),
+        ("jdbc:postgresql:", "jdbc:mysql:", "`conn` leads to mysql, and `db` says postgres"),
+        ("user=", "useStoredProcedures=true\nuser=", "`useStoredProcedures` is true"),
+    ],
+)
+def test_what_cannot_be_is_said(props: Path, old: str, new: str, part: str) -> None:
+    assert old in PROPS
+    props.write_text(PROPS.replace(old, new))
+    [problem] = mistakes(props)
+    assert problem.startswith("workload.benchmarksql")
+    assert part in problem
+
+
+def test_everything_that_is_wrong_is_said_at_once(props: Path) -> None:
+    props.write_text(PROPS.replace("terminals=50", "terminals=x").replace("runMins=5\n", ""))
+    [problem] = mistakes(props)
+    assert "`runMins` is missing" in problem
+    assert "`terminals` is 'x'" in problem
+
+
+def test_more_terminals_than_ten_a_warehouse_are_a_mistake(props: Path) -> None:
+    props.write_text(PROPS.replace("terminals=50", "terminals=101"))
+    [problem] = mistakes(props)
+    assert "load.clients: 101 clients are as many terminals, and 10 warehouses have 100" in problem
+
+
+def test_a_number_of_transactions_instead_of_minutes_is_measured_for_a_time(props: Path) -> None:
+    props.write_text(PROPS.replace("runMins=5", "runMins=0").replace("Terminal=0", "Terminal=1000"))
+    loaded = plan(props)
+    assert loaded.base.load.duration.text == "30s"
+    assert "runTxnsPerTerminal is 1000" in said(loaded)["workload.benchmarksql.properties"]
+
+
+def test_a_fixed_warehouse_that_is_not_mentioned_is_taken_as_benchmarksql_takes_it(props: Path) -> None:
+    props.write_text(PROPS.replace("terminalWarehouseFixed=true\n", ""))
+    loaded = plan(props)
+    assert BenchmarkSql(loaded.base.workload).engine()["tpcc"]["terminal_warehouse_fixed"] is False  # type: ignore[arg-type]
+    assert "`terminalWarehouseFixed` is missing" in said(loaded)["workload.benchmarksql.properties"]
+
+
+@pytest.mark.parametrize("content", [None, b"\0\0\0", b"db=postgres\0", b"x" * 1_000_001])
+def test_what_is_no_property_file_is_said(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "props.pg"
+    if content is not None:
+        path.write_bytes(content)
+    [problem] = mistakes(path)
+    assert "cannot read" in problem or "no property file" in problem
+
+
+def test_a_directory_is_no_property_file(tmp_path: Path) -> None:
+    [problem] = mistakes(tmp_path)
+    assert "cannot read" in problem
+
+
+def test_the_format_is_javas() -> None:
+    text = (
+        "a=1\n  b : 2\nc 3\n# no=1\n! no=2\n//no=3\nlong=one,\\\n     two\nempty=\nbare\n"
+        "key\\ with\\:signs=x\\u0041\\tb\nback=c:\\\\d\r\nlast=\\\n"
+    )
+    assert parse(text) == {
+        "a": "1",
+        "b": "2",
+        "c": "3",
+        "long": "one,two",
+        "empty": "",
+        "bare": "",
+        "key with:signs": "xA\tb",
+        "back": "c:\\d",
+        "last": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("jdbc:postgresql://db:5433/bench?ssl=true", Connection("postgresql", "db", 5433, "bench")),
+        ("jdbc:postgresql://db/bench", Connection("postgresql", "db", None, "bench")),
+        ("jdbc:postgresql://[::1]:5432/bench", Connection("postgresql", "[::1]", 5432, "bench")),
+        ("jdbc:postgresql:bench", Connection("postgresql", None, None, "bench")),
+        ("", None),
+        ("postgresql://u:secret@db/bench", None),
+    ],
+)
+def test_where_a_jdbc_url_leads(url: str, expected: Connection | None) -> None:
+    properties: dict[str, Any] = parse(PROPS.replace("jdbc:postgresql://localhost:5432/postgres", url))
+    read = understand(properties, "props.pg")
+    assert read.connection == expected
+    assert "secret" not in repr(read)
+
+
+def test_a_file_that_changes_while_a_plan_is_in_use_changes_nothing(props: Path) -> None:
+    options = BenchmarkSqlOptions(properties=str(props))
+    props.write_text(PROPS.replace("warehouses=10", "warehouses=99"))
+    assert options.tpcc().warehouses == 10
+    assert BenchmarkSqlOptions(properties=str(props)).tpcc().warehouses == 99
+
+
+def test_mistakes_are_one_kind_of_error() -> None:
+    with pytest.raises(PropertiesError):
+        understand({}, "props.pg")
