@@ -12,7 +12,7 @@ import pytest
 
 from truth import queue
 from truth.known import KnownServer
-from truth.loads import MS, SECOND, counts_above, load, operation, paced, undisturbed
+from truth.loads import MS, SECOND, bound, counts_above, load, operation, paced, undisturbed
 
 
 def spec(server: KnownServer, clients: int, duration_s: float, warmup_s: float = 0.0) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_what_is_offered_is_the_rate(rate: float, threads: int) -> None:
         == transaction["carried_in"] + result["schedule"]["offered"]
         == transaction["succeeded"] + transaction["failed"] + transaction["in_flight"]
     )
-    assert transaction["succeeded"] == pytest.approx(4 * rate, abs=16 + 0.01 * rate)
+    assert transaction["succeeded"] == pytest.approx(4 * rate, abs=16 + bound(0.01, 0.2) * rate)
 
 
 def test_poisson_arrivals_are_as_many_as_chance_allows_and_as_uneven() -> None:
@@ -87,18 +87,22 @@ def test_a_stall_of_200_ms_is_in_the_response_times_of_all_it_held_up() -> None:
         )
         expected = queue.stalled([k / rate for k in range(int(rate * seconds))], (begin, end), most)
         response = operation(result, "transaction")["response"]
-        assert response["p99_ns"] / SECOND == pytest.approx(queue.quantile(expected, 0.99), rel=0.03)
-        assert response["p999_ns"] / SECOND == pytest.approx(queue.quantile(expected, 0.999), rel=0.03)
+        assert response["p99_ns"] / SECOND == pytest.approx(
+            queue.quantile(expected, 0.99), rel=bound(0.03, 0.2)
+        )
+        assert response["p999_ns"] / SECOND == pytest.approx(
+            queue.quantile(expected, 0.999), rel=bound(0.03, 0.2)
+        )
         above = sum(time > 0.1 for time in expected)
-        assert 97 <= above <= 110  # the arithmetic itself is near the sum done by hand
+        assert 97 <= above <= bound(110, 130)  # the arithmetic itself is near the sum done by hand
         assert counts_above(result, events, "transaction/response", 100 * MS) == pytest.approx(
-            above, rel=0.03
+            above, rel=bound(0.03, 0.2)
         )
 
         # Service time knows only of the requests that were under way: one a connection.
         assert counts_above(result, events, "transaction/service", 100 * MS) == clients
-        assert operation(result, "transaction")["service"]["p99_ns"] < 20 * MS
-        assert result["schedule"]["backlog"]["peak"] == pytest.approx(200 - clients, rel=0.05)
+        assert operation(result, "transaction")["service"]["p99_ns"] < bound(20, 50) * MS
+        assert result["schedule"]["backlog"]["peak"] == pytest.approx(200 - clients, rel=bound(0.05, 0.2))
         assert result["schedule"]["backlog"]["at_end"] == 0
 
     undisturbed(check)
@@ -122,7 +126,7 @@ def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exp
         assert 0.8 < deviation / mean < 1.2 if exponential else deviation / mean < 0.8
         offered = result["schedule"]["offered_per_s"]
         expected = queue.mean_response(offered, mean, deviation)
-        assert transaction["response"]["mean_ns"] / SECOND == pytest.approx(expected, rel=0.2)
+        assert transaction["response"]["mean_ns"] / SECOND == pytest.approx(expected, rel=bound(0.2, 0.5))
 
     undisturbed(check)
 
@@ -134,7 +138,7 @@ def test_littles_law_holds_between_counts_and_times() -> None:
     spent = transaction["response"]["mean_ns"] * transaction["succeeded"]
     edges = (transaction["carried_in"] + transaction["in_flight"]) * transaction["response"]["max_ns"]
     assert abs(spent - result["schedule"]["presence_ns"]) <= edges
-    assert spent == pytest.approx(result["schedule"]["presence_ns"], rel=0.05)
+    assert spent == pytest.approx(result["schedule"]["presence_ns"], rel=bound(0.05, 0.1))
 
 
 def test_three_times_what_a_server_can_do_ends_as_overloaded() -> None:
@@ -144,10 +148,10 @@ def test_three_times_what_a_server_can_do_ends_as_overloaded() -> None:
         result, events = load(specification, outcome="overloaded")
     backlog = result["schedule"]["backlog"]
     lasted_s = result["window"]["duration_ns"] / SECOND
-    assert 1.4 < lasted_s < 6
+    assert 1.4 < lasted_s < bound(6, 20)
     served = operation(result, "transaction")["succeeded"]
-    assert backlog["at_end"] == pytest.approx(12_000 * lasted_s - served, abs=20)
-    assert backlog["overdue_ns"] / SECOND == pytest.approx(backlog["at_end"] / 12_000, abs=0.05)
+    assert backlog["at_end"] == pytest.approx(12_000 * lasted_s - served, abs=bound(20, 600))
+    assert backlog["overdue_ns"] / SECOND == pytest.approx(backlog["at_end"] / 12_000, abs=bound(0.05, 0.3))
     assert result["lifetime"]["transactions"] == server.account["requests"]
     column = [e["backlog"] for e in events if e["type"] == "interval"]
     assert column == sorted(column)
@@ -178,8 +182,8 @@ def test_at_10_000_a_second_half_of_the_requests_leave_within_20_microseconds() 
             result, _ = load(paced(spec(server, 32, 3, 0.5), (10_000, 3)))
         pacing, (thread,) = result["schedule"]["pacing_error"], result["client"]["threads"]
         assert pacing["count"] > 20_000
-        assert pacing["p50_ns"] < 20_000
+        assert pacing["p50_ns"] < bound(20_000, 1_000_000)
         assert thread["busy"] == pytest.approx((thread["cpu_ns"] - thread["spun_ns"]) / thread["wall_ns"])
-        assert thread["busy"] < 0.9
+        assert thread["busy"] < bound(0.9, 1.0)
 
     undisturbed(check)

