@@ -45,7 +45,7 @@ FAMILIES = {
     "axis": ("median", "low", "high"),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
-    "outcome": ("new_order_rolled_back", "delivery_skipped"),
+    "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),
     "note": NOTES,
 }
 
