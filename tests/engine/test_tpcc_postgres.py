@@ -129,8 +129,9 @@ class TestWhatIsLoaded:
         assert tpcc.number("SELECT last_value FROM bmsql_hist_id_seq") == 30_000
 
     def test_tables_are_vacuumed_and_known_to_the_planner(self, tpcc: Database) -> None:
+        # Almost every page: VACUUM passes by one that is being written out at that moment.
         assert tpcc.sql(
-            "SELECT reltuples, relallvisible = relpages FROM pg_class WHERE relname = 'bmsql_stock'"
+            "SELECT reltuples, relallvisible > 0.9 * relpages FROM pg_class WHERE relname = 'bmsql_stock'"
         ) == [(100_000.0, True)]
 
     def test_values_are_those_of_the_specification(self, tpcc: Database) -> None:

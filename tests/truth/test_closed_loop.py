@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from truth.known import KnownServer
-from truth.loads import MS, counts_above, load, operation
+from truth.loads import MS, bound, counts_above, load, operation
 
 
 def test_a_fixed_service_time_is_measured_as_it_is() -> None:
@@ -17,9 +17,9 @@ def test_a_fixed_service_time_is_measured_as_it_is() -> None:
     transaction = operation(result, "transaction")
     served_mean_ns = server.account["service_sum_ns"] / server.account["requests"]
     # What the server says it took is a lower bound; above it lie the network and the client's own work.
-    assert served_mean_ns <= transaction["service"]["mean_ns"] < served_mean_ns * 1.1 + MS
+    assert served_mean_ns <= transaction["service"]["mean_ns"] < served_mean_ns * bound(1.1, 1.5) + MS
     assert transaction["service"]["min_ns"] >= 5 * MS
-    assert transaction["service"]["p50_ns"] == pytest.approx(served_mean_ns, rel=0.15)
+    assert transaction["service"]["p50_ns"] == pytest.approx(served_mean_ns, rel=bound(0.15, 0.5))
     assert transaction["service"]["mean_ns"] <= transaction["response"]["mean_ns"]
 
 
@@ -53,7 +53,9 @@ def test_littles_law_holds(clients: int) -> None:
         )
     transaction = operation(result, "transaction")
     throughput_per_s = transaction["succeeded"] / (result["window"]["duration_ns"] / 1e9)
-    assert throughput_per_s * transaction["response"]["mean_ns"] / 1e9 == pytest.approx(clients, rel=0.02)
+    assert throughput_per_s * transaction["response"]["mean_ns"] / 1e9 == pytest.approx(
+        clients, rel=bound(0.02, 0.1)
+    )
 
 
 def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
@@ -63,7 +65,7 @@ def test_a_stall_is_seen_once_by_every_client_it_held_up() -> None:
     assert server.account["stalled"] == 10
     assert slow == 10
     longest = operation(result, "transaction")["service"]["max_ns"]
-    assert 195 * MS < longest < 260 * MS
+    assert 195 * MS < longest < bound(260, 2000) * MS
 
 
 @pytest.mark.parametrize(
