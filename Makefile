@@ -11,7 +11,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_QUIET := 1
 
-.PHONY: help setup demo test lint format unit e2e bench docs clean system-packages
+.PHONY: help setup demo test lint format unit e2e bench truth docs clean system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -19,6 +19,7 @@ help:
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
 	@echo 'make bench   loadcell against its peers, on this machine (about 20 minutes)'
+	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
 setup: $(ENGINE)
@@ -72,6 +73,13 @@ bench: setup
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
+
+# Each figure is measured again, and the page is made of all that could be, also where one did not hold.
+truth: setup system-packages
+	cd engine && cargo build --release --quiet --examples
+	figures=$$(mktemp); trap 'rm -f $$figures' EXIT; ended=0; \
+	  LOADCELL_TRUTH=full LOADCELL_TRUTH_FIGURES=$$figures $(BIN)/python -m pytest tests/truth || ended=$$?; \
+	  $(BIN)/python scripts/trust-table $$figures docs/trust.md; exit $$ended
 
 docs: setup
 	$(BIN)/python -m pip install --quiet --group docs

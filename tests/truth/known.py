@@ -18,6 +18,7 @@ class KnownServer:
         *,
         service_us: int = 0,
         exponential: bool = False,
+        servers: int | None = None,
         stall_at_ms: int | None = None,
         stall_ms: int = 0,
         rows: int = 1,
@@ -25,9 +26,11 @@ class KnownServer:
         self._command = [str(BINARY), "--service-us", str(service_us), "--rows", str(rows)]
         if exponential:
             self._command += ["--exponential", "1"]
+        if servers is not None:
+            self._command += ["--servers", str(servers)]
         if stall_at_ms is not None:
             self._command += ["--stall-at-ms", str(stall_at_ms), "--stall-ms", str(stall_ms)]
-        self.account: dict[str, int] = {}
+        self.account: dict[str, Any] = {}
 
     def __enter__(self) -> KnownServer:
         assert BINARY.exists(), "build it first: cd engine && cargo build --release --examples"

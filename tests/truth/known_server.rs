@@ -1,17 +1,20 @@
 //! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol to be loaded, and answers every
 //! request after a service time it was told, with a stall where it was told, and keeps its own account of both.
 //!
-//!     known_server [--service-us N] [--exponential 1] [--stall-at-ms N --stall-ms N] [--rows N]
+//!     known_server [--service-us N] [--exponential 1] [--servers N] [--stall-at-ms N --stall-ms N] [--rows N]
 //!
 //! It prints `port N` once it listens (loopback only). Service times are all the same, or exponentially distributed with
-//! that mean. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
+//! that mean. Every connection is served at once, or, with `--servers`, all of them by so many servers out of one queue,
+//! first come, first served. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
 //! its standard input closes, it prints one JSON line `{"requests": ..., "service_sum_ns": ..., "stalled": ...,
-//! "stall_begin_mono_ns": ..., "stall_end_mono_ns": ...}` and exits; the last two are 0 without a stall.
+//! "stall_begin_mono_ns": ..., "stall_end_mono_ns": ...,
+//! "responses_ns": [...]}` and exits; the two instants are 0 without a stall, the responses (of a queue: how long each request
+//! should have waited and been served, in the order of arrival) are empty without one.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,7 +54,7 @@ impl Service {
         Self { behaviour, state: (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
     }
 
-    fn next(&mut self) -> Duration {
+    fn time(&mut self) -> Duration {
         if !self.behaviour.exponential {
             return self.behaviour.service;
         }
@@ -60,6 +63,25 @@ impl Service {
         self.state ^= self.state << 17;
         let unit = ((self.state >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         self.behaviour.service.mul_f64(-unit.ln())
+    }
+}
+
+/// Some servers and one queue before them. What is slept is until an instant that was computed, so a sleep that ends late
+/// makes its own request late and no other (Kiefer and Wolfowitz 1955: the next request goes to who is free first).
+struct Queue {
+    free: Vec<Instant>,
+    service: Service,
+    responses_ns: Vec<u64>,
+}
+
+impl Queue {
+    /// When a request that arrives now is done.
+    fn enter(&mut self) -> Instant {
+        let arrival = Instant::now();
+        let first = self.free.iter_mut().min().expect("a server");
+        *first = (*first).max(arrival) + self.service.time();
+        self.responses_ns.push((*first - arrival).as_nanos() as u64);
+        *first
     }
 }
 
@@ -91,13 +113,20 @@ fn result(out: &mut Vec<u8>, rows: usize) {
 }
 
 /// Wait as the behaviour says; everything that is answered goes through here.
-fn serve(service: &mut Service) {
+fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) {
     let begun = Instant::now();
     let first = *FIRST.get_or_init(|| {
         let _ = FIRST_MONO_NS.set(mono_ns());
         begun
     });
-    let (behaviour, time) = (service.behaviour, service.next());
+    let behaviour = service.behaviour;
+    let time = match queue {
+        Some(queue) => {
+            let done = queue.lock().expect("no thread breaks while it holds this").enter();
+            done.saturating_duration_since(Instant::now())
+        }
+        None => service.time(),
+    };
     if !time.is_zero() {
         thread::sleep(time);
     }
@@ -139,7 +168,7 @@ fn welcome(stream: &mut TcpStream) -> Option<()> {
     }
 }
 
-fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
+fn converse(mut stream: TcpStream, behaviour: Behaviour, queue: Option<&Mutex<Queue>>) -> Option<()> {
     // SAFETY: asks the kernel for fine timers on this thread; has no other effect.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     stream.set_nodelay(true).ok()?;
@@ -166,7 +195,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
                 b'D' => frame(b'n', &[], &mut out),
                 b'C' => frame(b'3', &[], &mut out),
                 b'E' => {
-                    serve(&mut service);
+                    serve(&mut service, queue);
                     result(&mut out, behaviour.rows);
                 }
                 b'S' => {
@@ -175,7 +204,7 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour) -> Option<()> {
                     out.clear();
                 }
                 b'Q' => {
-                    serve(&mut service);
+                    serve(&mut service, queue);
                     in_transaction = match body {
                         b"BEGIN\0" => true,
                         b"COMMIT\0" | b"ROLLBACK\0" => false,
@@ -205,20 +234,29 @@ fn main() {
     };
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free loopback port");
     println!("port {}", listener.local_addr().expect("an address").port());
+    let queue = option("--servers").map(|servers| {
+        let free = vec![Instant::now(); servers as usize];
+        Arc::new(Mutex::new(Queue { free, service: Service::new(behaviour), responses_ns: Vec::new() }))
+    });
+    let shared = queue.clone();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || converse(stream, behaviour));
+            let queue = shared.clone();
+            thread::spawn(move || converse(stream, behaviour, queue.as_deref()));
         }
     });
     let mut rest = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut rest);
     let stall = behaviour.stall_at.zip(FIRST_MONO_NS.get()).map(|(at, first)| first + at.as_nanos() as u64);
     println!(
-        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \"stall_end_mono_ns\": {}}}",
+        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \
+         \"stall_end_mono_ns\": {}, \
+         \"responses_ns\": {:?}}}",
         REQUESTS.load(Ordering::Relaxed),
         SERVICE_NS.load(Ordering::Relaxed),
         STALLED.load(Ordering::Relaxed),
         stall.unwrap_or(0),
         stall.map_or(0, |begin| begin + behaviour.stall.as_nanos() as u64),
+        queue.map_or(Vec::new(), |queue| queue.lock().expect("nobody breaks").responses_ns.clone()),
     );
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def stalled(due_s: Sequence[float], stall: tuple[float, float], capacity_per_s: float) -> list[float]:
@@ -37,3 +38,62 @@ def mean_response(rate_per_s: float, service_mean: float, service_stdev: float) 
     utilisation = rate_per_s * service_mean
     second_moment = service_mean**2 + service_stdev**2
     return service_mean + rate_per_s * second_moment / (2 * (1 - utilisation))
+
+
+def busy_probability(servers: int, load: float) -> float:
+    """The probability that a request finds all servers busy under Poisson arrivals and exponential service (Erlang C, 1917).
+
+    `load` is the rate times the mean service time, less than the number of servers.
+    """
+    blocked = 1.0  # Erlang B by its recursion in the number of servers
+    for server in range(1, servers + 1):
+        blocked = load * blocked / (server + load * blocked)
+    return blocked / (1 - load / servers * (1 - blocked))
+
+
+def mean_of_several(servers: int, rate_per_s: float, service_s: float) -> float:
+    """Mean response time of M/M/c, in seconds: `S + C S / (c (1 - rho))`."""
+    load = rate_per_s * service_s
+    return service_s + busy_probability(servers, load) * service_s / (servers - load)
+
+
+def exceeds(servers: int, rate_per_s: float, service_s: float, time_s: float) -> float:
+    """The probability that an M/M/c response takes longer than `time_s`: a wait of 0 or exponential, then a service."""
+    busy = busy_probability(servers, rate_per_s * service_s)
+    end, drain = 1 / service_s, servers / service_s - rate_per_s
+    alone = math.exp(-end * time_s)
+    if math.isclose(end, drain):  # both exponential with one rate: an Erlang distribution of order 2
+        return alone + busy * end * time_s * alone
+    return alone + busy * end / (end - drain) * (math.exp(-drain * time_s) - alone)
+
+
+def waits_at_most(rate_per_s: float, service_s: float, time_s: float) -> float:
+    """The probability that an M/D/1 wait takes at most `time_s` (Erlang 1909)."""
+    load = rate_per_s * service_s
+    terms = (
+        (rate_per_s * (k * service_s - time_s)) ** k
+        / math.factorial(k)
+        * math.exp(-rate_per_s * (k * service_s - time_s))
+        for k in range(int(time_s / service_s) + 1)
+    )
+    return (1 - load) * math.fsum(terms)
+
+
+def where(probability: Callable[[float], float], share: float, most_s: float) -> float:
+    """The time at which a rising probability reaches `share`, between 0 and `most_s`, by bisection."""
+    low, high = 0.0, most_s
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if probability(middle) < share else (low, middle)
+    return high
+
+
+def served(gaps_s: Iterable[float], services_s: Iterable[float], servers: int) -> list[float]:
+    """Response times of requests that come after these gaps and take so long, at some servers with one queue."""
+    free, now, found = [0.0] * servers, 0.0, []
+    for gap, service in zip(gaps_s, services_s, strict=True):
+        now += gap
+        done = max(now, free[0]) + service
+        heapq.heapreplace(free, done)
+        found.append(done - now)
+    return found
