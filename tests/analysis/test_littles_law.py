@@ -16,12 +16,13 @@ def trial(
     mean_ms: float = 10.0,
     reconnecting_s: float = 0.0,
     resting_s: float = 0.0,
+    edges_s: float = 0.0,
 ) -> Trial:
     """A trial of 10 s."""
     return Trial(
         1, "001-x-r1", "x", 1, 1, "ok", throughput_per_s=succeeded / 10, succeeded=succeeded, failed=failed,
         duration_s=10.0, clients=clients, response={"mean_ms": mean_ms, "max_ms": 2 * mean_ms},
-        reconnecting_s=reconnecting_s, resting_s=resting_s,
+        reconnecting_s=reconnecting_s, resting_s=resting_s, edges_s=edges_s,
     )  # fmt: skip
 
 
@@ -33,6 +34,13 @@ def test_it_holds_where_clients_equal_throughput_times_response_time() -> None:
 @pytest.mark.parametrize(("succeeded", "mean_ms"), [(16_000, 11.0), (16_000, 9.0), (14_000, 10.0)])
 def test_lost_counts_and_wrong_times_break_it(succeeded: int, mean_ms: float) -> None:
     assert littles_law.check(trial(succeeded=succeeded, mean_ms=mean_ms)).verdict == "broken"
+
+
+def test_what_is_in_progress_at_the_ends_is_made_up_for() -> None:
+    """A tenth of the time is in transactions that were not over when the window was."""
+    assert littles_law.check(trial(succeeded=14_400)).verdict == "broken"
+    assert littles_law.check(trial(succeeded=14_400, edges_s=16.0)).verdict == "ok"
+    assert littles_law.check(trial(edges_s=16.0)).verdict == "broken"
 
 
 def test_long_transactions_are_given_the_windows_two_edges() -> None:

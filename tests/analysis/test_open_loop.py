@@ -102,14 +102,12 @@ def test_json_holds_it() -> None:
 
 class TestLittlesLaw:
     @staticmethod
-    def trial(
-        requests_mean: float | None, *, edges: int = 0, overdue_s: float = 0.0, failed: int = 0
-    ) -> Trial:
+    def trial(requests_mean: float | None, *, edges_s: float = 0.0, failed: int = 0) -> Trial:
         """400/s for 10 s, 10 ms each: 4 requests under way."""
         return Trial(
             1, "001-x-r1", "x", 1, 1, "ok", throughput_per_s=400, succeeded=4_000 - failed, failed=failed,
             duration_s=10.0, clients=64, response={"mean_ms": 10.0, "max_ms": 20.0},
-            open_loop=OpenLoop("poisson", 400.0, 400.0, requests_mean=requests_mean, edges=edges, overdue_s=overdue_s),
+            open_loop=OpenLoop("poisson", 400.0, 400.0, requests_mean=requests_mean), edges_s=edges_s,
         )  # fmt: skip
 
     def test_it_is_held_against_requests_not_clients(self) -> None:
@@ -119,8 +117,9 @@ class TestLittlesLaw:
         assert littles_law.check(self.trial(3.6)).verdict == "broken"
 
     def test_what_is_under_way_at_the_ends_is_allowed_for(self) -> None:
-        assert littles_law.check(self.trial(4.4, edges=200)).verdict == "ok"
-        assert littles_law.check(self.trial(5.0, edges=10, overdue_s=1.0)).verdict == "ok"
+        assert littles_law.check(self.trial(4.4, edges_s=4.0)).verdict == "ok"
+        assert littles_law.check(self.trial(4.0, edges_s=4.0)).verdict == "broken"
+        assert littles_law.check(self.trial(5.0, edges_s=10.0)).verdict == "ok"
 
     def test_it_is_not_judged_without_what_it_needs(self) -> None:
         assert littles_law.check(self.trial(None)).verdict == "unknown"

@@ -25,15 +25,13 @@ def verdict(check: checks.Check) -> str:
     return check.verdict
 
 
-def scheduled(
-    *, presence_s: float, late_ns: int = 1_000, at_end: int = 0, overdue_s: float = 0.0
-) -> dict[str, Any]:
+def scheduled(*, presence_s: float, late_ns: int = 1_000, at_end: int = 0) -> dict[str, Any]:
     """An open loop of 400/s over 5 s in which every transaction takes 10 ms."""
     record = result()
     record["schedule"] = {
         "arrivals": "constant", "offered": 2000, "offered_per_s": 400.0, "achieved_per_s": 400.0,
         "pacing_error": figures(2000, late_ns), "backlog_wait": None, "presence_ns": int(presence_s * 1e9),
-        "backlog": {"peak": at_end, "at_end": at_end, "overdue_ns": int(overdue_s * 1e9)},
+        "backlog": {"peak": at_end, "at_end": at_end, "overdue_ns": 0},
     }  # fmt: skip
     return record
 
@@ -106,8 +104,17 @@ class TestLittlesLaw:
         assert verdict(checks.littles_law(scheduled(presence_s=0.0), 4)) == "unknown"
 
     def test_of_an_open_loop_allows_for_what_waits_at_the_end(self) -> None:
-        record = scheduled(presence_s=24.0, at_end=4, overdue_s=1.0)
+        record = scheduled(presence_s=24.0, at_end=4)
+        assert verdict(checks.littles_law(record, 4)) == "broken"
+        record["client"]["age_at_end_ns"] = 4 * 10**9
         assert verdict(checks.littles_law(record, 4)) == "ok"
+
+    def test_of_what_is_carried_in_only_the_part_within_the_window_counts(self) -> None:
+        record = result()
+        record["client"] |= {"age_at_start_ns": 2 * 10**9, "age_at_end_ns": 2 * 10**9}
+        assert verdict(checks.littles_law(record, 4)) == "ok"
+        record["client"]["age_at_end_ns"] = 0
+        assert verdict(checks.littles_law(record, 4)) == "broken"
 
     def test_says_nothing_where_nothing_ended(self) -> None:
         record = result()

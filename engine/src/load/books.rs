@@ -55,6 +55,9 @@ pub struct Totals {
     /// At the end of the window, and the most within it; of the warm-up if the load went no further.
     pub backlog: Backlog,
     pub presence_ns: u64,
+    /// How long the transactions in progress at the window's two ends had been so, together.
+    pub age_at_start_ns: Nanos,
+    pub age_at_end_ns: Nanos,
     pub reconnects: u64,
     pub disconnected_ns: Nanos,
     pub resting_ns: Nanos,
@@ -77,6 +80,8 @@ struct Lane {
     /// Of each operation what was in progress at the end of the thread's last interval within the window; empty before
     /// its first.
     in_flight: Vec<u64>,
+    /// How long the transactions among them had been so.
+    age_ns: Nanos,
 }
 
 impl Books {
@@ -117,7 +122,7 @@ impl Books {
             let slot = lane.slots.pop_front().expect("the front is there");
             if key.0 == Phase::Measure {
                 self.totals.threads[thread].add(&slot, &self.requests);
-                self.totals.bound(&slot, &mut lane.in_flight);
+                self.totals.bound(&slot, &mut lane.in_flight, &mut lane.age_ns);
             }
             slots.push((thread, slot));
         }
@@ -158,8 +163,11 @@ impl Work {
 impl Totals {
     /// Notes what a thread had in progress at both ends of its window. Each thread for itself: a window that ends early
     /// may find one of them an interval further than the others.
-    fn bound(&mut self, slot: &Slot, in_flight: &mut Vec<u64>) {
+    fn bound(&mut self, slot: &Slot, in_flight: &mut Vec<u64>, age_ns: &mut Nanos) {
         let first = in_flight.is_empty();
+        self.age_at_start_ns += if first { slot.age_at_start_ns } else { 0 };
+        self.age_at_end_ns = self.age_at_end_ns - *age_ns + slot.age_at_end_ns;
+        *age_ns = slot.age_at_end_ns;
         in_flight.resize(slot.tallies.len(), 0);
         for ((total, tally), last) in self.operations.iter_mut().zip(&slot.tallies).zip(in_flight) {
             total.carried_in += if first { tally.carried_in } else { 0 };

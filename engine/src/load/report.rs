@@ -237,6 +237,7 @@ fn kept(schedule: &Schedule, account: &Account<'_>) -> Value {
 
 fn client(account: &Account<'_>) -> Value {
     let Totals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
+    let Totals { age_at_start_ns, age_at_end_ns, .. } = account.totals;
     let each = threads.iter().zip(account.clients).map(|(work, clients)| {
         json!({
             "cpu_ns": work.cpu_ns,
@@ -256,6 +257,8 @@ fn client(account: &Account<'_>) -> Value {
         "reconnects": reconnects,
         "reconnecting_ns": disconnected_ns,
         "resting_ns": resting_ns,
+        "age_at_start_ns": age_at_start_ns,
+        "age_at_end_ns": age_at_end_ns,
     })
 }
 

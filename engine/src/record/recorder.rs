@@ -46,6 +46,9 @@ pub struct Recorder {
     told: Vec<Told>,
     connections: Connections,
     resting: Level,
+    /// The instants that transactions in progress should have started at, added up (wrapping: it is only ever taken from
+    /// as many later instants, which leaves how long they have been in progress).
+    intended: Nanos,
     /// Of an open loop: what is due and not started.
     arrears: Option<Arrears>,
     /// The thread's CPU time and the clock when the slot was opened.
@@ -120,6 +123,7 @@ impl Recorder {
             told: Vec::new(),
             connections: Connections::default(),
             resting: Level::default(),
+            intended: 0,
             arrears: None,
             opened: (clock::thread_cpu(), clock::now()),
         }
@@ -192,12 +196,14 @@ impl Recorder {
         for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
             tally.carried_in = counts.in_flight();
         }
+        self.slot.age_at_start_ns = self.age(span.start);
     }
 
     fn close(&mut self) {
         for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
             tally.in_flight = counts.in_flight();
         }
+        self.slot.age_at_end_ns = self.age(self.slot.span.end);
         if let Some(arrears) = &mut self.arrears {
             let span = self.slot.span;
             let present = self.slot.tallies[TRANSACTION.index()].in_flight as i64 * (span.end - span.start) as i64;
@@ -214,6 +220,13 @@ impl Recorder {
         self.slot.cpu_ns = now.0 - self.opened.0;
         self.slot.wall_ns = now.1 - self.opened.1;
         self.opened = now;
+    }
+
+    /// How long all transactions in progress have been so at an instant, together.
+    fn age(&self, at: Nanos) -> Nanos {
+        let in_flight = self.lifetime.operations[TRANSACTION.index()].in_flight();
+        let age = in_flight.wrapping_mul(at).wrapping_sub(self.intended);
+        (age as i64).max(0) as Nanos // None can have begun later, but by a clock read a moment after the boundary.
     }
 
     fn hand_over(&mut self) {
@@ -238,6 +251,7 @@ impl Recorder {
     pub fn due(&mut self, at: Nanos) {
         self.slot.tallies[TRANSACTION.index()].counts.started += 1;
         self.lifetime.operations[TRANSACTION.index()].started += 1;
+        self.intended = self.intended.wrapping_add(at);
         if let Some(arrears) = &mut self.arrears {
             arrears.presence_ns -= (at - self.slot.span.start) as i64;
         }
@@ -251,21 +265,26 @@ impl Recorder {
         }
     }
 
-    /// One of an open loop has ended.
+    /// One that should have started at `intended` has ended.
     #[inline]
-    fn leave(&mut self, op: OpId, at: Nanos) {
-        if let Some(arrears) = &mut self.arrears
-            && op == TRANSACTION
-        {
+    fn leave(&mut self, op: OpId, intended: Nanos, at: Nanos) {
+        if op != TRANSACTION {
+            return;
+        }
+        self.intended = self.intended.wrapping_sub(intended);
+        if let Some(arrears) = &mut self.arrears {
             arrears.presence_ns += at.saturating_sub(self.slot.span.start) as i64;
         }
     }
 
     /// An operation was started that should have started at `intended`.
     #[inline]
-    pub fn start(&mut self, op: OpId, _intended: Nanos) {
-        if op == TRANSACTION && self.arrears.is_some() {
-            return; // It was counted when it was due.
+    pub fn start(&mut self, op: OpId, intended: Nanos) {
+        if op == TRANSACTION {
+            if self.arrears.is_some() {
+                return; // It was counted when it was due.
+            }
+            self.intended = self.intended.wrapping_add(intended);
         }
         self.slot.tallies[op.index()].counts.started += 1;
         self.lifetime.operations[op.index()].started += 1;
@@ -279,7 +298,7 @@ impl Recorder {
         tally.response.record(done.saturating_sub(intended));
         tally.service.record(done.saturating_sub(sent));
         self.lifetime.operations[op.index()].succeeded += 1;
-        self.leave(op, done);
+        self.leave(op, intended, done);
     }
 
     /// It failed, for good. Times of failures are kept apart from those of successes.
@@ -299,7 +318,7 @@ impl Recorder {
         tally.counts.failed += 1;
         tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
         self.lifetime.operations[op.index()].failed += 1;
-        self.leave(op, done);
+        self.leave(op, intended, done);
     }
 
     /// It failed in a way that may be tried again, and is.

@@ -121,6 +121,9 @@ pub struct Slot {
     pub backlog: Backlog,
     /// Time that transactions spent due, started and not ended, summed over all of them; of an open loop only.
     pub presence_ns: u64,
+    /// How long the transactions that were in progress at the interval's two ends had been so, summed over all of them.
+    pub age_at_start_ns: Nanos,
+    pub age_at_end_ns: Nanos,
     /// Connections at the end of the interval, and those made again within it.
     pub connected: u32,
     pub reconnects: u64,
@@ -171,6 +174,8 @@ impl Slot {
         self.waited.merge(&other.waited);
         self.backlog.merge(&other.backlog);
         self.presence_ns += other.presence_ns;
+        self.age_at_start_ns += other.age_at_start_ns;
+        self.age_at_end_ns += other.age_at_end_ns;
         self.connected += other.connected;
         self.reconnects += other.reconnects;
         self.disconnected_ns += other.disconnected_ns;
@@ -189,6 +194,7 @@ impl Slot {
         self.lateness.clear();
         self.waited.clear();
         (self.backlog, self.presence_ns) = (Backlog::default(), 0);
+        (self.age_at_start_ns, self.age_at_end_ns) = (0, 0);
         (self.connected, self.reconnects) = (0, 0);
         (self.disconnected_ns, self.resting_ns) = (0, 0);
         (self.cpu_ns, self.wall_ns, self.spun_ns) = (0, 0, 0);

@@ -12,7 +12,7 @@ class OpenLoop:
     """Rates are per second; distributions have the keys of `QUANTILES` in ms, and are None when nothing was counted.
 
     `pacing` is how late the client sent what found a free connection when it was due. `requests_mean` is how many
-    requests were due and not answered, on average; `edges` how many were so at the window's two ends together.
+    requests were due and not answered, on average.
     """
 
     arrivals: str
@@ -21,9 +21,7 @@ class OpenLoop:
     pacing: Mapping[str, float] | None = None
     backlog_peak: int = 0
     backlog_at_end: int = 0
-    overdue_s: float = 0.0
     requests_mean: float | None = None
-    edges: int = 0
 
 
 def from_record(record: Mapping[str, Any]) -> OpenLoop | None:
@@ -32,7 +30,6 @@ def from_record(record: Mapping[str, Any]) -> OpenLoop | None:
     if not schedule:
         return None
     backlog = schedule.get("backlog") or {}
-    transactions = (record.get("totals") or {}).get("transactions") or {}
     return OpenLoop(
         arrivals=str(schedule.get("arrivals") or ""),
         offered_per_s=schedule.get("offered_per_s"),
@@ -40,7 +37,5 @@ def from_record(record: Mapping[str, Any]) -> OpenLoop | None:
         pacing=schedule.get("pacing_error"),
         backlog_peak=backlog.get("peak") or 0,
         backlog_at_end=backlog.get("at_end") or 0,
-        overdue_s=backlog.get("overdue_s") or 0.0,
         requests_mean=schedule.get("requests_mean"),
-        edges=(transactions.get("carried_in") or 0) + (transactions.get("in_flight") or 0),
     )

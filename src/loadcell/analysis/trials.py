@@ -91,6 +91,8 @@ class Trial:
     retried: int = 0
     reconnecting_s: float = 0.0
     resting_s: float = 0.0
+    #: How long the transactions in progress at the window's two ends had been so: the end's less the start's.
+    edges_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
     response: Mapping[str, float] | None = None
@@ -142,6 +144,8 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         retried=transactions.get("retried") or 0,
         reconnecting_s=_section(record, "client").get("reconnecting_s") or 0.0,
         resting_s=_section(record, "client").get("resting_s") or 0.0,
+        edges_s=(_section(record, "client").get("age_at_end_s") or 0.0)
+        - (_section(record, "client").get("age_at_start_s") or 0.0),
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         response=totals.get("response"),

@@ -67,9 +67,9 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
     Closed loop: that time is `clients * T`. Open loop: it is the integral of how many requests were due and not
     answered, which the engine takes from its counts, without a look at any response time; rests are in none of them.
 
-    The sum is taken over what ended in the window: it has the part before the window of what was carried in, and
-    lacks what was in flight at its end. Each client adds at most one such piece at either end, none longer than
-    the longest response: that, and 1%, is the tolerance. A client without a connection at the window's end is in
+    The sum is taken over what ended in the window: what was carried in has a part before it, which is taken away, and what
+    was in flight at its end has a part within, which is added. A client that was between two transactions at either end is in
+    none: at most one response a client and 1% is the tolerance. A client without a connection at the window's end is in
     no response time, so the sum may lack the time spent reconnecting as well.
     """
     transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
@@ -84,14 +84,13 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
     if longest == 0:
         return Check("littles-law", "unknown", {"transactions_ended": 0})
     schedule, client = result.get("schedule"), result.get("client") or {}
+    spent += ((client.get("age_at_end_ns") or 0) - (client.get("age_at_start_ns") or 0)) / 1e9
     reconnecting, resting = ((client.get(f"{state}_ns") or 0) / 1e9 for state in ("reconnecting", "resting"))
     if schedule is None:
         spent += resting
         available, edges = clients * seconds, clients * longest
-    else:  # a connection that is made again is in no request; what waits is older than any answer may be
-        available, reconnecting = schedule["presence_ns"] / 1e9, 0.0
-        oldest = max(longest, schedule["backlog"]["overdue_ns"] / 1e9)
-        edges = transaction["carried_in"] * longest + transaction["in_flight"] * oldest
+    else:  # a connection that is made again is in no request
+        available, edges, reconnecting = schedule["presence_ns"] / 1e9, longest, 0.0
     if available <= 0:
         return Check("littles-law", "unknown", {})
     tolerance = LITTLE_SLACK * available + edges

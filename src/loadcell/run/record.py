@@ -161,6 +161,8 @@ def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "reconnects": client.get("reconnects"),
         "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
         "resting_s": client.get("resting_ns", 0) / 1e9,
+        "age_at_start_s": client.get("age_at_start_ns", 0) / 1e9,
+        "age_at_end_s": client.get("age_at_end_ns", 0) / 1e9,
     }
 
 
