@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -12,16 +12,31 @@ from loadcell.plan.parts import Options
 Opts = TypeVar("Opts", bound=Options)
 Row = dict[str, Any]
 
+INTERVAL_NS = 1_000_000_000
+
+
+def table_file(file: str, table: str) -> str:
+    """The file of a table beside a monitor's own: `postgres.csv` and `waits` give `postgres-waits.csv`."""
+    return f"{file.removesuffix('.csv')}-{table}.csv"
+
 
 @dataclass(frozen=True)
 class MonitorContext:
-    """What a monitor may look at: `roots` gives the process ids at the root of the target, at this moment."""
+    """What a monitor may look at.
+
+    `roots` gives the process ids at the root of the target, at this moment; `observed` is what the target shows to
+    monitors of its own kind (`Target.observed`), None when it shows nothing.
+    """
 
     roots: Callable[[], list[int]]
+    observed: Any = None
 
 
 class Monitor(ABC, Generic[Opts]):
-    """Samples something once an interval. The sampler adds times, lateness and cost to every row."""
+    """Samples something once an interval. The sampler adds times, lateness and cost to every row.
+
+    A monitor that only some targets can be watched by names them in `targets`.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -29,6 +44,10 @@ class Monitor(ABC, Generic[Opts]):
     #: the file its rows go to (`host.csv`), and its columns in order, each with its unit in its name
     file: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
+    #: tables beside it, each with its columns: `waits` of `postgres.csv` goes to `postgres-waits.csv`
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    #: the names of the targets it knows; None: any
+    targets: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, options: Opts, context: MonitorContext) -> None:
         self.options = options
@@ -37,6 +56,27 @@ class Monitor(ABC, Generic[Opts]):
     @abstractmethod
     def sample(self, elapsed_s: float) -> list[Row]:
         """Rows for the time since the last call (`elapsed_s`; 0 at the first call, which sets the counters' base)."""
+
+    @property
+    def interval_ns(self) -> int:
+        """How often it is to be asked."""
+        return INTERVAL_NS
+
+    def finish(self, elapsed_s: float) -> list[Row]:  # noqa: ARG002
+        """A last look when the load is over, like `sample`."""
+        return []
+
+    def beside(self) -> Mapping[str, list[Row]]:
+        """Rows of its other tables since the last call, by name of the table."""
+        return {}
+
+    def events(self) -> list[Row]:
+        """What happened since the last call, each with its `event`; the sampler adds the time."""
+        return []
+
+    def account(self) -> Row:
+        """What else belongs into the record of the trial: plain JSON, asked for once, after `close`."""
+        return {}
 
     def close(self) -> None:
         """Give back what it holds; for most: nothing."""

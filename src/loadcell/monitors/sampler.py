@@ -6,16 +6,20 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.monitors.base import Monitor, Row
+from loadcell.monitors.base import INTERVAL_NS, Monitor, Row, table_file
 
-INTERVAL_NS = 1_000_000_000
+#: A monitor that hangs is left behind.
+_END_LIMIT_S = 10
 
-#: Takes a monitor's name and the rows of one sample; called in the sampler's thread.
+#: Takes a monitor's name (`postgres`, for a table beside it `postgres.waits`) and the rows of one sample; called in the
+#: sampler's thread.
 Sink = Callable[[str, list[Row]], None]
+#: Takes one event, in the same thread.
+Tell = Callable[[Row], None]
 
 
 @dataclass
@@ -51,27 +55,43 @@ class Account:
     late_max_ns: int = 0
     missed: int = 0
     trouble: str | None = None
+    #: tables beside the file that got rows, and their files
+    tables: dict[str, str] = field(default_factory=dict)
+    own: Row = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Plain JSON."""
-        found = {
-            "file": self.file,
+        """Plain JSON. A file that got no row is not there, and not named."""
+        found: dict[str, Any] = {"file": self.file} if self.samples else {}
+        found |= {
             "samples": self.samples,
             "cpu_s": self.cpu_ns / 1e9,
             "late_max_ms": self.late_max_ns / 1e6,
             "missed": self.missed,
         }
-        return found if self.trouble is None else {**found, "trouble": self.trouble}
+        if self.tables:
+            found["tables"] = self.tables
+        if self.trouble is not None:
+            found["trouble"] = self.trouble
+        return {**found, **self.own}
 
 
 class Sampler:
     """Runs one monitor from `start` to `stop`."""
 
-    def __init__(self, name: str, monitor: Monitor[Any], sink: Sink, interval_ns: int = INTERVAL_NS) -> None:
+    def __init__(
+        self,
+        name: str,
+        monitor: Monitor[Any],
+        sink: Sink,
+        interval_ns: int = INTERVAL_NS,
+        *,
+        tell: Tell = lambda event: None,  # noqa: ARG005
+    ) -> None:
         self.name = name
         self.account = Account(monitor.file)
         self._monitor = monitor
         self._sink = sink
+        self._tell = tell
         self._interval_ns = interval_ns
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"monitor-{name}", daemon=True)
@@ -83,7 +103,9 @@ class Sampler:
     def stop(self) -> Account:
         """End, and give back what the monitor holds."""
         self._stop.set()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=_END_LIMIT_S)
+        if self._thread.is_alive():
+            self.account.trouble = self.account.trouble or f"did not end within {_END_LIMIT_S} s"
         return self.account
 
     def _run(self) -> None:
@@ -92,25 +114,41 @@ class Sampler:
         while not self._stop.wait(max(0.0, (schedule.due_ns - time.monotonic_ns()) / 1e9)):
             now_ns = time.monotonic_ns()
             late_ns = schedule.take(now_ns)
-            self._sample(now_ns, (now_ns - last_ns) / 1e9 if schedule.taken > 1 else 0.0, late_ns)
+            elapsed_s = (now_ns - last_ns) / 1e9 if schedule.taken > 1 else 0.0
+            self._sample(self._monitor.sample, now_ns, elapsed_s, late_ns)
             last_ns = now_ns
             self.account.missed = schedule.missed
+        now_ns = time.monotonic_ns()
+        self._sample(self._monitor.finish, now_ns, (now_ns - last_ns) / 1e9, 0)
         with contextlib.suppress(OSError):
             self._monitor.close()
+        try:
+            self.account.own = self._monitor.account()
+        except Exception as error:  # as in `_sample`
+            self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
 
-    def _sample(self, now_ns: int, elapsed_s: float, late_ns: int) -> None:
+    def _sample(
+        self, ask: Callable[[float], list[Row]], now_ns: int, elapsed_s: float, late_ns: int
+    ) -> None:
         """Take one sample. A monitor that fails costs its own sample, never the trial."""
         utc = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         cpu_before = time.thread_time_ns()
         try:
-            rows = self._monitor.sample(elapsed_s)
+            rows = ask(elapsed_s)
+            beside, events = self._monitor.beside(), self._monitor.events()
         except Exception as error:  # a monitor of whatever make must not take the trial with it
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
             return
         cost_ns = time.thread_time_ns() - cpu_before
         self.account.cpu_ns += cost_ns
         self.account.late_max_ns = max(self.account.late_max_ns, late_ns)
+        head = {"mono_ns": now_ns, "utc": utc, "late_ms": late_ns / 1e6, "cost_ms": cost_ns / 1e6}
         if rows:
             self.account.samples += 1
-            head = {"mono_ns": now_ns, "utc": utc, "late_ms": late_ns / 1e6, "cost_ms": cost_ns / 1e6}
             self._sink(self.name, [{**head, **row} for row in rows])
+        for table, own in beside.items():
+            if own:
+                self.account.tables[table] = table_file(self._monitor.file, table)
+                self._sink(f"{self.name}.{table}", [{**head, **row} for row in own])
+        for event in events:
+            self._tell({"mono_ns": now_ns, "utc": utc, **event})

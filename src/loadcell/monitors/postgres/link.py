@@ -1,0 +1,106 @@
+"""A connection that is never waited for longer than its limit, whatever becomes of the server."""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+#: The name under which a server's own views show the monitor.
+APPLICATION = "loadcell monitor"
+#: How long an answer, and a connection, may take: a server that is stopped must not stop the monitor.
+ANSWER_LIMIT_S = 2.0
+CONNECT_LIMIT_S = 2
+
+Record = dict[str, str | None]
+
+
+class LinkError(Exception):
+    """The connection is lost, or not to be had: what was found."""
+
+
+class AnswerError(Exception):
+    """The server refused a question and is still there: what it said, and its SQLSTATE."""
+
+    def __init__(self, said: str, sqlstate: str) -> None:
+        super().__init__(said)
+        self.sqlstate = sqlstate
+
+
+class Link:
+    """One session. Questions are plain SQL by the simple protocol, which a replication session understands too."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self._connection = connection
+        self._pg = connection.pgconn
+        self.version: int = connection.info.server_version
+        self.questions = 0
+
+    def ask(self, sql: str) -> list[list[Record]]:
+        """The records of each statement of `sql`, as text. Raises LinkError and AnswerError."""
+        from psycopg import Error
+
+        self.questions += 1
+        try:
+            self._pg.send_query(sql.encode())
+            return self._answers(time.monotonic() + ANSWER_LIMIT_S)
+        except Error as error:
+            raise LinkError(_first_line(str(error))) from error
+
+    def _answers(self, deadline: float) -> list[list[Record]]:
+        from psycopg.pq import ExecStatus
+
+        found: list[list[Record]] = []
+        refused: AnswerError | None = None
+        while True:
+            self._await(deadline)
+            result = self._pg.get_result()
+            if result is None:
+                break
+            if result.status == ExecStatus.TUPLES_OK:
+                found.append(_records(result))
+            elif result.status == ExecStatus.FATAL_ERROR:
+                refused = _refusal(result)
+        if refused is None:
+            return found
+        if not refused.sqlstate or refused.sqlstate.startswith(("57P", "08")):
+            raise LinkError(str(refused))
+        raise refused
+
+    def _await(self, deadline: float) -> None:
+        """Wait until the next result is there."""
+        while self._pg.is_busy():
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._pg.socket], [], [], left)[0]:
+                raise LinkError(f"no answer within {ANSWER_LIMIT_S:g} s")
+            self._pg.consume_input()
+
+    def close(self) -> None:
+        """Let go."""
+        self._connection.close()
+
+
+def _records(result: Any) -> list[Record]:
+    names = [result.fname(column).decode() for column in range(result.nfields)]
+    return [
+        {
+            name: None if (value := result.get_value(row, column)) is None else value.decode("utf-8", "replace")
+            for column, name in enumerate(names)
+        }
+        for row in range(result.ntuples)
+    ]
+
+
+def _refusal(result: Any) -> AnswerError:
+    from psycopg.pq import DiagnosticField
+
+    said = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+    code = result.error_field(DiagnosticField.SQLSTATE) or b""
+    return AnswerError(_first_line(said.decode("utf-8", "replace")), code.decode())
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason given"])[0]
