@@ -127,9 +127,7 @@ class Sampler:
         except Exception as error:  # as in `_sample`
             self.account.trouble = self.account.trouble or f"{type(error).__name__}: {error}"
 
-    def _sample(
-        self, ask: Callable[[float], list[Row]], now_ns: int, elapsed_s: float, late_ns: int
-    ) -> None:
+    def _sample(self, ask: Callable[[float], list[Row]], now_ns: int, elapsed_s: float, late_ns: int) -> None:
         """Take one sample. A monitor that fails costs its own sample, never the trial."""
         utc = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         cpu_before = time.thread_time_ns()

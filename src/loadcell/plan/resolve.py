@@ -44,13 +44,16 @@ def read_model(
 def with_monitors_by_name(root: Keys, parts: Parts, problems: list[Problem]) -> Keys:
     """The plan with `monitors` as a mapping from name to options, however it was written (a list, or not at all).
 
-    A plan without `monitors` gets every installed one that does not say `by_default = False`.
+    A plan without `monitors` gets every installed one that does not say `by_default = False` and knows the target.
     """
     node = root.get("monitors")
     entries: dict[str, Entry] = {}
     if node is None:
+        target = root.get("target")
+        named = list(target.entries) if isinstance(target, Keys) else []
         for name, part in parts.monitors.items():
-            if getattr(part, "by_default", True):
+            able: tuple[str, ...] | None = getattr(part, "targets", None)
+            if getattr(part, "by_default", True) and (able is None or set(named) & set(able)):
                 entries[name] = Entry(root.mark, Keys(root.mark, {}))
         return _with_monitors(root, root.mark, Keys(root.mark, entries))
     if isinstance(node, Keys):
@@ -119,6 +122,8 @@ class Resolver:
             problems.extend(self._fit(root, target[0], workload[0]))
         if workload is not None and load is not None:
             problems.extend(self._misfits(root, workload, load))
+        if target is not None:
+            problems.extend(self._watched(root, target[0], monitors))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
         return Resolved(*target, *workload, load, monitors, limits, self._expect), []
@@ -251,6 +256,20 @@ class Resolver:
                 root.place("workload"), f"workload.{workload}", finding, allowed=f"the target {listed(able)}"
             )
         ]
+
+    def _watched(self, root: Keys, target: str, monitors: Mapping[str, Options]) -> list[Problem]:
+        """Monitors that look into a target of another kind."""
+        node = root.get("monitors")
+        found = []
+        for name in monitors:
+            able: tuple[str, ...] | None = getattr(self._parts.monitors[name], "targets", None)
+            if able is not None and target not in able and isinstance(node, Keys):
+                finding = f"the monitor {name} cannot watch the target {target}"
+                mark = node.entries[name].mark
+                found.append(
+                    Problem.at(mark, f"monitors.{name}", finding, allowed=f"the target {listed(able)}")
+                )
+        return found
 
 
 def _load_problems(root: Keys, load: Load) -> list[Problem]:

@@ -7,7 +7,7 @@ import queue
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from loadcell.monitors.base import MonitorContext, Row
+from loadcell.monitors.base import MonitorContext, Row, table_file
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate
 from loadcell.plan.model import Load, Resolved
@@ -19,6 +19,7 @@ from loadcell.run.record import TRANSACTION, interval_rows, utc_text
 from loadcell.run.witness import Witness
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
+from loadcell.targets.base import Target
 
 #: The data are the same in every trial of every run: only the work on them is random.
 DATA_SEED = 1
@@ -97,17 +98,25 @@ class LoadWatch:
         self._columns: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._samplers: list[Sampler] = []
         self._sampled: queue.SimpleQueue[tuple[str, list[Row]]] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Row] = queue.SimpleQueue()
         self._waiting: list[tuple[str, tuple[str, ...], list[dict[str, Any]]]] = []
         self._looked_ns = 0
         self._errors = 0
 
-    def start_monitors(self, roots: list[int]) -> None:
-        """Begin sampling; `roots` are the target's processes."""
-        context = MonitorContext(roots=lambda: roots)
+    def start_monitors(self, target: Target[Any]) -> None:
+        """Begin sampling the target, and whatever else monitors look at."""
+        roots = target.processes()
+        context = MonitorContext(roots=lambda: roots, observed=target.observed())
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
             self._columns[name] = (monitor.file, (*SAMPLE_HEAD, *monitor.columns))
-            self._samplers.append(Sampler(name, monitor, lambda who, rows: self._sampled.put((who, rows))))
+            for table, columns in monitor.tables.items():
+                self._columns[f"{name}.{table}"] = (table_file(monitor.file, table), (*SAMPLE_HEAD, *columns))
+            sampler = Sampler(
+                name, monitor, lambda who, rows: self._sampled.put((who, rows)), monitor.interval_ns,
+                tell=self._told.put,
+            )  # fmt: skip
+            self._samplers.append(sampler)
         for sampler in self._samplers:
             sampler.start()
 
@@ -155,6 +164,8 @@ class LoadWatch:
                 self.target_cpu += [
                     row["cpu_percent"] for row in rows if row["pid"] == 0 and row["cpu_percent"] is not None
                 ]
+        while not self._told.empty():
+            self._event(self._told.get())
         step_s = self.witness.tick()
         if step_s is not None:
             self._event({"event": "clock-step", "step_s": step_s})

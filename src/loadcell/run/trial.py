@@ -112,7 +112,7 @@ class TrialRun:
                 trial_seed(self.run_seed, self.trial.repeat),
             )
             self._counters_before = target.counters()
-            self._watch.start_monitors(target.processes())
+            self._watch.start_monitors(target)
             try:
                 result = self._execute("run", spec, self._watch.event, limit_s)
             finally:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 SCHEMA: Final = 1
 
@@ -31,7 +32,21 @@ INTERVAL_COLUMNS: Final = (
 SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
 
 #: Columns that hold text; all others of a CSV file of a trial hold numbers.
-TEXT_COLUMNS: Final = frozenset({"utc", "phase", "operation", "kind", "name", "role", "device", "interface"})
+TEXT_COLUMNS: Final = frozenset({
+    "utc", "phase", "operation", "kind", "name", "role", "device", "interface",
+    "wait_event_type", "wait_event", "backend_type", "object", "context", "query_id", "query",
+})  # fmt: skip
+
+
+def sample_files(trial: Mapping[str, Any]) -> dict[str, str]:
+    """The files of a trial's monitors: `postgres` is a monitor's own, `postgres.waits` that of a table beside it."""
+    found: dict[str, str] = {}
+    for name, monitor in (trial.get("monitors") or {}).items():
+        if "file" in monitor:
+            found[name] = monitor["file"]
+        found |= {f"{name}.{table}": file for table, file in (monitor.get("tables") or {}).items()}
+    return found
+
 
 _PART = re.compile(r"^\.(?P<name>.+)\.part$")
 

@@ -74,7 +74,7 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
     if "intervals" in named:
         readable += _csv_view(connection, "intervals", runs, lambda trial: _intervals_file(trial))
     if "samples" in named:
-        readable += _csv_view(connection, "samples", runs, lambda trial: _sample_files(trial))
+        readable += _csv_view(connection, "samples", runs, layout.sample_files)
     if "events" in named:
         _register(connection, "events", _events_frame(runs))
     connection.execute("SET allowed_paths = ?", [[str(path) for path in readable]])
@@ -99,12 +99,6 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFr
 
 def _intervals_file(trial: dict[str, Any]) -> dict[str, str]:
     return {"load": layout.INTERVALS} if layout.INTERVALS in (trial.get("files") or {}) else {}
-
-
-def _sample_files(trial: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: monitor["file"] for name, monitor in (trial.get("monitors") or {}).items() if "file" in monitor
-    }
 
 
 def _csv_view(

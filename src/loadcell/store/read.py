@@ -86,8 +86,11 @@ class StoredRun:
         return self._intervals
 
     def samples(self, monitor: str) -> pl.DataFrame:
-        """A monitor's samples of every finished trial, with the same columns in front; empty when it did not run."""
-        return self._frames(lambda trial: (trial.get("monitors") or {}).get(monitor, {}).get("file"))
+        """A monitor's samples of every finished trial, with the same columns in front; empty when it did not run.
+
+        A table beside them is named `monitor.table`.
+        """
+        return self._frames(lambda trial: layout.sample_files(trial).get(monitor))
 
     def events(self) -> pl.DataFrame:
         """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail (JSON)."""

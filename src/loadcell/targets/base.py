@@ -96,6 +96,10 @@ class Target(ABC, Generic[Opts]):
     def processes(self) -> list[int]:
         """Process ids at the root of the system's process trees on this machine; empty when it runs elsewhere."""
 
+    def observed(self) -> Any:
+        """What monitors made for this kind of system need to look into it, secrets included; None when there is nothing."""
+        return None
+
     @abstractmethod
     def alive(self) -> bool:
         """Whether it still answers."""

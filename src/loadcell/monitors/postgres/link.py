@@ -87,7 +87,9 @@ def _records(result: Any) -> list[Record]:
     names = [result.fname(column).decode() for column in range(result.nfields)]
     return [
         {
-            name: None if (value := result.get_value(row, column)) is None else value.decode("utf-8", "replace")
+            name: None
+            if (value := result.get_value(row, column)) is None
+            else value.decode("utf-8", "replace")
             for column, name in enumerate(names)
         }
         for row in range(result.ntuples)

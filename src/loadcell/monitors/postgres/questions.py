@@ -5,8 +5,6 @@ Every figure has one name here, whatever view the version has it in; what a vers
 
 from __future__ import annotations
 
-from psycopg.sql import Literal
-
 from loadcell.monitors.postgres.link import APPLICATION
 
 _DATABASE = """
@@ -50,17 +48,17 @@ _WRITER_17 = """
                 buffers_alloc AS buffers_allocated
          FROM pg_stat_bgwriter) b
 """
-_IO_COUNTS = "reads, read_time AS read_ms, writes, write_time AS write_ms, extends, hits, evictions, reuses, fsyncs, fsync_time AS fsync_ms"
-_IO_16 = f"""
-    SELECT backend_type, object, context, {_IO_COUNTS},
-           reads * op_bytes AS read_bytes, (coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes AS write_bytes
+_IO = """
+    SELECT backend_type, object, context, reads, read_time AS read_ms, writes, write_time AS write_ms, extends, hits,
+           evictions, reuses, fsyncs, fsync_time AS fsync_ms, {read_bytes} AS read_bytes, {write_bytes} AS write_bytes
     FROM pg_stat_io
 """
-_IO_18 = f"""
-    SELECT backend_type, object, context, {_IO_COUNTS},
-           read_bytes, coalesce(write_bytes, 0) + coalesce(extend_bytes, 0) AS write_bytes
-    FROM pg_stat_io
-"""
+_IO_16 = _IO.format(
+    read_bytes="reads * op_bytes", write_bytes="(coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes"
+)
+_IO_18 = _IO.format(
+    read_bytes="read_bytes", write_bytes="coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)"
+)
 
 #: A session whose owner we may not look at has no state and this text.
 _SESSIONS = """
@@ -81,7 +79,7 @@ WHO = """
 
 def counters(version: int, database: str) -> str:
     """The running counters of the database and the server, in one record; `version` as 150004."""
-    parts = [_DATABASE.format(database=_literal(database)), _LOG]
+    parts = [_DATABASE.format(database=literal(database)), _LOG]
     if version >= 180000:
         parts.append(_WAL_18)
     elif version >= 140000:
@@ -104,8 +102,11 @@ def io(version: int) -> str | None:
 
 def sessions(database: str) -> str:
     """The client sessions of this moment by state and wait: `whose` is load, elsewhere or hidden."""
-    return _SESSIONS.format(database=_literal(database), application=_literal(APPLICATION))
+    return _SESSIONS.format(database=literal(database), application=literal(APPLICATION))
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Text as SQL writes it."""
+    from psycopg.sql import Literal
+
     return Literal(text).as_string(None)

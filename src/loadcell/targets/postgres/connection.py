@@ -59,8 +59,13 @@ class Address:
         options: str | None = None,
         limit_s: int = CONNECT_LIMIT_S,
         during: str = "up",
+        application: str = APPLICATION,
+        replication: str | None = None,
     ) -> psycopg.Connection[Any]:
-        """An administrative connection outside transactions. Raises TargetError."""
+        """An administrative connection outside transactions. Raises TargetError.
+
+        `application` is the name the server shows for it; `replication` asks for a session of that kind.
+        """
         import psycopg
 
         words: dict[str, Any] = {
@@ -69,7 +74,8 @@ class Address:
             "user": self.user,
             "dbname": database or self.database,
             "sslmode": "disable" if self.socket else self.sslmode,
-            "application_name": APPLICATION,
+            "application_name": application,
+            "replication": replication,
             "connect_timeout": limit_s,
             "password": self.password,
             "sslrootcert": self.sslrootcert,

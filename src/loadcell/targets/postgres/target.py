@@ -20,6 +20,7 @@ from loadcell.targets.postgres.cluster import ROLE, Cluster
 from loadcell.targets.postgres.connection import Address, external
 from loadcell.targets.postgres.databases import Databases, Prepared
 from loadcell.targets.postgres.marks import Owner
+from loadcell.targets.postgres.observed import Observed
 from loadcell.targets.postgres.options import OLDEST, PostgresOptions
 from loadcell.targets.postgres.schema import Schema
 from loadcell.targets.postgres.server import Server
@@ -228,6 +229,12 @@ class Postgres(Target[PostgresOptions]):
                 return _postmaster_of(connection)
         except TargetError:
             return []
+
+    def observed(self) -> Observed:
+        admin = self._admin()
+        database = self._prepared.database if self._prepared else self._load_address().database
+        own = self._server is not None
+        return Observed(admin, database, own, _QUIETLY if own else None)
 
     def alive(self) -> bool:
         if self.options.server != "external" and (self._server is None or not self._server.running):
