@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from loadcell.monitors.postgres import PostgresMonitor
 from loadcell.store import layout
 from loadcell.store.write import RunWriter, TrialWriter
 
@@ -68,6 +69,7 @@ class Shape:
     seconds: int = 30
     operations: bool = False
     monitors: bool = True
+    server: bool = False
     intervals: bool = True
     failed_transactions: Mapping[int, int] = field(default_factory=dict)
     server_message: str = "deadlock detected"
@@ -266,6 +268,8 @@ class _Trial:
         if self.measured and self.shape.monitors:
             self._host(out)
             self._target(out)
+        if self.measured and self.shape.server:
+            self._server(out)
         if self.trial["number"] in self.shape.failed_transactions:
             out.event(
                 {
@@ -319,6 +323,47 @@ class _Trial:
                     }
                 )  # fmt: skip
         out.intervals(rows)
+
+    def _server(self, out: TrialWriter) -> None:
+        """A PostgreSQL that is looked at: half of the sessions wait for a lock, a checkpoint begins at second 10."""
+        tables, head = PostgresMonitor.tables, layout.SAMPLE_HEAD
+        n = self.clients
+        waits = {
+            ("CPU", "CPU"): n - n // 2 - n // 4,
+            ("Lock", "transactionid"): n // 2,
+            ("IO", "WALSync"): n // 4,
+        }
+        for second in self._seconds():
+            at = {**self._at(second + 0.03), "late_ms": 0.1, "cost_ms": 0.5}
+            checkpoint = second == 10
+            row = {
+                **at, "elapsed_s": 1.0, "looks": 1, "sessions": n, "sessions_active": n,
+                "sessions_idle_in_transaction": 0, "other_sessions_active": 0, "commits": 100, "rollbacks": 0,
+                "blocks_hit": 990, "blocks_read": 10, "temp_bytes": 0, "deadlocks": 0, "wal_bytes": 100 * 2048,
+                "checkpoints_timed": int(checkpoint), "checkpoint_write_ms": 0.0,
+            }  # fmt: skip
+            out.rows("postgres.csv", (*head, *PostgresMonitor.columns), [row])
+            kinds = [
+                {**at, "wait_event_type": kind, "wait_event": event, "looks": 1, "sessions": sessions}
+                for (kind, event), sessions in waits.items()
+                if sessions
+            ]
+            out.rows("postgres-waits.csv", (*head, *tables["waits"]), kinds)
+            if checkpoint or second == 14:
+                what = {"event": "checkpoint", "reason": "timed"}
+                out.event({**self._moment(at), **(what if checkpoint else {"event": "checkpoint-end"})})
+        texts = {"UPDATE t SET v = v + $1 WHERE id = $2": 3000.0, "SELECT <b>v</b> FROM t": 1000.0}
+        statements = [
+            {
+                **self._at(self.shape.seconds), "query_id": str(n), "query": query, "calls": 500, "total_ms": total_ms,
+                "mean_ms": total_ms / 500, "share": total_ms / 4000, "rows": 500, "blocks_hit": 90, "blocks_read": 10,
+            }
+            for n, (query, total_ms) in enumerate(texts.items())
+        ]  # fmt: skip
+        out.rows("postgres-statements.csv", (*head, *tables["statements"]), statements)
+
+    def _moment(self, at: Mapping[str, Any]) -> dict[str, Any]:
+        return {"mono_ns": at["mono_ns"], "utc": at["utc"]}
 
     def _busy(self, second: int) -> float:
         level = min(96.0, 8 + 88 * self.clients / (self.clients + 9))
@@ -430,6 +475,14 @@ class _Trial:
             "monitors": {
                 "host": {"file": "host.csv", "samples": 35, "cpu_s": 0.01, "late_max_ms": 0.5, "missed": 0},
                 "target": {"file": "processes.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0},
+                **({
+                    "postgres": {
+                        "file": "postgres.csv", "samples": 35, "cpu_s": 0.02, "late_max_ms": 0.5, "missed": 0,
+                        "tables": {"waits": "postgres-waits.csv", "statements": "postgres-statements.csv"},
+                        "connects": 1, "questions": 35, "server_cpu_s": 0.07,
+                        "notes": [{"note": "others-hidden", "text": "as recorded"}, {"note": "new", "text": "not known yet"}],
+                    },
+                } if self.shape.server else {}),
             } if self.shape.monitors else {},
             "expect": [
                 {"expression": text, "verdict": "missed" if self.trial["number"] in self.shape.missed else "met",
@@ -476,6 +529,11 @@ def trial_levels(shape: Shape) -> dict[int, str]:
 def two_treatments() -> Shape:
     """The smallest comparison: two levels, two repeats."""
     return Shape()
+
+
+def watched() -> Shape:
+    """A server that was looked into, at three levels."""
+    return Shape(factors={"load.clients": [4, 8, 16]}, server=True)
 
 
 def sweep(repeats: int = 2) -> Shape:

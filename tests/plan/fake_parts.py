@@ -130,10 +130,17 @@ class Jvm:
     by_default = False
 
 
+class CacheStats:
+    name = "cache-stats"
+    summary = "A cache from inside."
+    Options = HostOptions
+    targets = ("cache",)
+
+
 PARTS = Parts(
     targets={"database": Database, "cache": Cache},
     workloads={"mix": Mix, "sql": Sql, "calls": Calls},
-    monitors={"host": Host, "jvm": Jvm},
+    monitors={"host": Host, "jvm": Jvm, "cache-stats": CacheStats},
 )
 
 #: a whole plan; tests put what they are about below it

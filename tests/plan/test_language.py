@@ -159,6 +159,12 @@ def test_anchors_and_aliases_work(tmp_path: Path) -> None:
     assert plan.title == "read_only"
 
 
+def test_monitors_of_one_target_watch_it_unasked_and_no_other(tmp_path: Path) -> None:
+    assert list(read(tmp_path, PLAN).monitors) == ["host"]
+    on_cache = PLAN.replace("database", "cache").replace("mix", "calls")
+    assert list(read(tmp_path, on_cache).monitors) == ["host", "cache-stats"]
+
+
 def test_no_monitors_is_a_choice(tmp_path: Path) -> None:
     assert dict(read(tmp_path, PLAN + "monitors: []").monitors) == {}
 

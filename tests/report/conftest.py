@@ -39,6 +39,7 @@ SHAPES: dict[str, Callable[[], fake_runs.Shape]] = {
     "two hundred": fake_runs.two_hundred,
     "trouble": fake_runs.troubled,
     "rates": fake_runs.rates,
+    "watched": fake_runs.watched,
     "two factors": fake_runs.two_factors,
     "many factors": fake_runs.many_factors,
     "hostile": fake_runs.hostile,

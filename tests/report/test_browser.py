@@ -55,6 +55,7 @@ ALL = {"chart-throughput", "chart-latency", "chart-percentiles", "chart-series"}
         ("two hundred", ALL),
         ("trouble", ALL),
         ("rates", ALL | {"chart-waiting"}),
+        ("watched", ALL | {"chart-waits"}),
         ("two factors", ALL),
         ("many factors", ALL),
         ("hostile", ALL),

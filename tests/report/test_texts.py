@@ -14,6 +14,7 @@ import loadcell.report
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.trials import CHECKS, STATUSES
+from loadcell.monitors.postgres import monitor
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
@@ -47,6 +48,8 @@ FAMILIES = {
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),
     "note": NOTES,
+    "server-note": monitor.NOTES,
+    "checkpoint": ("timed", "requested"),
 }
 
 
@@ -108,6 +111,7 @@ def test_chinese_is_chinese() -> None:
         "series.p50",
         "series.p99",
         "series.cpu",
+        "series.wal",
         "env.cpu",
     }
     latin = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from loadcell.analysis import waits
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.waits import measured
+from loadcell.analysis.waits import Waited, measured
 
 #: Sums over the measurement that are shown as rates, or held against commits.
 _SUMS = (
@@ -55,12 +57,67 @@ class Statement:
     hit_share: float | None
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """All that a server said of itself in one run.
+
+    `samples` and `over_time` (a column `w0`, `w1` ... for each of `kinds`, and `rest`) are frames a row a second;
+    `notes` says what could not be seen: the monitor's code of it, and its own words.
+    """
+
+    samples: pl.DataFrame
+    kinds: tuple[str, ...]
+    over_time: pl.DataFrame
+    waited: tuple[Waited, ...]
+    served: tuple[Served, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    statements: tuple[Statement, ...]
+    notes: Mapping[str, str]
+
+
+#: How many statements a report shows.
+MOST_STATEMENTS = 12
+
+
+def evidence(
+    samples: pl.DataFrame,
+    sessions: pl.DataFrame,
+    statements: pl.DataFrame,
+    events: pl.DataFrame,
+    records: Iterable[Mapping[str, Any]],
+    treatments: Iterable[Treatment],
+) -> Evidence:
+    """Put together from what the monitor recorded: its samples, waits and statements, and the trials' events and records."""
+    treatments, records = tuple(treatments), tuple(records)
+    # What is read when the load is over belongs to sums over it, and to no picture.
+    ends = {record["name"]: (record.get("measure") or {}).get("duration_s") for record in records}
+    samples, sessions = waits.until(samples, ends), waits.until(sessions, ends)
+    names = waits.kinds(sessions)
+    seen = checkpoints(events)
+    notes: dict[str, str] = {}
+    for record in records:
+        for note in ((record.get("monitors") or {}).get("postgres") or {}).get("notes") or ():
+            notes.setdefault(str(note["note"]), str(note["text"]))
+    return Evidence(
+        samples=samples,
+        kinds=tuple(names),
+        over_time=samples if samples.is_empty() else waits.over_time(sessions, samples, names),
+        waited=waits.by_treatment(sessions, samples, treatments),
+        served=by_treatment(samples, seen, treatments),
+        checkpoints=tuple(seen),
+        statements=top_statements(statements, treatments, MOST_STATEMENTS),
+        notes=notes,
+    )
+
+
 def checkpoints(events: pl.DataFrame) -> list[Checkpoint]:
     """Checkpoints in the order they were seen, each with its end."""
     found: list[Checkpoint] = []
     if events.is_empty():
         return found
-    kinds = events.filter(pl.col("event").is_in(["checkpoint", "checkpoint-end"]) & pl.col("t_s").is_not_null())
+    kinds = events.filter(
+        pl.col("event").is_in(["checkpoint", "checkpoint-end"]) & pl.col("t_s").is_not_null()
+    )
     for trial, at_s, event, detail in kinds.select("trial", "t_s", "event", "detail").iter_rows():
         if event == "checkpoint":
             found.append(Checkpoint(trial, at_s, None, str(json.loads(detail).get("reason", ""))))
@@ -120,9 +177,7 @@ def top_statements(
         return ()
     counting = [trial.name for treatment in treatments for trial in treatment.trials if trial.counts]
     own = statements.filter(pl.col("trial").is_in(counting))
-    summed = own.group_by("query").agg(
-        pl.col("calls", "total_ms", "rows", "blocks_hit", "blocks_read").sum()
-    )
+    summed = own.group_by("query").agg(pl.col("calls", "total_ms", "rows", "blocks_hit", "blocks_read").sum())
     whole = summed["total_ms"].sum()
     ordered = summed.sort("total_ms", "query", descending=[True, False]).head(most)
     return tuple(

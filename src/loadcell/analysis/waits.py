@@ -78,23 +78,31 @@ def over_time(waits: pl.DataFrame, looks: pl.DataFrame, names: list[str]) -> pl.
     return joined.select(
         "trial",
         "t_s",
-        *((pl.col(name).fill_null(0.0) / pl.col("looks")).alias(name) for name in (*columns.values(), "rest")),
+        *(
+            (pl.col(name).fill_null(0.0) / pl.col("looks")).alias(name)
+            for name in (*columns.values(), "rest")
+        ),
     )
 
 
 def measured(frame: pl.DataFrame, treatments: Iterable[Treatment]) -> pl.DataFrame:
     """The samples inside the measurement of trials that count."""
     ends = {
-        trial.name: trial.duration_s
-        for treatment in treatments
-        for trial in treatment.trials
-        if trial.counts and trial.duration_s is not None
+        trial.name: trial.duration_s for treatment in treatments for trial in treatment.trials if trial.counts
     }
+    return until(frame, ends).filter(pl.col("t_s") > 0)
+
+
+def until(frame: pl.DataFrame, ends: Mapping[str, float | None]) -> pl.DataFrame:
+    """The samples of these trials up to the end of each one's measurement."""
+    if "t_s" not in frame.columns:
+        return frame
+    known = {trial: end_s for trial, end_s in ends.items() if end_s is not None}
     windows = pl.DataFrame(
-        {"trial": list(ends), "_end": list(ends.values())}, schema={"trial": pl.String, "_end": pl.Float64}
+        {"trial": list(known), "_end": list(known.values())}, schema={"trial": pl.String, "_end": pl.Float64}
     )
-    inside = (pl.col("t_s") > 0) & (pl.col("t_s") <= pl.col("_end"))
-    return frame.join(windows, on="trial", how="inner").filter(inside).drop("_end")
+    joined = frame.join(windows, on="trial", how="inner", maintain_order="left")
+    return joined.filter(pl.col("t_s") <= pl.col("_end")).drop("_end")
 
 
 def by_treatment(

@@ -14,6 +14,7 @@ from loadcell.report.sections import (
     pictures,
     reproduce,
     results,
+    server,
     summary,
     trouble,
 )
@@ -31,6 +32,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
         open_loop.section(scene),
         pictures.curves(scene),
         pictures.percentiles(scene),
+        server.section(scene),
         pictures.series(scene),
         environment.section(scene),
         method.section(scene),

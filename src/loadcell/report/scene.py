@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.server import Evidence, evidence
 from loadcell.analysis.treatments import Treatment
 from loadcell.report.texts import Texts
 
@@ -36,6 +37,19 @@ class Scene:
     def labels(self) -> dict[str, str]:
         """What treatments are called, by id."""
         return {treatment.id: treatment.label for treatment in self.analysis.treatments}
+
+    @cached_property
+    def server(self) -> Evidence:
+        """What a database server said of itself."""
+        stored = self.stored
+        return evidence(
+            stored.samples("postgres"),
+            stored.samples("postgres.waits"),
+            stored.samples("postgres.statements"),
+            stored.events(),
+            stored.trials,
+            self.analysis.treatments,
+        )
 
     @cached_property
     def best(self) -> Treatment | None:

@@ -168,7 +168,7 @@ def rows(
     group_title: str = "", condition: str | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A row a level: a bar from low to high, the median's tick and every repeat's point."""
-    y = alt.Y("x:N", title=form.title, sort=list(form.rows), axis=_row_axis())
+    y = alt.Y("x:N", title=form.title, sort=list(form.rows), axis=row_axis())
     x = _scale(alt.X, figure)
     colour: dict[str, Any] = {}
     offset: dict[str, Any] = {}
@@ -207,7 +207,7 @@ def _role(role: str) -> alt.Chart:
     return rows
 
 
-def _row_axis() -> alt.Axis:
+def row_axis() -> alt.Axis:
     """Names of rows, their title above them where it takes no room from the picture."""
     return alt.Axis(
         grid=True,

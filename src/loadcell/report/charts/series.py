@@ -11,7 +11,7 @@ import altair as alt
 from loadcell.analysis import series as thinning
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import style
+from loadcell.report.charts import style, waits
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
+#: Every source of rows, and with which colour its panels begin.
+SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "checkpoints": 0}
+CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 900
 MIB = 2**20
 #: Of open loops only: what fell due a second (in them that is what was started), and the service time, which without a
@@ -30,12 +33,17 @@ DUE, SENT = "due_per_s", "sent_p99_ms"
 
 @dataclass(frozen=True)
 class Line:
-    """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit."""
+    """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit.
+
+    `proper` is a name that the server gave, shown as it is; `colour` is one that the name has elsewhere, too.
+    """
 
     column: str
     name: str
     how: thinning.How = "mean"
     divide: float = 1.0
+    proper: str = ""
+    colour: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class Panel:
     least: float = 0.0
 
 
+WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
 PANELS = (
     Panel("load", "axis.transactions", (
         Line("throughput_per_s", "series.throughput"), Line("failed", "series.failed", "max"),
@@ -63,6 +72,9 @@ PANELS = (
         Line(SENT, "series.sent-p99", "max"),
     )),
     Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),)),
+    WAITS,
+    Panel("server", "axis.wal", (Line("wal_bytes_per_s", "series.wal", divide=MIB),), least=1),
+    Panel("server", "axis.blocks-read", (Line("blocks_read_per_s", "series.read"),), least=100),
     Panel("host", "axis.host-cpu", (
         Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
         Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
@@ -87,11 +99,14 @@ def draw(scene: Scene) -> Chart | None:
         "load": _open_loop(_ends(_only(scene.stored.intervals(), "kind", pl.lit("transaction")))),
         "host": scene.stored.samples("host"),
         "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
+        "waits": scene.server.over_time,
+        "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }
     frames = {
         name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
     }
-    panels = [panel for panel in (_present(panel, frames) for panel in PANELS) if panel is not None]
+    drawn = [_waits(scene) if panel is WAITS else panel for panel in PANELS]
+    panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
     trials = max(frame["trial"].n_unique() for frame in frames.values())
@@ -104,12 +119,20 @@ def draw(scene: Scene) -> Chart | None:
         thin = thinning.thin(frames[source], of_source, at_most)
         for trial, own in _by_trial(_in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = own
+    for one in scene.server.checkpoints:
+        if one.trial in series:
+            own = series[one.trial].setdefault(CHECKPOINTS, {"t": [], "to": [], "reason": []})
+            own["t"].append(round(one.begin_s, 1))
+            own["to"].append(None if one.end_s is None else round(one.end_s, 1))
+            own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
     longest = max(_longest(frame) for frame in frames.values())
     size = thinning.bucket_size(longest, at_most)
     trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
     shown = _sensible(trials_shown, scene)
     texts = scene.texts
     caption = [texts("caption.series")]
+    if scene.server.checkpoints:
+        caption.append(texts("caption.series.checkpoints"))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
     return Chart(
@@ -134,7 +157,26 @@ def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
     }
     start = min((row["t"] for own in sources.values() for row in own), default=0)
     warmup = [{"from": start, "to": 0}] if start < 0 else []
-    return {"load": [], "host": [], "target": [], **sources, "warmup": warmup}
+    return {**{name: [] for name in SOURCES}, **sources, "warmup": warmup}
+
+
+def _waits(scene: Scene) -> Panel:
+    """The panel of waits, a line for each kind that matters in this run, and one for the rest."""
+    names = scene.server.kinds
+    lines = [
+        Line(f"w{number}", "", proper=name, colour=colour)
+        for number, (name, colour) in enumerate(zip(names, waits.colours(names), strict=True))
+    ]
+    return replace(WAITS, lines=(*lines, Line("rest", "series.rest", colour=waits.REST)))
+
+
+def _per_second(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """With rates of what the samples count."""
+    import polars as pl
+
+    if not {"elapsed_s", *columns} <= set(frame.columns):
+        return frame
+    return frame.with_columns((pl.col(name) / pl.col("elapsed_s")).alias(f"{name}_per_s") for name in columns)
 
 
 def _longest(frame: pl.DataFrame) -> int:
@@ -176,7 +218,9 @@ def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
     if frame is None:
         return None
     lines = tuple(line for line in panel.lines if line.column in frame.columns and frame[line.column].count())
-    lines = tuple(line for line in lines if line.column != "failed" or frame["failed"].sum() > 0)
+    lines = tuple(
+        line for line in lines if line.column not in ("failed", "rest") or frame[line.column].sum() > 0
+    )
     return replace(panel, lines=lines) if lines else None
 
 
@@ -229,7 +273,7 @@ def _views(panels: list[Panel], scene: Scene) -> dict[str, Any]:
 
 def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, Any]:
     texts = scene.texts
-    names = {line.column: texts(line.name) for line in panel.lines}
+    names = {line.column: line.proper or texts(line.name) for line in panel.lines}
     x = alt.X(
         "t:Q",
         title=texts("axis.time") if last else None,
@@ -239,9 +283,10 @@ def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, A
     scale = alt.Scale(domain=[0, panel.top]) if panel.top else alt.Scale(zero=True, nice=True)
     axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y("value:Q", title=None, axis=axis, scale=scale, stack="zero" if panel.stacked else None)
-    legend = alt.Legend(title=None, symbolOpacity=1) if len(names) > 1 else None
-    offset = {"load": 0, "host": 2, "target": 4}[panel.source]
-    colours = [SERIES[(n + offset) % len(SERIES)] for n in range(len(names))]
+    legend = alt.Legend(title=None, symbolOpacity=1, **_place(panel)) if len(names) > 1 else None
+    colours = [
+        line.colour or SERIES[(n + SOURCES[panel.source]) % len(SERIES)] for n, line in enumerate(panel.lines)
+    ]
     colour = alt.Color("name:N", scale=alt.Scale(domain=list(names.values()), range=colours), legend=legend)
     tips = [
         alt.Tooltip("name:N", title=texts(panel.title)),
@@ -260,7 +305,12 @@ def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, A
     handles = base.mark_point(size=90, opacity=0, filled=True).encode(x, y, colour, *order, tooltip=tips)
     warmup = alt.Chart(style.data("warmup"))
     shade = warmup.mark_rect(color="var(--shade)").encode(x=alt.X("from:Q"), x2="to:Q")
-    layers = [shade, shape, handles]
+    layers = [
+        shade,
+        *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
+        shape,
+        handles,
+    ]
     if panel.least:
         one_row = alt.Chart(style.data(panel.source)).transform_aggregate(rows="count()")
         unseen = one_row.transform_calculate(value=str(panel.least))
@@ -271,6 +321,26 @@ def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, A
         )
         layers.append(label)
     return style.layered(*layers, height=style.PANEL, title=texts(panel.title))
+
+
+def _place(panel: Panel) -> dict[str, Any]:
+    """Where a legend stands: names of waits are long, and find room below their panel."""
+    return {"orient": "bottom", "columns": 4, "symbolType": "square"} if panel.source == "waits" else {}
+
+
+def _checkpoints(scene: Scene) -> list[alt.Chart]:
+    """Checkpoints: a line where one began, a shade for as long as it wrote."""
+    if not scene.server.checkpoints:
+        return []
+    tips = [
+        alt.Tooltip("reason:N", title=scene.texts("series.checkpoint")),
+        alt.Tooltip("t:Q", title=scene.texts("axis.time"), format=",~r"),
+        alt.Tooltip("to:Q", title=scene.texts("axis.ended"), format=",~r"),
+    ]
+    marks = alt.Chart(style.data(CHECKPOINTS))
+    written = marks.transform_filter("datum.to !== null").mark_rect(color="var(--caution)", opacity=0.12)
+    begun = marks.mark_rule(color="var(--caution)", strokeDash=[4, 3], strokeWidth=1.4)
+    return [written.encode(x=alt.X("t:Q"), x2="to:Q"), begun.encode(x=alt.X("t:Q"), tooltip=tips)]
 
 
 def _quoted(text: str) -> str:

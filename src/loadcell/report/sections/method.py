@@ -95,16 +95,20 @@ def _own_cost(scene: Scene) -> list[tuple[str, str]]:
     """What the monitors cost, and how busy the client was: the price of measuring."""
     texts = scene.texts
     cost: dict[str, float] = {}
+    asked: dict[str, float] = {}
     busy: list[float] = []
     for record in scene.stored.trials:
         for name, monitor in (record.get("monitors") or {}).items():
             cost[name] = cost.get(name, 0.0) + (monitor.get("cpu_s") or 0.0)
+            if "server_cpu_s" in monitor:
+                asked[name] = asked.get(name, 0.0) + monitor["server_cpu_s"]
         found = (record.get("client") or {}).get("busy_max")
         if found is not None:
             busy.append(found)
     entries = []
     if cost:
         said = [texts("method.monitors.value", name=name, cpu_s=spent) for name, spent in cost.items()]
+        said += [texts("method.monitors.asked", name=name, cpu_s=spent) for name, spent in asked.items()]
         entries.append((texts("method.monitors"), texts("mark.list").join(said)))
     if busy:
         entries.append((texts("method.client"), texts("method.client.value", busy_share=max(busy))))

@@ -1,0 +1,90 @@
+"""What the server's sessions waited for at each treatment: a bar a treatment, a part of it for each kind of wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
+
+import altair as alt
+
+from loadcell.analysis.treatments import shared_factors
+from loadcell.analysis.waits import RUNNING
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import compare, style
+from loadcell.report.palette import SERIES
+from loadcell.report.scene import Scene
+
+SECTION, PLACE = "server", 1
+BARS = "bars"
+#: The third colour of the palette is green, which this has in every tool of the kind; the last one is grey.
+_RUNNING, REST = SERIES[2], SERIES[7]
+#: The second blue comes last, as it lies near the first.
+_OTHERS = tuple(SERIES[n] for n in (0, 1, 3, 4, 6, 5))
+
+
+def colours(names: Sequence[str]) -> list[str]:
+    """A colour for each kind of wait, the same in every chart of a run."""
+    others = cycle(_OTHERS)
+    return [_RUNNING if name == RUNNING else next(others) for name in names]
+
+
+def draw(scene: Scene) -> Chart | None:
+    """None where no sessions were looked at."""
+    waited, names, texts = scene.server.waited, scene.server.kinds, scene.texts
+    if not any(one.active for one in waited):
+        return None
+    many = len(waited) > compare.MOST_ROWS
+    rest = texts("series.rest")
+    rows: list[dict[str, Any]] = []
+    for one in waited:
+        parts = {name: one.waits.get(name, 0.0) for name in names}
+        parts[rest] = max(0.0, one.active - sum(parts.values()))
+        rows += [
+            {
+                "x": one.treatment.index if many else one.treatment.brief,
+                "treatment": one.treatment.label,
+                "name": name,
+                "rank": rank,
+                "value": value,
+                "share": value / one.active,
+            }
+            for rank, (name, value) in enumerate(parts.items())
+            if value > 0
+        ]
+    shown = [name for name in (*names, rest) if any(row["name"] == name for row in rows)]
+    colour = alt.Color(
+        "name:N",
+        scale=alt.Scale(
+            domain=shown,
+            range=[REST if name == rest else colours(names)[names.index(name)] for name in shown],
+        ),
+        legend=alt.Legend(title=None, orient="top", columns=4, symbolType="square", symbolStrokeWidth=0),
+    )
+    tips = [
+        alt.Tooltip("treatment:N", title=texts("axis.treatment")),
+        alt.Tooltip("name:N", title=texts("column.wait")),
+        alt.Tooltip("value:Q", title=texts("axis.sessions"), format=",.3~r"),
+        alt.Tooltip("share:Q", title=texts("column.share"), format=".1%"),
+    ]
+    size: dict[str, Any] = {
+        "axis": alt.Axis(format=",~r", tickCount=6, grid=True),
+        "title": texts("axis.sessions"),
+    }
+    order = alt.Order("rank:Q", sort="ascending")
+    base = alt.Chart().mark_bar()
+    if many:
+        x = alt.X("x:O", title=texts("axis.treatment"), axis=alt.Axis(grid=False, labelOverlap="greedy"))
+        layer = base.encode(x=x, y=alt.Y("value:Q", **size), color=colour, order=order, tooltip=tips)
+        height = style.CHART
+    else:
+        title = texts("mark.list").join(shared_factors(scene.analysis.treatments))
+        names_of_rows = [one.treatment.brief for one in waited]
+        y = alt.Y("x:N", title=title or None, sort=names_of_rows, axis=compare.row_axis())
+        layer = base.encode(y=y, x=alt.X("value:Q", **size), color=colour, order=order, tooltip=tips)
+        height = style.ROW * len(waited)
+    view = style.layered(layer, height=height, data={"name": BARS})
+    return Chart(
+        "chart-waits", texts("chart.waits"), style.document(view), {BARS: rows}, [texts("caption.waits")],
+        legend=False,
+    )  # fmt: skip

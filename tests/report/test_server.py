@@ -1,0 +1,107 @@
+"""What a report shows of a server that was looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from loadcell.report import build, html, markdown
+from loadcell.report.blocks import Chart, Paragraph, Section, Table
+from loadcell.report.charts import series
+from loadcell.store.read import StoredRun
+
+Stored = Callable[[str], StoredRun]
+
+
+def section(stored: Stored, name: str = "watched", lang: str = "en") -> Section | None:
+    found = [one for one in build.build(stored(name), lang).sections if one.id == "server"]
+    return found[0] if found else None
+
+
+def block(stored: Stored, id_: str) -> Table | Chart:
+    own = section(stored)
+    assert own is not None
+    return next(one for one in own.blocks if isinstance(one, Table | Chart) and one.id == id_)
+
+
+def test_a_run_without_such_a_monitor_has_no_such_section(stored: Stored) -> None:
+    assert section(stored, "two") is None
+
+
+def test_each_level_says_what_its_sessions_waited_for(stored: Stored) -> None:
+    table = block(stored, "table-waits")
+    assert isinstance(table, Table)
+    rows = [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
+    assert [row[:4] for row in rows] == [
+        ["1", "4", "4.00", "25%"],
+        ["2", "8", "8.00", "25%"],
+        ["3", "16", "16.0", "25%"],
+    ]
+    assert rows[1][4] == "Lock: transactionid 50%, IO: WALSync 25%"
+    assert rows[0][5] == "60", "two repeats of 30 seconds, warm-up left out"
+
+
+def test_bars_add_up_to_the_active_sessions(stored: Stored) -> None:
+    chart = block(stored, "chart-waits")
+    assert isinstance(chart, Chart)
+    sums: dict[str, float] = {}
+    for row in chart.data["bars"]:
+        sums[row["x"]] = sums.get(row["x"], 0.0) + row["value"]
+    assert sums == {"4": 4, "8": 8, "16": 16}
+    assert [row["name"] for row in chart.data["bars"][:3]] == ["CPU", "Lock: transactionid", "IO: WALSync"]
+
+
+def test_counters_are_rates_and_shares(stored: Stored) -> None:
+    table = block(stored, "table-server")
+    assert isinstance(table, Table)
+    assert [cell.text for cell in table.rows[0]][2:] == [
+        "100.0", "99%", "10.00", "200 KiB", "2 KiB", "0 B", "0", "2",
+    ]  # fmt: skip
+
+
+def test_statements_come_with_their_share_and_are_only_text(stored: Stored) -> None:
+    table = block(stored, "table-statements")
+    assert isinstance(table, Table)
+    assert [cell.text for cell in table.rows[0]][:4] == [
+        "UPDATE t SET v = v + $1 WHERE id = $2",
+        "75%",
+        "3,000",
+        "6.00",
+    ]
+    page = html.render(build.build(stored("watched"), "en"))
+    assert "SELECT &lt;b&gt;v&lt;/b&gt; FROM t" in page
+    assert "SELECT <b>" not in page
+
+
+@pytest.mark.parametrize(("lang", "says"), [("en", "pg_monitor would let it"), ("zh", "授权")])
+def test_what_was_not_seen_is_said_in_the_readers_language(stored: Stored, lang: str, says: str) -> None:
+    own = section(stored, lang=lang)
+    assert own is not None
+    said = [one.text for one in own.blocks if isinstance(one, Paragraph)]
+    assert len(said) == 2
+    assert says in said[0]
+    assert said[1] == "not known yet", "a note of a later version is shown as it was recorded"
+
+
+def test_waits_and_checkpoints_lie_under_the_throughput_on_its_axis(stored: Stored) -> None:
+    report = build.build(stored("watched"), "en")
+    chart = next(one for one in report.charts() if one.id == "chart-series")
+    titles = [view["title"] for view in chart.spec["vconcat"]]
+    assert titles[:3] == [
+        "Load: transactions/s",
+        "Load: response time (ms)",
+        "Server: active sessions by wait",
+    ]
+    rows = series.rows(chart, chart.chosen[0])
+    assert rows["checkpoints"] == [{"t": 10.0, "to": 14.0, "reason": "timed"}]
+    clients = sum(rows["waits"][-1][column] for column in ("w0", "w1", "w2"))
+    assert clients in (4, 8, 16)
+    assert "rest" not in rows["waits"][0], "nothing is left over"
+    marked = [view for view in chart.spec["vconcat"] if "checkpoints" in str(view)]
+    assert len(marked) == 5, "load, waits and server"
+
+
+def test_the_servers_own_price_is_named(stored: Stored) -> None:
+    text = markdown.render(build.build(stored("watched"), "en"))
+    assert "in the server, to answer postgres: 0.42 s CPU" in text
