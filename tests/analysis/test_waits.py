@@ -13,7 +13,7 @@ from loadcell.analysis.treatments import Treatment
 def looks(trial: str, seconds: range, each: int = 1) -> pl.DataFrame:
     return pl.DataFrame(
         {"trial": [trial] * len(seconds), "treatment": ["a"] * len(seconds), "t_s": [float(s) for s in seconds],
-         "looks": [float(each)] * len(seconds)}
+         "looks": [float(each)] * len(seconds), "sessions_idle_in_transaction": [0.5] * len(seconds)}
     )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ def test_sessions_are_means_over_the_looks_of_a_row() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 30), ("x", 1, "Lock", "tuple", 10))
     (one,) = waits.by_treatment(frame, looks("x", range(1, 2), each=10), treatment(x="ok"))
     assert one.active == 4
+    assert one.idle_in_transaction == 0.5
     assert one.waits == {"CPU": 3, "Lock: tuple": 1}
     assert one.share("Lock: tuple") == 0.25
     assert one.share("IO: WALSync") == 0

@@ -38,8 +38,8 @@ def test_each_level_says_what_its_sessions_waited_for(stored: Stored) -> None:
         ["2", "8", "8.00", "25%"],
         ["3", "16", "16.0", "25%"],
     ]
-    assert rows[1][4] == "Lock: transactionid 50%, IO: WALSync 25%"
-    assert rows[0][5] == "60", "two repeats of 30 seconds, warm-up left out"
+    assert rows[1][5] == "Lock: transactionid 50%, IO: WALSync 25%"
+    assert rows[0][6] == "60", "two repeats of 30 seconds, warm-up left out"
 
 
 def test_bars_add_up_to_the_active_sessions(stored: Stored) -> None:

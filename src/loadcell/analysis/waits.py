@@ -27,12 +27,14 @@ _NAME = pl.when(pl.col("wait_event_type") == RUNNING).then(pl.lit(RUNNING)).othe
 class Waited:
     """One treatment's sessions, over all trials that count: `active` on average, and of these how many in each wait.
 
-    `looks` is how many instants that rests on; `waits` is sorted, the most frequent first.
+    `looks` is how many instants that rests on; `waits` is sorted, the most frequent first. `idle_in_transaction` are
+    sessions that wait for their client in the middle of a transaction, and are not active.
     """
 
     treatment: Treatment
     looks: int
     active: float
+    idle_in_transaction: float
     waits: Mapping[str, float]
 
     def share(self, name: str) -> float:
@@ -112,8 +114,11 @@ def by_treatment(
     treatments = tuple(treatments)
     if looks.is_empty():
         return ()
-    per_look = measured(looks, treatments).group_by("treatment").agg(pl.col("looks").sum())
-    looked = dict(per_look.iter_rows())
+    idle = (pl.col("sessions_idle_in_transaction").fill_null(0.0) * pl.col("looks")).sum()
+    per_look = (
+        measured(looks, treatments).group_by("treatment").agg(pl.col("looks").sum(), idle.alias("idle"))
+    )
+    looked = {treatment: (count, total) for treatment, count, total in per_look.iter_rows()}
     sums: dict[str, dict[str, float]] = {}
     if not waits.is_empty():
         frame = named(measured(waits, treatments)).group_by("treatment", "name").agg(pl.col("sessions").sum())
@@ -121,8 +126,8 @@ def by_treatment(
             sums.setdefault(treatment, {})[name] = sessions
     found = []
     for treatment in treatments:
-        count = int(looked.get(treatment.id) or 0)
+        count, idle_sum = looked.get(treatment.id, (0, 0.0))
         if count:
             own = {name: sessions / count for name, sessions in sums.get(treatment.id, {}).items()}
-            found.append(Waited(treatment, count, sum(own.values()), own))
+            found.append(Waited(treatment, int(count), sum(own.values()), idle_sum / count, own))
     return tuple(found)

@@ -44,9 +44,12 @@ class Link:
         from psycopg import Error
 
         self.questions += 1
+        deadline = time.monotonic() + ANSWER_LIMIT_S
         try:
             self._pg.send_query(sql.encode())
-            return self._answers(time.monotonic() + ANSWER_LIMIT_S)
+            while self._pg.flush():
+                self._await(select.POLLOUT, deadline)
+            return self._answers(deadline)
         except Error as error:
             raise LinkError(_first_line(str(error))) from error
 
@@ -56,7 +59,9 @@ class Link:
         found: list[list[Record]] = []
         refused: AnswerError | None = None
         while True:
-            self._await(deadline)
+            while self._pg.is_busy():
+                self._await(select.POLLIN, deadline)
+                self._pg.consume_input()
             result = self._pg.get_result()
             if result is None:
                 break
@@ -70,13 +75,12 @@ class Link:
             raise LinkError(str(refused))
         raise refused
 
-    def _await(self, deadline: float) -> None:
-        """Wait until the next result is there."""
-        while self._pg.is_busy():
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._pg.socket], [], [], left)[0]:
-                raise LinkError(f"no answer within {ANSWER_LIMIT_S:g} s")
-            self._pg.consume_input()
+    def _await(self, what: int, deadline: float) -> None:
+        """Wait until the socket can be read or written."""
+        poll = select.poll()
+        poll.register(self._pg.socket, what)
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1e3):
+            raise LinkError(f"no answer within {ANSWER_LIMIT_S:g} s")
 
     def close(self) -> None:
         """Let go."""

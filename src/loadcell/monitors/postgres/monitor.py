@@ -228,6 +228,9 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             return []
         now_s = self._monotonic()
         elapsed_s, self._read_s, self._looks = now_s - self._read_s, now_s, 0
+        by_server_ms = found.pop("clock_ms", None)  # None when its clock was set back
+        if by_server_ms:
+            elapsed_s = by_server_ms / 1e3
         means, rows = self._waits.take()
         self._beside["waits"] = rows
         self._events += self._checkpoints.events(found)
@@ -248,7 +251,7 @@ class PostgresMonitor(Monitor[PostgresMonitorOptions]):
             before, self._io_before = self._io_before, now
             self._beside["io"] = figures.io_rows(before, now)
         elif records:
-            counted = figures.numbers(records[0], (*figures.COUNTERS, "checkpoints_done"))
+            counted = figures.numbers(records[0], (*figures.COUNTERS, "checkpoints_done", "clock_ms"))
             earlier, self._before = self._before, counted
             return figures.grown(earlier, counted)
         return {}

@@ -30,6 +30,7 @@ def waits(scene: Scene) -> Table | None:
         *_head(scene, factors),
         Column(texts("column.active"), figure=True),
         Column(texts("column.running"), figure=True),
+        Column(texts("column.idle-in-transaction"), figure=True),
         Column(texts("column.waited-for")),
         Column(texts("column.looks"), figure=True),
     ]
@@ -39,6 +40,7 @@ def waits(scene: Scene) -> Table | None:
             *treatment_cells(one.treatment, factors),
             Cell(numbers.significant(one.active), sort=one.active),
             Cell(numbers.share(one.share(RUNNING)), sort=one.share(RUNNING)),
+            Cell(numbers.significant(one.idle_in_transaction), sort=one.idle_in_transaction),
             Cell(_named(one, scene)),
             Cell(numbers.whole(one.looks), sort=one.looks),
         ]
