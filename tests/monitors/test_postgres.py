@@ -99,16 +99,23 @@ def bins() -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module", params=["debian", "16", "18"])
-def server(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
+def running(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
     """A server of each version there is here. Checkpoints happen when a test asks for one."""
     settings = {"checkpoint_timeout": "1d"}
     if request.param == "debian":
         settings["shared_preload_libraries"] = "pg_stat_statements"
-    with PostgresServer(_reachable(bins()[request.param]), settings) as running:
-        running.sql("CREATE DATABASE load")
-        running.sql(LOAD, database="load")
-        running.sql("INSERT INTO t (id) SELECT generate_series(1, 100)", database="load")
-        yield running
+    with PostgresServer(_reachable(bins()[request.param]), settings) as started:
+        started.sql("CREATE DATABASE load")
+        started.sql(LOAD, database="load")
+        started.sql("INSERT INTO t (id) SELECT generate_series(1, 100)", database="load")
+        yield started
+
+
+@pytest.fixture
+def server(running: PostgresServer) -> PostgresServer:
+    """The same, with no session of an earlier test left."""
+    until_left(running)
+    return running
 
 
 def _reachable(directory: Path) -> Path:
@@ -132,7 +139,7 @@ def background(connection: psycopg.Connection[Any], statement: str) -> Iterator[
         with suppress(psycopg.errors.QueryCanceled):
             connection.execute(statement)
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     yield
     thread.join()
@@ -156,7 +163,6 @@ def until_asleep(server: PostgresServer) -> None:
 
 
 def test_counts_are_what_the_server_did(server: PostgresServer) -> None:
-    until_left(server)
     before = commits(server)
     watch = Watch(server)
     with session(server) as connection:
