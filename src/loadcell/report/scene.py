@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.server import Evidence, evidence
 from loadcell.analysis.treatments import Treatment
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
+    from loadcell.analysis.server import Evidence
     from loadcell.store.read import StoredRun
 
 
@@ -41,6 +41,8 @@ class Scene:
     @cached_property
     def server(self) -> Evidence:
         """What a database server said of itself."""
+        from loadcell.analysis.server import evidence  # frames: the terminal does without
+
         stored = self.stored
         return evidence(
             stored.samples("postgres"),
