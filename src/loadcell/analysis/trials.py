@@ -72,6 +72,7 @@ class Trial:
     """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
 
     `figures` are those that its workload alone has (tpmC), `types` and `outcomes` what it counts transactions by.
+    `arm` tells two identical treatments apart in an A/A run.
     """
 
     number: int
@@ -104,6 +105,7 @@ class Trial:
     figures: Mapping[str, float] = field(default_factory=dict)
     types: Mapping[str, Counted] = field(default_factory=dict)
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
+    arm: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -163,6 +165,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         figures=_section(totals, "figures"),
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
+        arm=record.get("arm"),
     )
 
 
@@ -179,6 +182,7 @@ def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial
                 entry["repeat"],
                 entry.get("block", entry["repeat"]),
                 "not-run",
+                arm=entry.get("arm"),
             ),
         )
         for entry in run.get("trials") or ()

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 @click.option(
     "--retry-failed", is_flag=True, help="With --resume: do failed, timed-out and invalid trials again too."
 )
+@click.option(
+    "--aa",
+    is_flag=True,
+    help="Run every treatment as two identical arms: what they differ by is noise. See `loadcell compare`.",
+)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The report's language.")
@@ -49,6 +54,7 @@ def run(
     out: Path | None,
     resume: str | None,
     retry_failed: bool,
+    aa: bool,
     yes: bool,
     quiet: bool,
     lang: str,
@@ -65,14 +71,21 @@ def run(
     from loadcell.store.errors import StoreError
 
     try:
+        if aa and resume is not None:
+            raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
         loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed)
-        _consent(loaded, yes)
+        _consent(loaded, yes, aa)
     except StoreError as error:
         raise click.ClickException(str(error)) from None
     from loadcell.parts import installed
 
     options = Options(
-        out=out, seed=seed, resume=resumed, retry_failed=retry_failed, command=("loadcell", *sys.argv[1:])
+        out=out,
+        seed=seed,
+        resume=resumed,
+        retry_failed=retry_failed,
+        aa=aa,
+        command=("loadcell", *sys.argv[1:]),
     )
     runner = Runner(loaded, installed(), options, _progress(quiet))
     try:
@@ -116,12 +129,13 @@ def _plan(
     return load(plan or str(path / PLAN), sets, only), path
 
 
-def _consent(plan: LoadedPlan, yes: bool) -> None:
+def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     """Very many trials are surely meant only when the user says so."""
     from loadcell.design.estimate import NEEDS_CONSENT, estimate
+    from loadcell.design.order import ARMS
     from loadcell.run.progress import duration
 
-    expected = estimate(plan)
+    expected = estimate(plan, len(ARMS) if aa else 1)
     if yes or expected.trials <= NEEDS_CONSENT:
         return
     said = f"This plan has {expected.trials:,} trials: at least {duration(expected.total_s)}."

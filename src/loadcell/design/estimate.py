@@ -26,14 +26,15 @@ class Estimate:
     total_s: float
 
 
-def estimate(plan: LoadedPlan) -> Estimate:
-    """The time a run of `plan` takes, without loading and restoring data."""
+def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
+    """The time a run of `plan` takes, without loading and restoring data; `arms` is how often a block has each treatment."""
     count = plan.treatment_count
     if count <= _ADDED_UP:
         load_s = sum(_load_s(treatment.resolved.load) for treatment in plan.treatments) * plan.repeats
     else:
         load_s = _load_s(plan.base.load) * plan.size()
-    return Estimate(plan.size(), load_s, load_s + OVERHEAD_S * plan.size())
+    trials = plan.size() * arms
+    return Estimate(trials, load_s * arms, load_s * arms + OVERHEAD_S * trials)
 
 
 def _load_s(load: Load) -> float:

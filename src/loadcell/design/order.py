@@ -19,17 +19,23 @@ from loadcell.plan.treatment import Treatment
 T = TypeVar("T")
 
 _DIGITS_AT_LEAST = 3
+#: The names of the arms of an A/A run.
+ARMS = ("a", "b")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One treatment in one repeat. `number` counts from 1 in the order of the run; `block` is the pass it belongs to."""
+    """One treatment in one repeat. `number` counts from 1 in the order of the run; `block` is the pass it belongs to.
+
+    `arm` tells the two apart where every treatment is run twice in each block, to see what nothing at all makes differ.
+    """
 
     number: int
     treatment: Treatment
     repeat: int
     block: int
     name: str
+    arm: str | None = None
 
 
 def draw_seed() -> int:
@@ -37,16 +43,20 @@ def draw_seed() -> int:
     return int.from_bytes(os.urandom(4), "big")
 
 
-def trials(plan: LoadedPlan, seed: int) -> tuple[Trial, ...]:
-    """Every trial of the plan in the order it is run. The same plan and seed give the same order, everywhere, always."""
-    ordered = list(blocks(plan.treatments, plan.repeats, plan.order, seed))
-    digits = max(_DIGITS_AT_LEAST, len(str(plan.size())))
+def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...]:
+    """Every trial of the plan in the order it is run. The same plan and seed give the same order, everywhere, always.
+
+    `aa` makes every treatment two identical arms, shuffled within each block like treatments of their own.
+    """
+    arms: tuple[str | None, ...] = ARMS if aa else (None,)
+    items = [(treatment, arm) for treatment in plan.treatments for arm in arms]
+    digits = max(_DIGITS_AT_LEAST, len(str(len(items) * plan.repeats)))
     found: list[Trial] = []
-    for block, treatments in enumerate(ordered, start=1):
-        for treatment in treatments:
+    for block, ordered in enumerate(blocks(items, plan.repeats, plan.order, seed), start=1):
+        for treatment, arm in ordered:
             number = len(found) + 1
-            name = f"{number:0{digits}d}-{treatment.id}-r{block}"
-            found.append(Trial(number, treatment, repeat=block, block=block, name=name))
+            name = f"{number:0{digits}d}-{treatment.id}{f'-{arm}' if arm else ''}-r{block}"
+            found.append(Trial(number, treatment, repeat=block, block=block, name=name, arm=arm))
     return tuple(found)
 
 

@@ -40,13 +40,17 @@ EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`."""
+    """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`.
+
+    `aa` runs every treatment as two identical arms; a resumed run keeps what it was begun with.
+    """
 
     results: Path = Path("results")
     out: Path | None = None
     seed: int | None = None
     resume: Path | None = None
     retry_failed: bool = False
+    aa: bool = False
     command: tuple[str, ...] = ()
 
 
@@ -79,8 +83,9 @@ class Runner:
         """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError."""
         stored = None if self.options.resume is None else read_run(self.options.resume)
         seed = self._seed(stored)
-        ordered = trials(self.plan, seed)
-        document = self._document(seed, ordered)
+        aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
+        ordered = trials(self.plan, seed, aa=aa)
+        document = self._document(seed, ordered, aa)
         if stored is not None:
             resume.compare(stored.run, document)
         path = self._path(stored)
@@ -240,7 +245,7 @@ class Runner:
     def _role(self) -> str:
         return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
 
-    def _document(self, seed: int, ordered: Sequence[Trial]) -> dict[str, Any]:
+    def _document(self, seed: int, ordered: Sequence[Trial], aa: bool) -> dict[str, Any]:
         """run.json as it begins."""
         plan = self.plan
         return {
@@ -252,6 +257,7 @@ class Runner:
             "order": plan.order,
             "design": plan.design,
             "repeats": plan.repeats,
+            "aa": aa,
             "factors": [factor.document() for factor in plan.factors],
             "treatments": [
                 {
@@ -269,6 +275,7 @@ class Runner:
                     "treatment": trial.treatment.id,
                     "repeat": trial.repeat,
                     "block": trial.block,
+                    **({"arm": trial.arm} if trial.arm else {}),
                 }
                 for trial in ordered
             ],

@@ -223,6 +223,7 @@ class TrialRun:
             "values": dict(treatment.values),
             "repeat": self.trial.repeat,
             "block": self.trial.block,
+            **({"arm": self.trial.arm} if self.trial.arm else {}),
             "status": "failed",
             "reason": None,
             "reason_code": None,

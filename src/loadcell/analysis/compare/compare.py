@@ -1,0 +1,281 @@
+"""The comparison: every figure of every context, each side against the first, judged together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import median
+
+import numpy as np
+
+from loadcell.analysis.compare import effect
+from loadcell.analysis.compare.correction import benjamini_hochberg
+from loadcell.analysis.compare.cross_check import CrossCheck, cross_check
+from loadcell.analysis.compare.effect import Array, Effect
+from loadcell.analysis.compare.metrics import USUAL, Metric
+from loadcell.analysis.compare.ranking import Ranked, rank
+from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
+
+#: The context that stands for all of them together.
+OVERALL = "*"
+#: Cross-checks are made for as many rows as are read; a bootstrap of thousands of rows would only take time.
+MOST_CROSS_CHECKED = 60
+
+#: Figures by block, and by arm where a run of identical arms is compared with something else.
+Figures = Mapping[tuple[int, str], float]
+#: What identical arms were seen to differ by, by metric and context, as a fraction.
+Noise = Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure in one context, side `side` against the first one.
+
+    `context` is a key of the sides' contexts or `OVERALL`; `medians` are those of the first side and of this one (None
+    for OVERALL); `unusable` counts trials that ended well but whose figure is 0 or no number, of either.
+    """
+
+    side: int
+    context: str
+    metric: Metric
+    medians: tuple[float | None, float | None]
+    effect: Effect | None
+    adjusted_p: float | None
+    noise: float | None
+    verdict: Verdict
+    unusable: tuple[int, int] = (0, 0)
+    checked: CrossCheck | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything found; `ranking` is empty for two sides, and ranks by the first metric over all contexts."""
+
+    sides: Sides
+    metrics: tuple[Metric, ...]
+    rows: tuple[Row, ...]
+    least_effect: float
+    ranking: tuple[Ranked, ...] = ()
+
+    @property
+    def headline(self) -> tuple[Row, ...]:
+        """For each side but the first, the row of the first metric over all contexts."""
+        context = OVERALL if len(self.sides.contexts) > 1 else next(iter(self.sides.contexts))
+        return tuple(row for row in self.rows if row.context == context and row.metric == self.metrics[0])
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a context that the first side has a figure for has none on another side."""
+        return any(row.effect is None for row in self.rows)
+
+
+def compare(
+    sides: Sides,
+    metrics: Sequence[Metric] = USUAL,
+    *,
+    least_effect: float = LEAST_EFFECT,
+    noise: Noise | None = None,
+) -> Comparison:
+    """Compare every side with the first in every context, then in all of them together."""
+    found = [
+        _row(sides, side, context, metric)
+        for side in range(1, len(sides.sides))
+        for metric in metrics
+        for context in _contexts(sides)
+    ]
+    adjusted = benjamini_hochberg([row.effect.p if row.effect else None for row in found])
+    floors = noise or {}
+    rows = [
+        replace(
+            row,
+            adjusted_p=p,
+            noise=(floor := _noise_of(floors, sides, row)),
+            verdict=judge(
+                row.effect,
+                p,
+                higher_is_better=row.metric.higher_is_better,
+                least_effect=least_effect,
+                noise=floor,
+            ),
+        )
+        for row, p in zip(found, adjusted, strict=True)
+    ]
+    several = len(sides.sides) > 2
+    return Comparison(
+        sides,
+        tuple(metrics),
+        tuple(_cross_checked(sides, rows)),
+        least_effect,
+        _ranking(sides, metrics[0], least_effect, floors) if several else (),
+    )
+
+
+def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
+    """The noise of the treatments in this row; where they were not measured, the most that was seen anywhere."""
+    both = (sides.sides[0], sides.sides[row.side])
+    treatments = {trial.treatment for side in both for trial in side.trials.get(row.context, ())} or {row.context}
+    metric = row.metric.name
+    own = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
+    return max(own or [size for (name, _), size in noise.items() if name == metric], default=None)
+
+
+def noise_floor(arms: Comparison) -> dict[tuple[str, str], float]:
+    """What identical arms may differ by, from their comparison: the far end of each interval, by metric and treatment."""
+    return {
+        (row.metric.name, row.context): math.expm1(
+            max(abs(math.log(row.effect.low)), abs(math.log(row.effect.high)))
+        )
+        for row in arms.rows
+        if row.effect is not None and row.effect.low is not None and row.effect.high is not None
+    }
+
+
+def _contexts(sides: Sides) -> list[str]:
+    return [*sides.contexts, *([OVERALL] if len(sides.contexts) > 1 else [])]
+
+
+def _row(sides: Sides, side: int, context: str, metric: Metric) -> Row:
+    first, other = sides.sides[0], sides.sides[side]
+    open_verdict = Verdict("ambiguous", "no-figure")
+    if context == OVERALL:
+        found = _overall(sides, first, other, metric)
+        return Row(side, context, metric, (None, None), found, None, None, open_verdict)
+    a, b = _figures(first, context, metric), _figures(other, context, metric)
+    return Row(
+        side,
+        context,
+        metric,
+        (_median(a), _median(b)),
+        _effect(_logs(a), _logs(b), sides.paired),
+        None,
+        None,
+        open_verdict,
+        (_unusable(first, context, metric), _unusable(other, context, metric)),
+    )
+
+
+def _figures(side: Side, context: str, metric: Metric) -> Figures:
+    """The figures of trials that ended well, by block."""
+    return {
+        (trial.block, trial.arm or ""): value
+        for trial in side.trials.get(context, ())
+        if trial.counts and (value := metric.of(trial)) is not None and value > 0
+    }
+
+
+def _unusable(side: Side, context: str, metric: Metric) -> int:
+    """Trials that ended well with a throughput of nothing, or a figure that is no number."""
+    trials = [trial for trial in side.trials.get(context, ()) if trial.status == "ok"]
+    if metric.key is None:
+        return sum(not (metric.of(trial) or 0) > 0 for trial in trials)
+    return sum(
+        value is not None and not (math.isfinite(value) and value > 0)
+        for trial in trials
+        for value in [(trial.response or {}).get(metric.key)]
+    )
+
+
+def _median(values: Figures) -> float | None:
+    return median(values.values()) if values else None
+
+
+def _logs(values: Figures) -> dict[tuple[int, str], float]:
+    return {block: math.log(value) for block, value in values.items()}
+
+
+def _effect(a: Figures, b: Figures, paired: bool) -> Effect | None:
+    """The effect from logarithms by block; None where there is nothing, or no pair, to compare."""
+    if paired:
+        blocks = sorted(a.keys() & b.keys())
+        return effect.of_pairs(np.array([b[block] - a[block] for block in blocks])) if blocks else None
+    return effect.of_samples(_array(a), _array(b)) if a and b else None
+
+
+def _array(values: Figures) -> Array:
+    return np.array([values[block] for block in sorted(values)], dtype=np.float64)
+
+
+def _overall(sides: Sides, first: Side, other: Side, metric: Metric) -> Effect | None:
+    """Over all contexts that both sides have figures for: the geometric mean of their ratios, block by block.
+
+    A block counts where it is whole, so that no context weighs more in one block than in another.
+    """
+    each = [
+        (a, b)
+        for context in sides.contexts
+        if (a := _logs(_figures(first, context, metric))) and (b := _logs(_figures(other, context, metric)))
+    ]
+    if not each:
+        return None
+    if sides.paired:
+        joined = [{block: b[block] - a[block] for block in a.keys() & b.keys()} for a, b in each]
+        ratios = _mean_of_whole_blocks([one for one in joined if one])
+        return effect.of_pairs(_array(ratios)) if ratios else None
+    return _effect(
+        _mean_of_whole_blocks([a for a, _ in each]), _mean_of_whole_blocks([b for _, b in each]), paired=False
+    )
+
+
+def _mean_of_whole_blocks(each: Sequence[Figures]) -> dict[tuple[int, str], float]:
+    if not each:
+        return {}
+    whole = set.intersection(*(set(one) for one in each))
+    return {block: sum(one[block] for one in each) / len(each) for block in sorted(whole)}
+
+
+def _cross_checked(sides: Sides, rows: Sequence[Row]) -> list[Row]:
+    """The rows with what other methods say of them, as far as there are intervals."""
+    checked = []
+    left = MOST_CROSS_CHECKED
+    for row in rows:
+        if row.effect is None or row.effect.descriptive_only or row.context == OVERALL or left <= 0:
+            checked.append(row)
+            continue
+        left -= 1
+        a = _figures(sides.sides[0], row.context, row.metric)
+        b = _figures(sides.sides[row.side], row.context, row.metric)
+        if sides.paired:
+            blocks = sorted(a.keys() & b.keys())
+            a, b = {block: a[block] for block in blocks}, {block: b[block] for block in blocks}
+        checked.append(replace(row, checked=cross_check(_array(a), _array(b), paired=sides.paired)))
+    return checked
+
+
+def _ranking(sides: Sides, metric: Metric, least_effect: float, noise: Noise) -> tuple[Ranked, ...]:
+    """All sides by one metric, each pair compared, all pairs corrected together.
+
+    The value is the ratio to the first side, turned so that larger is better.
+    """
+    context = OVERALL if len(sides.contexts) > 1 else next(iter(sides.contexts))
+
+    def between(one: int, other: int) -> Effect | None:
+        pair = replace(sides, sides=(sides.sides[one], sides.sides[other]))
+        return _row(pair, 1, context, metric).effect
+
+    count = len(sides.sides)
+    effects = {(one, other): between(one, other) for one, other in combinations(range(count), 2)}
+    adjusted = benjamini_hochberg([found.p if found else None for found in effects.values()])
+    words = {
+        pair: judge(
+            found,
+            p,
+            higher_is_better=metric.higher_is_better,
+            least_effect=least_effect,
+            noise=max((size for (name, _), size in noise.items() if name == metric.name), default=None),
+        ).word
+        for (pair, found), p in zip(effects.items(), adjusted, strict=True)
+    }
+
+    def value(index: int) -> float | None:
+        if index == 0:
+            return 1.0
+        found = effects[0, index]
+        return None if found is None else found.ratio if metric.higher_is_better else 1 / found.ratio
+
+    def told_apart(one: int, other: int) -> bool:
+        return words[min(one, other), max(one, other)] in {"faster", "slower"}
+
+    return tuple(rank([value(index) for index in range(count)], told_apart))

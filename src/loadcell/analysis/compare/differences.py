@@ -1,0 +1,156 @@
+"""What else differs between runs: their plans, the systems under test, the machines and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+#: `plan` differences make two runs different experiments; the others say what besides the thing tested may have acted.
+Kind = Literal["plan", "target", "host", "tools", "design"]
+
+#: Sections of a treatment's settings that do not bear on what is measured.
+_FREE = frozenset({"limits", "expect"})
+#: What of a host changes from minute to minute, or says nothing of speed.
+_VOLATILE = frozenset({"load_at_start", "cpu.mhz", "unanswered"})
+#: What a target says of itself that is another in every run.
+_OF_THE_MOMENT = ("data_directory.path", "pid", "port", "socket", "started")
+_TOOLS = ("loadcell_version", "engine_version", "python")
+_DESIGN = ("order", "design", "repeats")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs: where, and what the first run and another one had (None: nothing)."""
+
+    kind: Kind
+    path: str
+    before: Any
+    after: Any
+    treatments: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" (treatment {', '.join(self.treatments[:3])})" if self.treatments else ""
+        return f"{self.path}: {_shown(self.before)} → {_shown(self.after)}{where}"
+
+
+def plans(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Where the settings of treatments that both runs have differ, and which treatments only one has."""
+    old = {one["id"]: one.get("settings") or {} for one in before.get("treatments") or ()}
+    new = {one["id"]: one.get("settings") or {} for one in after.get("treatments") or ()}
+    if len(old) == len(new) == 1:
+        (name,) = old
+        new = {name: next(iter(new.values()))}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    values: dict[tuple[str, str, str], tuple[Any, Any]] = {}
+    shared = [name for name in old if name in new]
+    for name in shared:
+        pair = tuple({key: each[name][key] for key in each[name].keys() - _FREE} for each in (old, new))
+        for path, was, now in between(pair[0], pair[1]):
+            key = (path, repr(was), repr(now))
+            found.setdefault(key, []).append(name)
+            values[key] = (was, now)
+    differences = [
+        Difference("plan", key[0], *values[key], () if len(names) == len(shared) else tuple(names))
+        for key, names in found.items()
+    ]
+    gone, come = _listed(old.keys() - new.keys()), _listed(new.keys() - old.keys())
+    if gone or come:
+        differences.append(Difference("plan", "treatments", gone, come))
+    return tuple(differences)
+
+
+def _listed(names: Iterable[str]) -> str | None:
+    ordered = sorted(names)
+    return ", ".join(ordered[:5]) + (" …" if len(ordered) > 5 else "") if ordered else None
+
+
+def designs(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """How the trials were arranged: not what was measured, but how well."""
+    return tuple(
+        Difference("design", key, before.get(key), after.get(key))
+        for key in _DESIGN
+        if before.get(key) != after.get(key)
+    )
+
+
+def tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Versions of what made and measured the load."""
+    return tuple(
+        Difference("tools", key, before.get(key), after.get(key))
+        for key in _TOOLS
+        if before.get(key) != after.get(key)
+    )
+
+
+def hosts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Facts of the machines, matched by their role, as `environment.json` has them."""
+    old, new = (
+        {str(host.get("role")): host for host in each.get("hosts") or ()} for each in (before, after)
+    )
+    single = len(old) == len(new) == 1
+    found = []
+    for role in [*old, *(name for name in new if name not in old)]:
+        pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
+        found += [
+            Difference("host", path, was, now)
+            for path, was, now in between(*pair)
+            if path not in _VOLATILE
+        ]
+        if single:
+            break
+    return tuple(found)
+
+
+def targets(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> tuple[Difference, ...]:
+    """What the systems under test said of themselves, over the trials of each run: facts that were the same throughout."""
+    old, new = _steady(before), _steady(after)
+    return tuple(
+        Difference("target", path, old.get(path), new.get(path))
+        for path in [*old, *(path for path in new if path not in old)]
+        if path in old and path in new and old[path] != new[path]
+    )
+
+
+def between(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every path where two documents differ, with both values."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            yield from between(before.get(key), after.get(key), f"{path}.{key}".lstrip("."))
+    elif before != after:
+        yield path, before, after
+
+
+def _steady(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Paths of the targets' descriptions that have one value in all trials."""
+    values: dict[str, list[Any]] = {}
+    for record in records:
+        for path, value in _flat(record.get("target") or {}):
+            known = values.setdefault(path, [])
+            if value not in known:
+                known.append(value)
+    return {
+        path: found[0]
+        for path, found in values.items()
+        if len(found) == 1 and not any(path.endswith(end) for end in _OF_THE_MOMENT)
+    }
+
+
+def _flat(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif key == "settings" and isinstance(value, list):
+            yield from (
+                (f"{prefix}{key}.{one['name']}", one.get("value"))
+                for one in value
+                if isinstance(one, Mapping) and "name" in one
+            )
+        elif not isinstance(value, list):
+            yield f"{prefix}{key}", value
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

@@ -1,0 +1,111 @@
+"""Latency distributions compared: percentile by percentile, and as shapes that can be laid over one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from loadcell.analysis.compare import effect
+from loadcell.analysis.compare.effect import Array, Effect
+from loadcell.analysis.compare.metrics import FEWEST_BEYOND
+
+#: Percentiles that are compared, as quantiles.
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)
+#: Steps of a drawn distribution for each doubling of the latency.
+PER_DOUBLING = 8
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """A trial's latencies: values in ms, rising, and how many transactions took each."""
+
+    values_ms: Array
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def total(self) -> int:
+        """How many transactions there were."""
+        return int(self.counts.sum())
+
+    def quantiles(self, wanted: Sequence[float]) -> list[float | None]:
+        """The least value that a share of all transactions does not exceed; None where too few lie beyond it."""
+        below = np.cumsum(self.counts)
+        total = self.total
+        found: list[float | None] = []
+        for quantile in wanted:
+            if not total or total * (1 - quantile) < FEWEST_BEYOND - 1e-9:
+                found.append(None)
+                continue
+            rank = max(1, math.ceil(quantile * total - 1e-9))
+            found.append(float(self.values_ms[int(np.searchsorted(below, rank))]))
+        return found
+
+
+#: A trial's place among those of its side and context: its block, and its arm.
+Place = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How one percentile differs between two sides; `effect` is not corrected for there being several."""
+
+    quantile: float
+    effect: Effect
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a distribution: latencies from `low_ms` to `high_ms`, and the share of transactions in it."""
+
+    low_ms: float
+    high_ms: float
+    share: float
+
+
+def shifts(a: Mapping[Place, Histogram], b: Mapping[Place, Histogram], *, paired: bool) -> list[Shift]:
+    """Every percentile that all trials can tell, B against A."""
+    if paired:
+        both = a.keys() & b.keys()
+        a, b = ({place: each[place] for place in sorted(both)} for each in (a, b))
+    if not a or not b:
+        return []
+    of_a = [histogram.quantiles(QUANTILES) for histogram in a.values()]
+    of_b = [histogram.quantiles(QUANTILES) for histogram in b.values()]
+    found = []
+    for position, quantile in enumerate(QUANTILES):
+        left, right = _logs(of_a, position), _logs(of_b, position)
+        if left is None or right is None:
+            continue
+        found.append(
+            Shift(quantile, effect.of_pairs(right - left) if paired else effect.of_samples(left, right))
+        )
+    return found
+
+
+def distribution(histograms: Sequence[Histogram]) -> list[Step]:
+    """All trials of a side together, each weighing the same, in steps of equal width on a logarithmic axis."""
+    shares: dict[int, float] = {}
+    counted = [histogram for histogram in histograms if histogram.total]
+    for histogram in counted:
+        positive = histogram.values_ms > 0
+        places = np.floor(np.log2(histogram.values_ms[positive]) * PER_DOUBLING).astype(np.int64)
+        weights = histogram.counts[positive] / histogram.total / len(counted)
+        for place in np.unique(places):
+            shares[int(place)] = shares.get(int(place), 0.0) + float(weights[places == place].sum())
+    if not shares:
+        return []
+    return [
+        Step(2 ** (place / PER_DOUBLING), 2 ** ((place + 1) / PER_DOUBLING), shares.get(place, 0.0))
+        for place in range(min(shares), max(shares) + 1)
+    ]
+
+
+def _logs(quantiles: Sequence[Sequence[float | None]], position: int) -> Array | None:
+    values = [each[position] for each in quantiles]
+    if any(value is None or value <= 0 for value in values):
+        return None
+    return np.log(np.array(values, dtype=np.float64))

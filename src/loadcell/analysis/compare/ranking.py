@@ -1,0 +1,52 @@
+"""More than two: a ranking, and which of its neighbours cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One place of a ranking. `groups` are letters: two that share one cannot be told apart."""
+
+    index: int
+    value: float
+    groups: str
+
+
+def rank(values: list[float | None], told_apart: Callable[[int, int], bool]) -> list[Ranked]:
+    """The items with a value, largest first, with their groups.
+
+    A group is a longest stretch of the ranking of which no two are told apart (the underlines of Tukey 1949, as
+    letters; Piepho 2004). What has no value has no place.
+    """
+    order = sorted(
+        (index for index, value in enumerate(values) if value is not None),
+        key=lambda index: (-(values[index] or 0.0), index),
+    )
+    stretches: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = first
+        while last + 1 < len(order) and not any(
+            told_apart(order[place], order[last + 1]) for place in range(first, last + 1)
+        ):
+            last += 1
+        if not stretches or last > stretches[-1][1]:
+            stretches.append((first, last))
+    return [
+        Ranked(
+            index,
+            values[index] or 0.0,
+            "".join(
+                letter(number) for number, (first, last) in enumerate(stretches) if first <= place <= last
+            ),
+        )
+        for place, index in enumerate(order)
+    ]
+
+
+def letter(number: int) -> str:
+    """a ... z, then a1 ... z1, and so on."""
+    turn, place = divmod(number, 26)
+    return chr(ord("a") + place) + (str(turn) if turn else "")

@@ -1,0 +1,201 @@
+"""What is compared with what: sides, and the trials of each that belong together.
+
+A *side* is a run, a level of a factor, or one of two identical arms. A *context* is what the sides have in common: a
+treatment of both runs, or the levels of the other factors. Within a run, trials of one block are pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadcell.analysis.treatments import short_keys
+from loadcell.analysis.trials import Trial, of_run
+
+
+class CannotCompareError(Exception):
+    """Why things cannot be compared, and what to do; `differences` where that is what they are."""
+
+    def __init__(self, finding: str, *, advice: str, differences: Sequence[str] = ()) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.advice = advice
+        self.differences = tuple(differences)
+
+    def __str__(self) -> str:
+        lines = "".join(f"\n  {one}" for one in self.differences)
+        return f"{self.finding}{':' if lines else '.'}{lines}{chr(10) if lines else ' '}{self.advice}"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the things compared: its label, and its trials by context (every one, whatever became of it)."""
+
+    label: str
+    trials: Mapping[str, tuple[Trial, ...]]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Two or more sides; the first is what the others are held against.
+
+    `contexts` are labels by key, in the plan's order. `paired` says that trials of one block are pairs, which they are
+    within one run. `what` is `runs`, `levels` or `arms`; `factor` is the factor's key for levels.
+    """
+
+    what: str
+    sides: tuple[Side, ...]
+    contexts: Mapping[str, str]
+    paired: bool
+    factor: str | None = None
+
+
+def arms(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Sides:
+    """The two identical arms of an A/A run. Raises CannotCompareError when it has none."""
+    trials = of_run(run, records)
+    names = sorted({trial.arm for trial in trials if trial.arm is not None})
+    if len(names) < 2:
+        raise CannotCompareError(
+            "this run has no arms", advice="`loadcell run PLAN --aa` runs every treatment as two identical arms."
+        )
+    labels = _labels(run)
+    sides = tuple(
+        Side(name, _by_treatment(replace(trial, arm=None) for trial in trials if trial.arm == name))
+        for name in names
+    )
+    return Sides("arms", sides, labels, paired=True)
+
+
+def levels(
+    run: Mapping[str, Any],
+    records: list[dict[str, Any]],
+    factor: str | None = None,
+    wanted: Sequence[str] = (),
+) -> Sides:
+    """Levels of one factor of a run; the levels of all other factors are the contexts.
+
+    `factor` is a key or its last segment, and may be left out when there is only one; `wanted` names levels, all of
+    them in the plan's order when empty. Raises CannotCompareError.
+    """
+    described = list(run.get("treatments") or ())
+    key = _factor_key(described, factor)
+    known = list(dict.fromkeys(one["levels"][key] for one in described))
+    for level in wanted:
+        if level not in known:
+            raise CannotCompareError(
+                f"factor {key} has no level {level!r}", advice=f"Its levels are: {', '.join(known)}."
+            )
+    chosen = list(dict.fromkeys(wanted)) or known
+    if len(chosen) < 2:
+        raise CannotCompareError(
+            f"factor {key} has only the level {chosen[0]!r} to compare",
+            advice="Name two with --levels, or compare two runs: `loadcell compare A B`.",
+        )
+    trials = _by_treatment(of_run(run, records))
+    others = {
+        other: short
+        for other, short in short_keys(list(described[0]["levels"])).items()
+        if other != key and len({one["levels"].get(other) for one in described}) > 1
+    }
+    contexts: dict[str, str] = {}
+    found: dict[str, dict[str, tuple[Trial, ...]]] = {level: {} for level in chosen}
+    for one in described:
+        level = one["levels"][key]
+        if level in found:
+            context = ", ".join(f"{short} = {one['levels'].get(other)}" for other, short in others.items())
+            contexts.setdefault(context, context)
+            found[level][context] = trials.get(one["id"], ())
+    shared = {
+        context: label
+        for context, label in contexts.items()
+        if all(context in found[level] for level in chosen)
+    }
+    if not shared:
+        raise CannotCompareError(
+            f"no two treatments differ in {key} alone", advice="Use `design: full`, or name other levels."
+        )
+    return Sides(
+        "levels", tuple(Side(level, found[level]) for level in chosen), shared, paired=True, factor=key
+    )
+
+
+def runs(
+    several: Sequence[tuple[str, Mapping[str, Any], list[dict[str, Any]]]], *, anyway: bool = False
+) -> Sides:
+    """Runs (label, run.json, records), matched by treatment. Raises CannotCompareError when none are in all of them.
+
+    `anyway` lets runs with a single treatment each match whatever it is called.
+    """
+    sides = [Side(label, _by_treatment(of_run(run, records))) for label, run, records in several]
+    labels = _labels(several[0][1])
+    for _, run, _ in several[1:]:
+        own = _labels(run)
+        labels = {key: label for key, label in labels.items() if key in own}
+    if not labels and anyway and all(len(_labels(run)) == 1 for _, run, _ in several):
+        return Sides(
+            "runs",
+            tuple(
+                Side(side.label, {"": tuple(trial for each in side.trials.values() for trial in each)})
+                for side in sides
+            ),
+            {"": ""},
+            paired=False,
+        )
+    if not labels:
+        raise CannotCompareError(
+            "the runs have no treatment in common",
+            advice="Runs are matched by their treatments' names: `loadcell show RUN` lists them.",
+        )
+    if len(labels) == 1:
+        labels = dict.fromkeys(labels, "")
+    return Sides("runs", tuple(sides), labels, paired=False)
+
+
+def factors(run: Mapping[str, Any]) -> list[str]:
+    """Keys of the factors that have two levels or more."""
+    described = list(run.get("treatments") or ())
+    keys = dict.fromkeys(key for one in described for key in one.get("levels") or ())
+    return [key for key in keys if len({one["levels"].get(key) for one in described}) > 1]
+
+
+def _factor_key(described: Sequence[Mapping[str, Any]], wanted: str | None) -> str:
+    keys: list[str] = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
+    varied = [key for key in keys if len({one["levels"].get(key) for one in described}) > 1]
+    listed = f"Its factors are: {', '.join(keys)}." if keys else "It varied nothing."
+    if wanted is None:
+        if len(varied) == 1:
+            return varied[0]
+        if not varied:
+            raise CannotCompareError(
+                "there is only one run, and nothing was varied in it",
+                advice="Name two runs, or one that varied something: `loadcell list` shows them.",
+            )
+        raise CannotCompareError(
+            f"the run varied {len(varied)} factors", advice=f"Name one with --factor: {', '.join(varied)}."
+        )
+    if wanted in keys:
+        return wanted
+    short = [key for key, name in short_keys(keys).items() if name == wanted]
+    if len(short) != 1:
+        raise CannotCompareError(f"the run has no factor {wanted!r}", advice=listed)
+    return short[0]
+
+
+def _labels(run: Mapping[str, Any]) -> dict[str, str]:
+    """What the treatments of a run are called, by id."""
+    described = list(run.get("treatments") or ())
+    keys = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
+    short = short_keys(keys)
+    return {
+        one["id"]: ", ".join(f"{short[key]} = {level}" for key, level in (one.get("levels") or {}).items())
+        or (one["id"] if len(described) > 1 else "")
+        for one in described
+    }
+
+
+def _by_treatment(trials: Iterable[Trial]) -> dict[str, tuple[Trial, ...]]:
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.treatment, []).append(trial)
+    return {name: tuple(sorted(each, key=lambda trial: trial.block)) for name, each in found.items()}

@@ -1,0 +1,60 @@
+"""From an effect to a word: `faster`, `slower`, `same` or `ambiguous`, and for the last one why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcell.analysis.compare.correction import FALSE_DISCOVERIES
+from loadcell.analysis.compare.effect import Effect
+
+Word = Literal["same", "faster", "slower", "ambiguous"]
+#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few blocks; the interval holds "no difference"
+#: and more than the least effect that matters; one such interval in so many is expected by chance; the difference is
+#: there, but whether it matters is not clear; it is no larger than what identical arms differ by.
+Reason = Literal["clear", "alike", "no-figure", "few", "wide", "chance", "small", "noise"]
+
+#: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move figures by as much (Mytkowicz 2009).
+LEAST_EFFECT = 0.02
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The word for B against A, and the reason for it."""
+
+    word: Word
+    reason: Reason
+
+
+def judge(
+    effect: Effect | None,
+    adjusted_p: float | None,
+    *,
+    higher_is_better: bool,
+    least_effect: float = LEAST_EFFECT,
+    noise: float | None = None,
+) -> Verdict:
+    """Judge B against A.
+
+    `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen to differ
+    by. *Same* needs the whole interval within the least effect; *faster* and *slower* an interval without 1 that
+    outlives the correction, and an estimate beyond both.
+    """
+    if effect is None:
+        return Verdict("ambiguous", "no-figure")
+    if effect.low is None or effect.high is None or adjusted_p is None:
+        return Verdict("ambiguous", "few")
+    least = 1 + least_effect
+    if 1 / least <= effect.low and effect.high <= least:
+        return Verdict("same", "alike")
+    if effect.low <= 1 <= effect.high:
+        return Verdict("ambiguous", "wide")
+    if adjusted_p > FALSE_DISCOVERIES:
+        return Verdict("ambiguous", "chance")
+    size = math.exp(abs(math.log(effect.ratio)))
+    if size < least:
+        return Verdict("ambiguous", "small")
+    if noise is not None and size < 1 + noise:
+        return Verdict("ambiguous", "noise")
+    return Verdict("faster" if (effect.ratio > 1) == higher_is_better else "slower", "clear")

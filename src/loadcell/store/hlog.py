@@ -1,0 +1,100 @@
+"""Reads latency.hlog back: HdrHistogram's interval log 1.3, histograms of version 2, compressed.
+
+Format: HdrHistogram's own `HistogramLogWriter` and `AbstractHistogram.encodeIntoCompressedByteBuffer` (G. Tene,
+public domain). Counts are ZigZag LEB128 numbers; a negative one stands for so many empty places.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_COMPRESSED, _ENCODED = 0x1C849304, 0x1C849303
+_COOKIE_BITS = 0xFFFFFF0F
+_HEAD = struct.Struct(">iiiiqqd")
+
+
+def read(path: Path, tag: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """All intervals of one tag together: latencies in ms (each the highest of its place), rising, and their counts.
+
+    Empty when the log does not have the tag. Raises OSError, and ValueError for what is no such log.
+    """
+    import numpy as np
+
+    start = f"Tag={tag},"
+    counts: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    shape: tuple[int, int] | None = None
+    with path.open(encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            if not line.startswith(start):
+                continue
+            digits, lowest, places = _histogram(line.rsplit(",", 1)[-1].strip())
+            if shape not in (None, (digits, lowest)):
+                raise ValueError(f"{path}: histograms of one tag differ in resolution")
+            shape = (digits, lowest)
+            if places.size > counts.size:
+                counts, places = places, counts
+            counts[: places.size] += places
+    filled = np.flatnonzero(counts)
+    return _highest_of(filled, *(shape or (3, 1))) / 1e6, counts[filled]
+
+
+def _histogram(text: str) -> tuple[int, int, npt.NDArray[np.int64]]:
+    """Significant digits, lowest value and counts by place."""
+    try:
+        packed = base64.b64decode(text, validate=True)
+        cookie, length = struct.unpack_from(">ii", packed)
+        if cookie & _COOKIE_BITS != _COMPRESSED & _COOKIE_BITS:
+            raise ValueError("not a compressed histogram")
+        plain = zlib.decompress(packed[8 : 8 + length])
+        cookie, payload, _, digits, lowest, _, _ = _HEAD.unpack_from(plain)
+    except (struct.error, zlib.error, ValueError) as error:
+        raise ValueError(f"a histogram that cannot be read: {error}") from None
+    if cookie & _COOKIE_BITS != _ENCODED & _COOKIE_BITS:
+        raise ValueError("a histogram of an unknown version")
+    return digits, lowest, _counts(plain[_HEAD.size : _HEAD.size + payload])
+
+
+def _counts(payload: bytes) -> npt.NDArray[np.int64]:
+    """Counts by place from ZigZag LEB128 numbers, all at once: a loop over them would take most of a report's time."""
+    import numpy as np
+
+    octets = np.frombuffer(payload, dtype=np.uint8)
+    ends = np.flatnonzero(octets < 0x80)
+    if not ends.size:
+        return np.zeros(0, dtype=np.int64)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    octets = octets[: ends[-1] + 1]
+    position = np.arange(octets.size) - np.repeat(starts, ends - starts + 1)
+    parts = (octets & 0x7F).astype(np.int64) << (7 * position)
+    zigzag = np.add.reduceat(parts, starts)
+    numbers = (zigzag >> 1) ^ -(zigzag & 1)
+    steps = np.where(numbers < 0, -numbers, 1)
+    places = np.cumsum(steps) - steps
+    counts = np.zeros(int(steps.sum()), dtype=np.int64)
+    filled = numbers > 0
+    counts[places[filled]] = numbers[filled]
+    return counts
+
+
+def _highest_of(places: npt.NDArray[np.int64], digits: int, lowest: int) -> npt.NDArray[np.float64]:
+    """The highest value that is counted in each place."""
+    import numpy as np
+
+    magnitude = max(1, (2 * 10**digits - 1).bit_length()) - 1
+    unit = max(0, lowest.bit_length() - 1)
+    half = 1 << magnitude
+    bucket = (places >> magnitude) - 1
+    within = (places & (half - 1)) + half
+    first = bucket < 0
+    bucket = np.where(first, 0, bucket)
+    within = np.where(first, within - half, within)
+    values: npt.NDArray[np.float64] = ((within + 1) << (bucket + unit)).astype(np.float64) - 1
+    return values
