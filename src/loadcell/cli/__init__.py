@@ -1,6 +1,6 @@
 """The command line: a table of commands, each in a module of its own that is imported only when it is called.
 
-Exit status: 0 all well; 1 an expectation was missed; 2 the plan or the call is wrong; 3 some trials did not complete;
+Exit status: 0 all well; 1 an expectation was missed, or a comparison came out as --fail-on says; 2 the plan or the call is wrong; 3 some trials did not complete;
 130 interrupted.
 """
 
@@ -27,6 +27,8 @@ COMMANDS = {
     "run": "Run a plan: every treatment, every repeat; writes a run directory and its report.",
     "check": "Say what a plan would run, and every mistake in it, without running anything.",
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
+    "compare": "Compare runs, or levels of a factor: how much faster, how surely, and does it matter.",
+    "baseline": "Name runs that others are held against.",
     "list": "List the runs in the results directory.",
     "show": "Show one run: its results in the terminal.",
     "query": "Ask runs anything in SQL.",

@@ -47,6 +47,35 @@ def load(plan: str, sets: tuple[str, ...], only: tuple[str, ...]) -> LoadedPlan:
     return load_plan(find(plan), installed(), sets=sets, only=only)
 
 
+def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes runs under `results` by their short ids, newest first, `last`, and directories."""
+    from loadcell.store.find import DEFAULT_RESULTS, LAST, runs_under
+
+    found = [CompletionItem(LAST, help="the latest run")] + [
+        CompletionItem(path.name.rpartition("-")[2], help=f"{path.parent.name}/{path.name}")
+        for path in reversed(runs_under(DEFAULT_RESULTS))
+    ]
+    return [
+        *(item for item in found if item.value.startswith(incomplete)),
+        CompletionItem(incomplete, type="dir"),
+    ]
+
+
+def baselines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes the names of baselines."""
+    from loadcell.store.baselines import known
+    from loadcell.store.errors import StoreError
+
+    try:
+        return [
+            CompletionItem(name, help=str(path))
+            for name, path in known().items()
+            if name.startswith(incomplete)
+        ]
+    except StoreError:
+        return []
+
+
 def _plans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Ready-made plans by name, and files."""
     from loadcell.plan.ready import ready_plans

@@ -144,7 +144,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report in one language. `badges` are short facts under the title."""
+    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is."""
 
     language: str
     title: str
@@ -153,6 +153,7 @@ class Report:
     badges: Sequence[tuple[str, Tone]]
     sections: Sequence[Section]
     version: str
+    kind: str = "page.report"
 
     def charts(self) -> list[Chart]:
         """Every chart, in order."""

@@ -57,6 +57,13 @@ def share(value: float) -> str:
     return f"{significant(percent, 2 if abs(percent) < 100 else 3)}%"
 
 
+def change(value: float) -> str:
+    """A fraction more or less, in percent: `+4.9%`, `-0.3%`, `+120%`, `±0%`."""
+    percent = value * 100
+    text = f"{percent:+,.1f}" if abs(percent) < 99.95 else f"{percent:+,.0f}"
+    return "±0%" if float(text.replace(",", "")) == 0 else f"{text}%"
+
+
 def seconds(value: float) -> str:
     """A duration: `0.35 s`, `30 s`, `2 min 5 s`, `1 h 4 min`."""
     if value < 60:

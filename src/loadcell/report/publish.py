@@ -31,10 +31,10 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
             painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
         try:
             if "html" in formats:
-                _write(places["html"], html.render(report))
+                write(places["html"], html.render(report))
             if painter is not None:
-                _write_pictures(places["md"].parent / markdown.PICTURES, report, painter)
-                _write(places["md"], markdown.render(report))
+                write_pictures(places["md"].parent / markdown.PICTURES, report, painter)
+                write(places["md"], markdown.render(report))
         except OSError as error:
             raise cannot_write(Path(error.filename or run_dir), error, run_dir) from None
     return list(places.values())
@@ -52,11 +52,11 @@ def _place(run_dir: Path, name: str, out: Path | None) -> Path:
     return out
 
 
-def _write(place: Path, text: str) -> None:
+def write(place: Path, text: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     write_text(place, text)
 
 
-def _write_pictures(home: Path, report: Report, painter: Painter) -> None:
+def write_pictures(home: Path, report: Report, painter: Painter) -> None:
     for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
-        _write(home / f"{chart.id}.svg", picture)
+        write(home / f"{chart.id}.svg", picture)

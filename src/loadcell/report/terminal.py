@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from loadcell.analysis.best import reach
 from loadcell.analysis.keeping_up import all_kept, kept
+from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce, summary
 from loadcell.report.sections.results import factor_columns
+from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +35,6 @@ _SIGNS = {"good": ("✓", "green"), "info": ("·", "dim"), "caution": ("!", "yel
 def print_run(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
     """Print a run to `console` (standard output by default). It needs neither charts nor frames."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.text import Text
 
     scene = Scene.of(stored, lang)
@@ -51,15 +52,7 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         if scene.best is not None and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         out.print()
-    for finding in summary.findings(scene):
-        sign, style = _SIGNS[finding.severity]
-        said = Text.from_markup(
-            scene.texts.marked(
-                finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape
-            )
-        )
-        for number, line in enumerate(_lines(said, out.width - 2)):
-            out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
+    print_findings(summary.findings(scene), scene.texts, out)
     steps = next_steps(scene)
     if steps:
         out.print()
@@ -68,6 +61,20 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
             out.print(Text(f"  {why}", style="dim"))
             out.print(Text(f"    {what}"), soft_wrap=True)
     out.print()
+
+
+def print_findings(findings: Sequence[Finding], texts: Texts, out: Console) -> None:
+    """Findings in sentences, each with its sign, wrapped to the console's width."""
+    from rich.markup import escape
+    from rich.text import Text
+
+    for finding in findings:
+        sign, style = _SIGNS[finding.severity]
+        said = Text.from_markup(
+            texts.marked(finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape)
+        )
+        for number, line in enumerate(_lines(said, out.width - 2)):
+            out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
 
 
 def next_steps(scene: Scene) -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """Every text a report shows, from one catalogue, in the reader's language.
 
-`texts.toml` holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
+The catalogue is `texts.toml` and, beside it, `texts-*.toml`. It holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
 first form where the number is 1, else the second. The name of a parameter says its unit, and so how it is written:
-`p99_ms`, `throughput_per_s`, `spread_share`, `duration_s`, `size_bytes`, `factor_times`.
+`p99_ms`, `throughput_per_s`, `spread_share`, `low_change`, `duration_s`, `size_bytes`, `factor_times`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
-CATALOGUE = "texts.toml"
+CATALOGUE = ("texts.toml", "texts-compare.toml")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*))?\}")
 _UNITS: dict[str, Callable[[float], str]] = {
@@ -26,6 +26,7 @@ _UNITS: dict[str, Callable[[float], str]] = {
     "_ms": numbers.milliseconds,
     "_us": numbers.microseconds,
     "_share": numbers.share,
+    "change": numbers.change,
     "_bytes": numbers.size,
     "_times": numbers.significant,
     "_s": numbers.seconds,
@@ -47,7 +48,8 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
                 found[key] = own
             gather(f"{key}.", value)
 
-    gather("", tomllib.loads((files(__package__) / CATALOGUE).read_text(encoding="utf-8")))
+    for file in CATALOGUE:
+        gather("", tomllib.loads((files(__package__) / file).read_text(encoding="utf-8")))
     return found
 
 

@@ -116,7 +116,9 @@ def compare(
 def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
     """The noise of the treatments in this row; where they were not measured, the most that was seen anywhere."""
     both = (sides.sides[0], sides.sides[row.side])
-    treatments = {trial.treatment for side in both for trial in side.trials.get(row.context, ())} or {row.context}
+    treatments = {trial.treatment for side in both for trial in side.trials.get(row.context, ())} or {
+        row.context
+    }
     metric = row.metric.name
     own = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
     return max(own or [size for (name, _), size in noise.items() if name == metric], default=None)

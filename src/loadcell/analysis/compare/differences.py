@@ -85,17 +85,13 @@ def tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Differen
 
 def hosts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Facts of the machines, matched by their role, as `environment.json` has them."""
-    old, new = (
-        {str(host.get("role")): host for host in each.get("hosts") or ()} for each in (before, after)
-    )
+    old, new = ({str(host.get("role")): host for host in each.get("hosts") or ()} for each in (before, after))
     single = len(old) == len(new) == 1
     found = []
     for role in [*old, *(name for name in new if name not in old)]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
         found += [
-            Difference("host", path, was, now)
-            for path, was, now in between(*pair)
-            if path not in _VOLATILE
+            Difference("host", path, was, now) for path, was, now in between(*pair) if path not in _VOLATILE
         ]
         if single:
             break

@@ -57,7 +57,8 @@ def arms(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Sides:
     names = sorted({trial.arm for trial in trials if trial.arm is not None})
     if len(names) < 2:
         raise CannotCompareError(
-            "this run has no arms", advice="`loadcell run PLAN --aa` runs every treatment as two identical arms."
+            "this run has no arms",
+            advice="`loadcell run PLAN --aa` runs every treatment as two identical arms.",
         )
     labels = _labels(run)
     sides = tuple(

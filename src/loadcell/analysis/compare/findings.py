@@ -1,0 +1,272 @@
+"""What a comparison says, in the order a reader wants it: what else differs, who won, where not, how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
+from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.compare.effect import Effect
+from loadcell.analysis.compare.metrics import Metric
+from loadcell.analysis.compare.sides import Side, Sides
+from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+
+#: How many things a sentence names before it only counts.
+MOST_NAMED = 4
+#: How each kind of difference between runs is to be taken.
+GRAVE: dict[str, Severity] = {
+    "plan": "problem",
+    "host": "problem",
+    "target": "caution",
+    "tools": "caution",
+    "design": "info",
+}
+
+
+def differing(sides: Sides, differences: Sequence[Difference]) -> Iterator[Finding]:
+    """What differs besides what was to be compared: it stands before everything else."""
+    if sides.what != "runs":
+        return
+    for kind, severity in GRAVE.items():
+        paths = list(dict.fromkeys(one.path for one in differences if one.kind == kind))
+        if paths:
+            params: dict[str, Value] = {"count": len(paths), "paths": tuple(paths[:MOST_NAMED])}
+            key = f"compare.differs.{kind}" + (".many" if len(paths) > MOST_NAMED else "")
+            yield Finding("differences", severity, Phrase(key, params), tuple(paths))
+    yield Finding("differences", "caution", Phrase("compare.apart"))
+
+
+def find(comparison: Comparison, noise_from: str | None) -> tuple[Finding, ...]:
+    """Every finding but the differences, in reading order."""
+    return (
+        *headlines(comparison),
+        *others(comparison),
+        *losses(comparison),
+        *noise(comparison, noise_from),
+        *doubts(comparison),
+        *trust(comparison),
+    )
+
+
+def metric_name(metric: Metric) -> Phrase:
+    """A figure as it is called in a sentence."""
+    if metric.name in {"throughput", "mean"}:
+        return Phrase(f"compare.metric.{metric.name}")
+    return Phrase("compare.metric.percentile", {"percentile": metric.name})
+
+
+def headlines(comparison: Comparison) -> Iterator[Finding]:
+    """The verdict on the first metric, for each side; or, for several, the ranking in a sentence."""
+    first = comparison.sides.sides[0]
+    for row in comparison.headline:
+        side = comparison.sides.sides[row.side]
+        params: dict[str, Value] = {
+            "other": name(comparison.sides, side),
+            "first": name(comparison.sides, first),
+            "metric": metric_name(row.metric),
+            "least_share": comparison.least_effect,
+        }
+        if row.effect is None:
+            yield Finding("verdict", "problem", Phrase("compare.none", params), (row.context,))
+            continue
+        params |= _effect(row.effect)
+        if row.effect.low is None:
+            yield Finding("verdict", "caution", Phrase("compare.few", params), (row.context,))
+            continue
+        if row.noise is not None:
+            params["noise_share"] = row.noise
+        count = sum(1 for one in comparison.rows if one.effect is not None and one.effect.p is not None)
+        key = f"compare.{row.verdict.word}"
+        if row.verdict.word == "ambiguous":
+            key = f"compare.ambiguous.{row.verdict.reason}"
+            params["count"] = count
+        tone: dict[str, Severity] = {"faster": "good", "slower": "problem", "same": "good"}
+        yield Finding("verdict", tone.get(row.verdict.word, "caution"), Phrase(key, params), (row.context,))
+    if comparison.ranking:
+        top = comparison.ranking[0]
+        share = [one for one in comparison.ranking if set(one.groups) & set(top.groups)]
+        names = tuple(name(comparison.sides, comparison.sides.sides[one.index]) for one in share)
+        params = {"best": names[0], "count": len(names), "names": names[1 : MOST_NAMED + 1]}
+        params["metric"] = metric_name(comparison.metrics[0])
+        key = "compare.ranked.alone" if len(names) == 1 else "compare.ranked.tied"
+        yield Finding("ranking", "info", Phrase(key, params))
+
+
+def others(comparison: Comparison) -> Iterator[Finding]:
+    """Where single figures say something else, or only they say something."""
+    headline = comparison.headline
+    for side in range(1, len(comparison.sides.sides)):
+        rows = [row for row in comparison.rows if row.side == side and row not in headline]
+        for word, severity in (("slower", "problem"), ("faster", "good")):
+            found = [row for row in rows if row.verdict.word == word and row.context != OVERALL] or [
+                row for row in rows if row.verdict.word == word
+            ]
+            if not found:
+                continue
+            found.sort(key=lambda row: -_size(row))
+            params: dict[str, Value] = {
+                "other": name(comparison.sides, comparison.sides.sides[side]),
+                "count": len(found),
+                "of": len(rows),
+                "places": tuple(_place(comparison.sides, row) for row in found[:MOST_NAMED]),
+            }
+            key = f"compare.places.{word}" + (".many" if len(found) > MOST_NAMED else "")
+            evidence = tuple(row.context for row in found)
+            yield Finding("figures", severity, Phrase(key, params), evidence)  # type: ignore[arg-type]
+
+
+def losses(comparison: Comparison) -> Iterator[Finding]:
+    """Trials that do not count, transactions that failed, and figures that are none, where a side has them."""
+    for side in comparison.sides.sides:
+        trials = [trial for context in comparison.sides.contexts for trial in side.trials.get(context, ())]
+        label = name(comparison.sides, side)
+        bad = [trial for trial in trials if trial.status != "ok"]
+        if bad:
+            params: dict[str, Value] = {"side": label, "count": len(bad), "of": len(trials)}
+            names = tuple(trial.name for trial in bad)
+            yield Finding("trials", "problem", Phrase("compare.trials", params), names)
+        failed = sum(trial.failed for trial in trials)
+        ended = failed + sum(trial.succeeded for trial in trials)
+        if failed and ended:
+            params = {"side": label, "count": failed, "failed_share": failed / ended}
+            yield Finding("errors", "problem", Phrase("compare.errors", params))
+    for position, side in enumerate(comparison.sides.sides):
+        unusable = max(
+            (row.unusable[1 if position else 0] for row in comparison.rows if position in {0, row.side}),
+            default=0,
+        )
+        if unusable:
+            params = {"side": name(comparison.sides, side), "count": unusable}
+            yield Finding("figures", "problem", Phrase("compare.unusable", params))
+    if comparison.sides.paired:
+        yield from _lost_pairs(comparison)
+
+
+def _lost_pairs(comparison: Comparison) -> Iterator[Finding]:
+    first = comparison.sides.sides[0]
+    lost: dict[str, int] = {}
+    for row in comparison.rows:
+        if row.context == OVERALL or row.metric != comparison.metrics[0]:
+            continue
+        counting = [
+            {trial.block for trial in side.trials.get(row.context, ()) if trial.counts}
+            for side in (first, comparison.sides.sides[row.side])
+        ]
+        lost[row.context] = max(lost.get(row.context, 0), len(counting[0] ^ counting[1]))
+    total = sum(lost.values())
+    if total:
+        where = tuple(context for context, count in lost.items() if count)
+        yield Finding("trials", "caution", Phrase("compare.lost-pairs", {"count": total}), where)
+
+
+def noise(comparison: Comparison, noise_from: str | None) -> Iterator[Finding]:
+    """What identical arms differ by, or that nobody knows."""
+    if comparison.sides.what == "arms":
+        different = [row for row in comparison.rows if row.verdict.word in {"faster", "slower"}]
+        if different:
+            yield Finding("noise", "problem", Phrase("compare.arms-differ", {"count": len(different)}))
+        floors = [_reach(row) for row in comparison.headline]
+        known = [floor for floor in floors if floor is not None]
+        if known:
+            params: dict[str, Value] = {
+                "noise_share": max(known),
+                "metric": metric_name(comparison.metrics[0]),
+            }
+            yield Finding("noise", "info", Phrase("compare.arms", params))
+        return
+    floors = [row.noise for row in comparison.headline]
+    known = [floor for floor in floors if floor is not None]
+    if known and noise_from:
+        params = {"noise_share": max(known), "run": noise_from, "metric": metric_name(comparison.metrics[0])}
+        yield Finding("noise", "info", Phrase("compare.noise", params))
+    else:
+        yield Finding("noise", "info", Phrase("compare.noise.unknown"))
+
+
+def doubts(comparison: Comparison) -> Iterator[Finding]:
+    """Where other methods are not as sure, and data that no measurement gives."""
+    unsure = [
+        row
+        for row in comparison.rows
+        if row.verdict.word in {"faster", "slower"}
+        and row.checked is not None
+        and (
+            row.checked.medians[1] <= 1 <= row.checked.medians[2]
+            or (row.checked.means is not None and row.checked.means[1] <= 1 <= row.checked.means[2])
+        )
+    ]
+    if unsure:
+        places = tuple(_place(comparison.sides, row) for row in unsure[:MOST_NAMED])
+        params: dict[str, Value] = {"count": len(unsure), "places": places}
+        evidence = tuple(row.context for row in unsure)
+        yield Finding("trust", "caution", Phrase("compare.unsure", params), evidence)
+    constant = [
+        row
+        for row in comparison.rows
+        if row.effect is not None and row.effect.low == row.effect.high is not None
+    ]
+    if constant:
+        yield Finding("trust", "caution", Phrase("compare.constant", {"count": len(constant)}))
+
+
+def trust(comparison: Comparison) -> Iterator[Finding]:
+    """How many blocks there are, and how the whole was corrected."""
+    effects = [row.effect for row in comparison.rows if row.effect is not None]
+    if not effects:
+        return
+    few = [effect for effect in effects if effect.descriptive_only]
+    blocks = int(median(effect.n for effect in effects))
+    params: dict[str, Value] = {"count": min(effect.n for effect in effects), "needed": FEWEST_FOR_INTERVAL}
+    if len(few) == len(effects):
+        yield Finding("trust", "caution", Phrase("compare.descriptive", params))
+        return
+    if few:
+        params |= {"count": len(few), "of": len(effects)}
+        yield Finding("trust", "caution", Phrase("compare.partly-descriptive", params))
+    tests = len(effects) - len(few)
+    key = "compare.trust.paired" if comparison.sides.paired else "compare.trust.unpaired"
+    yield Finding("trust", "good", Phrase(key, {"blocks": blocks, "count": tests}))
+
+
+def name(sides: Sides, side: Side) -> str:
+    """A side as sentences call it: `fsync = off` for a level."""
+    if sides.what == "levels" and sides.factor:
+        return f"{sides.factor.rsplit('.', 1)[-1]} = {side.label}"
+    return side.label
+
+
+def context_name(sides: Sides, context: str) -> Phrase | str:
+    """A context as it is called; empty where there is only one."""
+    return Phrase("compare.overall") if context == OVERALL else sides.contexts.get(context, context)
+
+
+def _place(sides: Sides, row: Row) -> Phrase:
+    change = {"change": row.effect.ratio - 1} if row.effect is not None else {}
+    params: dict[str, Value] = {"metric": metric_name(row.metric), **change}
+    context = context_name(sides, row.context)
+    return (
+        Phrase("compare.place.bare", params)
+        if not context
+        else Phrase("compare.place", {**params, "context": context})
+    )
+
+
+def _effect(effect: Effect) -> dict[str, Value]:
+    found: dict[str, Value] = {"change": effect.ratio - 1, "n": effect.n}
+    if effect.low is not None and effect.high is not None:
+        found |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
+    return found
+
+
+def _size(row: Row) -> float:
+    ratio = row.effect.ratio if row.effect is not None else 1.0
+    return max(ratio, 1 / ratio)
+
+
+def _reach(row: Row) -> float | None:
+    """The far end of an interval, as a fraction."""
+    if row.effect is None or row.effect.low is None or row.effect.high is None:
+        return None
+    return max(row.effect.high, 1 / row.effect.low) - 1

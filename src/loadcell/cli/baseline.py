@@ -1,0 +1,74 @@
+"""`loadcell baseline set|list|remove`: names for runs that others are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from loadcell.cli.arguments import baselines, runs
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What the store cannot do becomes one message and exit status 2."""
+    from loadcell.store.errors import StoreError
+
+    try:
+        yield
+    except StoreError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@click.group("baseline")
+def baseline() -> None:
+    """Name runs that others are held against: `loadcell compare --baseline NAME RUN`.
+
+    The names are in results/baselines.json, and can be kept under version control with the runs.
+    """
+
+
+@baseline.command("set")
+@click.argument("name", shell_complete=baselines)
+@click.argument("run", default="last", shell_complete=runs)
+def set_(name: str, run: str) -> None:
+    """Give RUN (default: the last one) the name NAME, in place of the run that had it."""
+    from loadcell.store.baselines import keep
+    from loadcell.store.find import find_run
+
+    with _said():
+        path = find_run(run)
+        keep(name, path)
+        click.echo(f"{name}: {path}")
+
+
+@baseline.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def list_(as_json: bool) -> None:
+    """List the baselines, and say which of them are gone."""
+    from loadcell.store.baselines import known
+    from loadcell.store.layout import is_run
+
+    with _said():
+        found = known()
+    if as_json:
+        import json
+
+        rows = [{"name": name, "run": str(path), "there": is_run(path)} for name, path in found.items()]
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for name, path in found.items():
+        click.echo(f"{name}: {path}{'' if is_run(path) else '  (gone)'}")
+    if not found:
+        click.echo("No baselines. `loadcell baseline set NAME RUN` makes one.")
+
+
+@baseline.command("remove")
+@click.argument("name", shell_complete=baselines)
+def remove(name: str) -> None:
+    """Forget NAME; the run itself stays."""
+    from loadcell.store import baselines as store
+
+    with _said():
+        store.remove(name)

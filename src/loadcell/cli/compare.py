@@ -1,0 +1,242 @@
+"""`loadcell compare A B`: runs, or levels of one run's factor, held against each other."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from loadcell.cli.arguments import baselines, runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from loadcell.report.comparison.gather import Gathered, Wanted
+
+#: The names of figures; loadcell.analysis.compare.metrics has what they are (a test holds the two together).
+METRICS = ("throughput", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
+VERDICTS = ("slower", "faster", "ambiguous")
+
+
+def _factors(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The factors of the run typed so far."""
+    return [CompletionItem(key) for key, _ in _varied(ctx) if key.startswith(incomplete)]
+
+
+def _levels(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The levels of the factor typed so far, or of the only one."""
+    varied = dict(_varied(ctx))
+    factor = ctx.params.get("factor") or (next(iter(varied)) if len(varied) == 1 else "")
+    before, comma, last = incomplete.rpartition(",")
+    return [
+        CompletionItem(f"{before}{comma}{level}")
+        for level in varied.get(factor, [])
+        if level.startswith(last)
+    ]
+
+
+def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
+    """Factors with their levels, of the run typed so far; nothing where it cannot be read."""
+    from loadcell.store.errors import StoreError
+    from loadcell.store.find import find_run
+    from loadcell.store.read import read_run
+
+    named = [*(ctx.params.get("named") or ()), *ctx.args]
+    try:
+        run = read_run(find_run(named[0])).run if named else {}
+    except StoreError:
+        return []
+    return [
+        (str(factor["key"]), [str(level["label"]) for level in factor.get("levels") or ()])
+        for factor in run.get("factors") or ()
+    ]
+
+
+@click.command("compare")
+@click.argument("named", metavar="RUN...", nargs=-1, shell_complete=runs)
+@click.option(
+    "--baseline", shell_complete=baselines, help="Hold the runs against this one: `loadcell baseline`."
+)
+@click.option("--factor", shell_complete=_factors, help="Compare the levels of this factor of one run.")
+@click.option(
+    "--levels", shell_complete=_levels, metavar="A,B,...", help="Only these levels, the first being the base."
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    type=click.Choice(METRICS),
+    help="What is compared, the most important first. May be given again. Default: throughput, p50, p95, p99.",
+)
+@click.option(
+    "--least-effect",
+    metavar="PERCENT",
+    default="2%",
+    show_default=True,
+    help="The smallest change that matters.",
+)
+@click.option(
+    "--noise", metavar="RUN", shell_complete=runs, help="The A/A run that says what noise is. Default: found."
+)
+@click.option("--anyway", is_flag=True, help="Compare runs of different plans too.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(VERDICTS),
+    help="Exit with 1 when any figure comes out so. May be given again.",
+)
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["html", "md"]),
+    multiple=True,
+    help="What to write; `md` without --out is printed, for a pull request.",
+)
+@click.option("--out", type=click.Path(), help="A directory, or the .html or .md file to write.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def compare(
+    named: tuple[str, ...],
+    baseline: str | None,
+    factor: str | None,
+    levels: str | None,
+    metrics: tuple[str, ...],
+    least_effect: str,
+    noise: str | None,
+    anyway: bool,
+    fail_on: tuple[str, ...],
+    formats: tuple[str, ...],
+    out: str | None,
+    lang: str,
+    as_json: bool,
+) -> int:
+    """Compare runs with the first of them, or levels of one run's factor.
+
+    \b
+        loadcell compare A B                        two runs of one plan
+        loadcell compare A B C                      several: a ranking, with groups that cannot be told apart
+        loadcell compare --baseline main last       a run against a named one
+        loadcell compare RUN --factor fsync         levels of a factor, paired by block: the safest way
+        loadcell compare RUN                        the two arms of `loadcell run --aa`, or the only factor's levels
+
+    RUN is a run's directory, the beginning of its name, or `last`. A verdict is faster, slower, same or ambiguous, and
+    needs 6 blocks. The exit status is 3 when something has no figure to compare.
+    """
+    from loadcell.analysis.compare.sides import CannotCompareError
+    from loadcell.report.comparison.gather import gather
+    from loadcell.store.errors import StoreError
+
+    command = ("loadcell", *sys.argv[1:])
+    formats, place = _places(formats, out)
+    try:
+        gathered = gather(_wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway))
+        if as_json:
+            from loadcell.report.comparison.document import document
+
+            _print(document(gathered))
+        _show(gathered, lang, formats, place, command, quiet=as_json)
+    except (StoreError, CannotCompareError) as error:
+        raise click.ClickException(str(error)) from None
+    return _status(gathered, fail_on)
+
+
+def _wanted(
+    named: tuple[str, ...],
+    baseline: str | None,
+    factor: str | None,
+    levels: str | None,
+    metrics: tuple[str, ...],
+    least_effect: str,
+    noise: str | None,
+    anyway: bool,
+) -> Wanted:
+    from loadcell.analysis.compare.metrics import named as metrics_named
+    from loadcell.report.comparison.gather import Wanted
+    from loadcell.store import baselines as store
+    from loadcell.store.find import find_run
+
+    chosen: list[tuple[Path, str | None]] = [] if baseline is None else [(store.find(baseline), baseline)]
+    chosen += [(find_run(name), None) for name in named]
+    if not named:
+        raise click.UsageError("Missing argument 'RUN...': `loadcell list` shows the runs there are.")
+    return Wanted(
+        runs=chosen,
+        factor=factor,
+        levels=tuple(part.strip() for part in levels.split(",")) if levels else (),
+        metrics=metrics_named(metrics),
+        least_effect=_fraction(least_effect),
+        noise=None if noise is None else find_run(noise),
+        anyway=anyway,
+    )
+
+
+def _fraction(text: str) -> float:
+    """`2%` as 0.02."""
+    try:
+        value = float(text.removesuffix("%")) / 100 if text.endswith("%") else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1:
+        raise click.UsageError(f"--least-effect {text}: write it as 2%, between 0% and 100%.")
+    return value
+
+
+def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...], Path | None]:
+    """What to write, and where to; Markdown alone may be printed instead."""
+    from pathlib import Path
+
+    if out is None:
+        if "html" in formats:
+            raise click.UsageError("--format html needs --out: a directory, or the file to write.")
+        return formats, None
+    place = Path(out)
+    if place.suffix and not place.is_dir():
+        known = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+        if place.suffix not in known:
+            raise click.UsageError(
+                f"--out names a {place.suffix} file; write .html or .md, or name a directory."
+            )
+        if formats and set(formats) != {known[place.suffix]}:
+            raise click.UsageError(f"--out {out} and --format {' and '.join(formats)} do not go together.")
+        return (known[place.suffix],), place
+    return formats or ("html", "md"), place
+
+
+def _show(
+    gathered: Gathered,
+    lang: str,
+    formats: tuple[str, ...],
+    place: Path | None,
+    command: tuple[str, ...],
+    *,
+    quiet: bool,
+) -> None:
+    from loadcell.report.comparison import publish
+
+    if place is None and formats and not quiet:
+        click.echo(publish.text(gathered, lang, command), nl=False)
+        return
+    written = publish.publish(gathered, lang, formats, place, command) if place is not None else []
+    if not quiet:
+        from loadcell.report.comparison.terminal import print_comparison
+
+        print_comparison(
+            gathered, lang, page=None if written else f"{' '.join(command)} --out comparison.html"
+        )
+    for path in written:
+        click.echo(path, err=quiet)
+
+
+def _status(gathered: Gathered, fail_on: tuple[str, ...]) -> int:
+    """1 when a verdict is one to fail on; 3 when something has no figure; else 0."""
+    if any(row.verdict.word in fail_on for row in gathered.comparison.rows):
+        return 1
+    return 3 if gathered.comparison.incomplete else 0
+
+
+def _print(document: dict[str, Any]) -> None:
+    import json
+
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

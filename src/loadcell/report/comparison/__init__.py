@@ -1,0 +1,1 @@
+"""Reports of a comparison: terminal, HTML page, Markdown, JSON."""

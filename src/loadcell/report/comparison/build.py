@@ -1,0 +1,347 @@
+"""Puts the report of a comparison together, of the same blocks as that of a run: what else differs stands first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from loadcell import __version__
+from loadcell.analysis.compare import findings
+from loadcell.analysis.compare.compare import OVERALL, Row
+from loadcell.analysis.phrase import Finding
+from loadcell.report import numbers
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Code,
+    Column,
+    Definitions,
+    Details,
+    Report,
+    Section,
+    Sentences,
+    Table,
+    Tile,
+    Tiles,
+    Tone,
+)
+from loadcell.report.comparison.gather import Gathered
+from loadcell.report.comparison.words import Words
+from loadcell.report.sections.reproduce import shown
+from loadcell.report.texts import Texts
+
+#: More differences, or cross-checks, than this are folded away.
+MOST_OPEN = 15
+TONES: dict[str, Tone] = {"faster": "good", "slower": "problem", "same": "", "ambiguous": "caution"}
+
+
+def build(
+    gathered: Gathered, lang: str = "en", command: Sequence[str] = (), *, charts: bool = True
+) -> Report:
+    """The report in one language; without `charts` for a place that shows no pictures (a pull request)."""
+    texts = Texts(lang)
+    words = Words(gathered.comparison, texts)
+    sections = [
+        differences(gathered, words),
+        summary(gathered, words),
+        ranking(words),
+        figures(gathered, words, charts=charts),
+        latency(gathered, words) if charts else None,
+        method(gathered, words, command),
+    ]
+    first = gathered.runs[0].run
+    sides = gathered.comparison.sides.sides
+    against = (
+        texts("compare.against", other=words.side(1), first=words.side(0))
+        if len(sides) == 2
+        else texts("compare.against.many", count=len(sides) - 1, first=words.side(0))
+    )
+    return Report(
+        language=lang,
+        title=f"{first.get('title') or first.get('plan_name') or gathered.runs[0].id}",
+        question=against,
+        run_id=texts("mark.list").join(str(shown(run.path)) for run in gathered.runs),
+        badges=_badges(gathered, words),
+        sections=[section for section in sections if section is not None],
+        version=__version__,
+        kind="compare.kind",
+    )
+
+
+def said(gathered: Gathered) -> list[Finding]:
+    """Every finding, differences first."""
+    return [
+        *findings.differing(gathered.comparison.sides, gathered.all_differences),
+        *findings.find(gathered.comparison, gathered.noise_from),
+    ]
+
+
+def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
+    badges: list[tuple[str, Tone]] = []
+    if gathered.comparison.sides.what == "arms":
+        badges.append((words.texts("compare.badge.aa"), ""))
+    headline = gathered.comparison.headline
+    for row in headline if len(headline) == 1 else ():
+        tone = TONES[row.verdict.word]
+        badges.append((words.verdict(row), tone))
+        if row.effect is not None:
+            badges.append((words.texts("compare.badge.blocks", count=row.effect.n), ""))
+    hosts = dict.fromkeys(
+        str(host["hostname"])
+        for run in gathered.runs
+        for host in run.environment.get("hosts") or ()
+        if host.get("hostname")
+    )
+    return [*badges, *((host, "") for host in hosts)]
+
+
+def differences(gathered: Gathered, words: Words) -> Section | None:
+    """What differs besides what was to be compared; None within one run."""
+    texts = words.texts
+    found = list(findings.differing(gathered.comparison.sides, gathered.all_differences))
+    if not found:
+        return None
+    blocks: list[Block] = [Sentences(found)]
+    several = len(gathered.differences) > 1
+    columns = [
+        Column(texts("compare.column.kind"), keep=True),
+        *([Column(texts("compare.column.side"))] if several else []),
+        Column(texts("compare.column.path"), code=True),
+        Column(words.side(0), code=True),
+        Column(next(iter(gathered.differences)) if not several else texts("column.value"), code=True),
+    ]
+    rows = [
+        [
+            Cell(texts(f"compare.of.{one.kind}")),
+            *([Cell(label)] if several else []),
+            Cell(one.path),
+            Cell(texts("compare.not-set") if one.before is None else str(one.before)),
+            Cell(texts("compare.not-set") if one.after is None else str(one.after)),
+        ]
+        for label, each in gathered.differences.items()
+        for one in each
+    ]
+    if rows:
+        title = texts("compare.table.differences")
+        table = Table("table-differences", title, columns, rows, only=True)
+        blocks.append(table if len(rows) <= MOST_OPEN else Details(title, [table]))
+    return Section("differences", texts("compare.section.differences"), blocks)
+
+
+def summary(gathered: Gathered, words: Words) -> Section:
+    """The verdict as key figures, and everything found in sentences."""
+    blocks: list[Block] = []
+    headline = gathered.comparison.headline
+    if len(headline) == 1:
+        blocks.append(Tiles(_tiles(headline[0], gathered, words)))
+    blocks.append(Sentences(findings.find(gathered.comparison, gathered.noise_from)))
+    return Section("summary", words.texts("section.summary"), blocks)
+
+
+def _tiles(row: Row, gathered: Gathered, words: Words) -> list[Tile]:
+    texts = words.texts
+    floor = texts("compare.method.noise.none") if row.noise is None else numbers.share(row.noise)
+    tones: dict[str, Tone] = {"slower": "problem"}
+    return [
+        Tile(
+            texts("column.verdict"),
+            words.verdict(row),
+            note=words.reason(row),
+            tone=tones.get(row.verdict.word, ""),
+        ),
+        Tile(words.metric(row.metric), words.change(row.effect), note=words.context(row.context)),
+        Tile(texts("compare.column.interval"), words.interval(row.effect)),
+        Tile(texts("compare.column.blocks"), "–" if row.effect is None else numbers.whole(row.effect.n)),
+        *([Tile(texts("compare.method.noise"), floor)] if gathered.comparison.sides.what != "arms" else []),
+    ]
+
+
+def ranking(words: Words) -> Section | None:
+    """Several sides from best to worst, with groups that cannot be told apart; None for two."""
+    comparison, texts = words.comparison, words.texts
+    if not comparison.ranking:
+        return None
+    columns = [
+        Column(texts("column.number"), figure=True),
+        Column(texts("compare.column.side")),
+        Column(texts("compare.column.change"), figure=True),
+        Column(texts("compare.column.interval"), figure=True),
+        Column(texts("compare.column.groups"), code=True),
+    ]
+    of_side = {row.side: row for row in comparison.headline}
+    rows = []
+    for place, ranked in enumerate(comparison.ranking, 1):
+        row = of_side.get(ranked.index)
+        rows.append(
+            [
+                Cell(str(place), sort=place),
+                Cell(words.side(ranked.index), sort=ranked.index),
+                Cell(texts("compare.first") if row is None else words.change(row.effect), sort=ranked.value),
+                Cell(words.interval(row.effect) if row is not None else texts("mark.none")),
+                Cell(ranked.groups),
+            ]
+        )
+    title = texts("compare.table.ranking", metric=words.metric(comparison.metrics[0]))
+    note = texts("compare.table.ranking.note")
+    return Section(
+        "ranking", texts("compare.section.ranking"), [Table("table-ranking", title, columns, rows, note)]
+    )
+
+
+def figures(gathered: Gathered, words: Words, *, charts: bool) -> Section:
+    """The forest plot and the table of every row."""
+    drawn: Chart | None = None
+    if charts:
+        from loadcell.report.comparison.charts import forest
+
+        drawn = forest(gathered, words)
+    blocks: list[Block] = [drawn] if drawn is not None else []
+    blocks.append(figures_table(words))
+    return Section("figures", words.texts("compare.section.figures"), blocks)
+
+
+def figures_table(words: Words) -> Table:
+    """Every row: both medians, the change, its interval, the verdict and why."""
+    comparison, texts = words.comparison, words.texts
+    several, contexts = len(comparison.sides.sides) > 2, len(comparison.sides.contexts) > 1
+    columns = [
+        *([Column(texts("compare.column.side"))] if several else []),
+        *([Column(texts("compare.column.where"))] if contexts else []),
+        Column(texts("compare.column.figure"), keep=True),
+        Column(words.side(0), figure=True),
+        Column(texts("column.value") if several else words.side(1), figure=True),
+        Column(texts("compare.column.change"), figure=True),
+        Column(texts("compare.column.interval"), figure=True),
+        Column(texts("compare.column.blocks"), figure=True),
+        Column(texts("compare.column.p"), figure=True),
+        Column(texts("compare.method.noise"), figure=True),
+        Column(texts("column.verdict"), keep=True),
+        Column(texts("compare.column.why"), keep=True),
+    ]
+    none = texts("mark.none")
+    rows = [
+        [
+            *([Cell(words.side(row.side), sort=row.side)] if several else []),
+            *([Cell(words.context(row.context))] if contexts else []),
+            Cell(_with_unit(row, words)),
+            Cell(words.figure(row, 0), sort=row.medians[0]),
+            Cell(words.figure(row, 1), sort=row.medians[1]),
+            Cell(words.change(row.effect), sort=None if row.effect is None else row.effect.ratio),
+            Cell(words.interval(row.effect)),
+            Cell(none if row.effect is None else str(row.effect.n)),
+            Cell(none if row.adjusted_p is None else _p(row.adjusted_p), sort=row.adjusted_p),
+            Cell(none if row.noise is None else numbers.share(row.noise), sort=row.noise),
+            Cell(words.verdict(row), tone=TONES[row.verdict.word]),
+            Cell(words.reason(row)),
+        ]
+        for row in comparison.rows
+    ]
+    note = "compare.table.figures.note" if comparison.sides.paired else "compare.table.figures.unpaired"
+    return Table("table-figures", texts("compare.table.figures"), columns, rows, texts(note))
+
+
+def _with_unit(row: Row, words: Words) -> str:
+    unit = "compare.unit.per-second" if row.metric.key is None else "compare.unit.ms"
+    return (
+        words.texts(unit, metric=words.short(row.metric))
+        if row.context != OVERALL
+        else words.short(row.metric)
+    )
+
+
+def _p(value: float) -> str:
+    return "<0.0001" if value < 0.0001 else numbers.significant(value, 2)
+
+
+def latency(gathered: Gathered, words: Words) -> Section | None:
+    """Pictures of the response times; None when no histogram was stored."""
+    from loadcell.report.comparison.charts import latencies
+
+    drawn: list[Block] = [*latencies(gathered, words)]
+    return Section("latency", words.texts("compare.section.latency"), drawn) if drawn else None
+
+
+def method(gathered: Gathered, words: Words, command: Sequence[str]) -> Section:
+    """What was compared and how, the same by other methods, and the command."""
+    comparison, texts = gathered.comparison, words.texts
+    way = "paired" if comparison.sides.paired else "unpaired"
+    noise = (
+        texts("compare.method.noise.value", run=gathered.noise_from)
+        if gathered.noise_from
+        else texts("compare.method.noise.none")
+    )
+    entries = [
+        (texts("compare.method.pairs"), texts(f"compare.method.pairs.{way}")),
+        (texts("compare.method.interval"), texts(f"compare.method.interval.{way}")),
+        (texts("compare.method.correction"), texts("compare.method.correction.value")),
+        (texts("compare.method.least"), numbers.share(comparison.least_effect)),
+        (texts("compare.method.noise"), noise),
+    ]
+    blocks: list[Block] = [Definitions(entries), _runs(gathered, words)]
+    checked = _checks(words)
+    if checked is not None:
+        blocks.append(Details(texts("compare.table.checks"), [checked]))
+    if command:
+        blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
+    return Section("method", texts("compare.section.method"), blocks)
+
+
+def _runs(gathered: Gathered, words: Words) -> Table:
+    texts = words.texts
+    columns = [
+        Column(texts("compare.column.side")),
+        Column(texts("compare.column.plan")),
+        Column(texts("compare.column.begun")),
+        Column(texts("compare.column.trials"), figure=True),
+        Column(texts("compare.column.place"), code=True),
+    ]
+    whole = gathered.comparison.sides.what != "runs"
+    rows = [
+        [
+            Cell(run.short_id if whole else words.side(position)),
+            Cell(str(run.run.get("plan_name") or "")),
+            Cell(str(run.run.get("started_utc") or "")[:16].replace("T", " ")),
+            Cell(
+                texts(
+                    "mark.of",
+                    part=sum(trial.get("status") == "ok" for trial in run.trials),
+                    whole=max(len(run.planned), len(run.trials)),
+                )
+            ),
+            Cell(str(shown(run.path))),
+        ]
+        for position, run in enumerate(gathered.runs)
+    ]
+    return Table("table-runs", texts("compare.table.runs"), columns, rows)
+
+
+def _checks(words: Words) -> Table | None:
+    texts = words.texts
+    columns = [
+        Column(texts("compare.column.figure")),
+        Column(texts("compare.column.change"), figure=True),
+        Column(texts("compare.column.medians"), figure=True),
+        Column(texts("compare.column.means"), figure=True),
+        Column(texts("compare.column.delta"), figure=True),
+    ]
+    rows = []
+    for row in words.comparison.rows:
+        if row.checked is None:
+            continue
+        means = row.checked.means
+        rows.append(
+            [
+                Cell(words.row(row)),
+                Cell(f"{words.change(row.effect)}  ({words.interval(row.effect)})"),
+                Cell(_triple(row.checked.medians)),
+                Cell(texts("mark.none") if means is None else _triple(means)),
+                Cell(f"{row.checked.delta:+.2f}", sort=row.checked.delta),
+            ]
+        )
+    return Table("table-checks", texts("compare.table.checks"), columns, rows, only=True) if rows else None
+
+
+def _triple(found: tuple[float, float, float]) -> str:
+    middle, low, high = (numbers.change(value - 1) for value in found)
+    return f"{middle}  ({low} … {high})"

@@ -1,0 +1,267 @@
+"""Pictures of a comparison: a forest of all changes, the change along the percentiles, and the distributions themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from loadcell.analysis.compare.compare import OVERALL, Row
+from loadcell.analysis.compare.percentiles import Step, distribution, shifts
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import style
+from loadcell.report.comparison.gather import Gathered
+from loadcell.report.comparison.words import Words
+from loadcell.report.palette import SERIES
+
+#: More rows than this are not looked at.
+MOST_ROWS = 60
+#: As many treatments are drawn side by side, and as many trials of each read.
+MOST_CONTEXTS, MOST_TRIALS = 6, 60
+#: Steps of a distribution with less than this share of the highest are not drawn at its ends.
+_LEAST_SHARE = 0.002
+_COLOURS = {
+    "faster": "var(--good)",
+    "slower": "var(--problem)",
+    "same": "var(--c1)",
+    "ambiguous": "var(--c8)",
+}
+_SHAPES = {"faster": "triangle-up", "slower": "triangle-down", "same": "circle", "ambiguous": "diamond"}
+
+
+def forest(gathered: Gathered, words: Words) -> Chart | None:
+    """None when there is no effect to draw."""
+    comparison, texts = gathered.comparison, words.texts
+    drawable = [row for row in words.by_importance(comparison.rows) if row.effect is not None]
+    if not drawable:
+        return None
+    shown = [row for row in comparison.rows if row in drawable[:MOST_ROWS]]
+    names = [words.row(row) for row in shown]
+    points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
+    known = [texts(f"compare.verdict.{word}") for word in _COLOURS]
+    used = [word for word in known if any(point["verdict"] == word for point in points)]
+    colours = alt.Scale(
+        domain=used,
+        range=[colour for colour, word in zip(_COLOURS.values(), known, strict=True) if word in used],
+    )
+    shapes = alt.Scale(
+        domain=used,
+        range=[shape for shape, word in zip(_SHAPES.values(), known, strict=True) if word in used],
+    )
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
+    scale = alt.Scale(zero=True, nice=True)
+    axis = alt.Axis(format="+,~r", tickCount=7, labelOverlap="greedy")
+    x = alt.X("change:Q", title=texts("compare.axis.change"), scale=scale, axis=axis)
+    colour = alt.Color("verdict:N", scale=colours, legend=legend)
+    shape = alt.Shape("verdict:N", scale=shapes, legend=legend)
+    tips = [
+        alt.Tooltip("row:N", title=texts("compare.column.figure")),
+        alt.Tooltip("change:Q", title=texts("compare.axis.change"), format="+,.1f"),
+        alt.Tooltip("low:Q", title=texts("axis.low"), format="+,.1f"),
+        alt.Tooltip("high:Q", title=texts("axis.high"), format="+,.1f"),
+        alt.Tooltip("verdict:N", title=texts("column.verdict")),
+        alt.Tooltip("why:N", title=texts("compare.column.why")),
+    ]
+    least = 1 + comparison.least_effect
+    edge = [{"from": (1 / least - 1) * 100, "to": (least - 1) * 100, "zero": 0.0}]
+    band = alt.Chart(style.data("edge")).mark_rect(color="var(--shade)").encode(
+        x=alt.X("from:Q", scale=scale, axis=axis, title=texts("compare.axis.change")), x2="to:Q"
+    )  # fmt: skip
+    zero = alt.Chart(style.data("edge")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x="zero:Q")
+    line = alt.Chart(style.data("points")).mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=scale, axis=axis, title=texts("compare.axis.change")), x2="high:Q", y=y,
+        color=colour, tooltip=tips,
+    )  # fmt: skip
+    point = alt.Chart(style.data("points")).mark_point(size=70, filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=tips
+    )  # fmt: skip
+    captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
+    if len(drawable) > MOST_ROWS:
+        captions.append(texts("compare.caption.forest.some", count=MOST_ROWS, of=len(drawable)))
+    chart = style.layered(band, zero, line, point, height=style.ROW * len(shown))
+    return Chart(
+        "chart-forest",
+        texts("compare.chart.forest"),
+        style.document(chart),
+        {"points": points, "edge": edge},
+        captions,
+    )
+
+
+def _point(row: Row, words: Words) -> dict[str, Any]:
+    effect = row.effect
+    assert effect is not None
+    return {
+        "change": (effect.ratio - 1) * 100,
+        "low": None if effect.low is None else (effect.low - 1) * 100,
+        "high": None if effect.high is None else (effect.high - 1) * 100,
+        "verdict": words.texts(f"compare.verdict.{row.verdict.word}"),
+        "why": words.texts(f"compare.reason.{row.verdict.reason}"),
+    }
+
+
+def latencies(gathered: Gathered, words: Words) -> list[Chart]:
+    """The change along the percentiles, and the distributions; empty when no trial has a histogram."""
+    contexts = _contexts(gathered)
+    sides = range(len(gathered.comparison.sides.sides))
+    read = {
+        (side, context): gathered.histograms(side, context, MOST_TRIALS)
+        for context in contexts
+        for side in sides
+    }
+    changed: list[dict[str, Any]] = []
+    shares: list[dict[str, Any]] = []
+    for context in contexts:
+        facet = words.context(context)
+        for side in sides:
+            own = read[side, context]
+            name = words.side(side)
+            shares += [
+                {"facet": facet, "side": name, "ms": at, "share": share * 100}
+                for at, share in _outline(distribution(list(own.values())))
+            ]
+            if side == 0:
+                continue
+            for shift in shifts(read[0, context], own, paired=gathered.comparison.sides.paired):
+                low, high = shift.effect.low, shift.effect.high
+                changed.append(
+                    {
+                        "facet": facet, "side": name, "percentile": percentile(shift.quantile),
+                        "tail": 1 / (1 - shift.quantile), "change": (shift.effect.ratio - 1) * 100,
+                        "low": None if low is None else (low - 1) * 100,
+                        "high": None if high is None else (high - 1) * 100,
+                    }
+                )  # fmt: skip
+    total = len(gathered.comparison.sides.contexts)
+    captions = (
+        [words.texts("compare.caption.contexts", count=len(contexts), of=total)]
+        if len(contexts) < total
+        else []
+    )
+    several = len(contexts) > 1
+    charts = [
+        _shifts(changed, words, captions, several) if changed else None,
+        _distributions(shares, words, captions, several) if shares else None,
+    ]
+    return [chart for chart in charts if chart is not None]
+
+
+def _contexts(gathered: Gathered) -> list[str]:
+    """All of a few contexts; of many, those whose figures changed most, in the plan's order."""
+    comparison = gathered.comparison
+    contexts = list(comparison.sides.contexts)
+    if len(contexts) <= MOST_CONTEXTS:
+        return contexts
+    size = dict.fromkeys(contexts, 0.0)
+    for row in comparison.rows:
+        if row.context != OVERALL and row.effect is not None:
+            size[row.context] = max(size[row.context], abs(math.log(row.effect.ratio)))
+    most = sorted(contexts, key=lambda context: -size[context])[:MOST_CONTEXTS]
+    return [context for context in contexts if context in most]
+
+
+def percentile(quantile: float) -> str:
+    """`p99.9`."""
+    return f"p{quantile * 100:.6g}"
+
+
+def _outline(steps: Sequence[Step]) -> list[tuple[float, float]]:
+    """The middle of each step with its share, without the long thin ends."""
+    if not steps:
+        return []
+    least = _LEAST_SHARE * max(step.share for step in steps)
+    kept = [place for place, step in enumerate(steps) if step.share >= least]
+    return [(math.sqrt(step.low_ms * step.high_ms), step.share) for step in steps[kept[0] : kept[-1] + 1]]
+
+
+def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], several: bool) -> Chart:
+    texts = words.texts
+    names = list(dict.fromkeys(row["side"] for row in rows))
+    ticks = {row["tail"]: row["percentile"] for row in rows}
+    labels = (
+        "".join(f"abs(datum.value - {tail}) < {tail} * 1e-6 ? '{name}' : " for tail, name in ticks.items())
+        + "''"
+    )
+    x = alt.X(
+        "tail:Q", title=texts("axis.percentile"), scale=alt.Scale(type="log", nice=False, padding=14),
+        axis=alt.Axis(values=sorted(ticks), labelExpr=labels, labelOverlap="greedy", labelSeparation=4, grid=False),
+    )  # fmt: skip
+    axis = alt.Axis(format="+,~r", tickCount=6)
+    y = alt.Y("change:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
+    low = alt.Y("low:Q", title=texts("compare.axis.change"), scale=alt.Scale(zero=True), axis=axis)
+    colour, shape = _told_apart(names)
+    tips = [
+        alt.Tooltip("side:N", title=texts("compare.column.side")),
+        alt.Tooltip("percentile:N", title=texts("compare.column.percentile")),
+        alt.Tooltip("change:Q", title=texts("compare.axis.change"), format="+,.1f"),
+        alt.Tooltip("low:Q", title=texts("axis.low"), format="+,.1f"),
+        alt.Tooltip("high:Q", title=texts("axis.high"), format="+,.1f"),
+    ]
+    zero = alt.Chart(alt.Undefined, transform=[alt.CalculateTransform(calculate="0", **{"as": "zero"})])
+    zero = zero.mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(y="zero:Q")
+    line = alt.Chart().mark_line(opacity=0.5, strokeWidth=1).encode(x=x, y=y, **colour)
+    bar = alt.Chart().mark_rule(strokeWidth=2).encode(x=x, y=low, y2="high:Q", tooltip=tips, **colour)
+    point = alt.Chart().mark_point(size=50, filled=True, opacity=1).encode(
+        x=x, y=y, tooltip=tips, **colour, **shape
+    )  # fmt: skip
+    spec = _placed([zero, line, bar, point], "shifts", words, several)
+    return Chart(
+        "chart-shifts", texts("compare.chart.shifts"), style.document(spec), {"shifts": rows},
+        [texts("compare.caption.shifts"), *captions], columns=3 if several else 1, legend=len(names) > 1,
+    )  # fmt: skip
+
+
+def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str], several: bool) -> Chart:
+    texts = words.texts
+    names = list(dict.fromkeys(row["side"] for row in rows))
+    ticks = style.log_ticks([row["ms"] for row in rows])
+    x = alt.X(
+        "ms:Q", title=texts("axis.latency"), scale=alt.Scale(type="log", nice=False, padding=4),
+        axis=alt.Axis(format=",~r", values=ticks, labelOverlap="greedy", grid=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "share:Q", title=texts("compare.axis.share"), stack=None, axis=alt.Axis(format=",~r", tickCount=5)
+    )
+    colour, _ = _told_apart(names)
+    tips = [
+        alt.Tooltip("side:N", title=texts("compare.column.side")),
+        alt.Tooltip("ms:Q", title=texts("axis.latency"), format=",.3~r"),
+        alt.Tooltip("share:Q", title=texts("compare.axis.share"), format=",.2~r"),
+    ]
+    dash: dict[str, Any] = {
+        "strokeDash": alt.StrokeDash("side:N", sort=names, legend=alt.Legend(title=None))
+    } if len(names) > 1 else {}  # fmt: skip
+    area = alt.Chart().mark_area(opacity=0.14, interpolate="monotone").encode(x=x, y=y, **colour)
+    line = alt.Chart().mark_line(interpolate="monotone").encode(x=x, y=y, **colour, **dash)
+    handles = (
+        alt.Chart().mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips, **colour)
+    )
+    spec = _placed([area, line, handles], "shares", words, several)
+    return Chart(
+        "chart-distributions", texts("compare.chart.distributions"), style.document(spec), {"shares": rows},
+        [texts("compare.caption.distributions"), *captions], columns=3 if several else 1, legend=len(names) > 1,
+    )  # fmt: skip
+
+
+def _told_apart(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Colours and shapes for several sides; one colour for one."""
+    if len(names) < 2:
+        return {"color": alt.value(SERIES[0])}, {}
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    return (
+        {"color": alt.Color("side:N", scale=style.colours(names), legend=legend)},
+        {"shape": alt.Shape("side:N", scale=style.shapes(names), legend=legend)},
+    )
+
+
+def _placed(layers: list[alt.Chart], source: str, words: Words, several: bool) -> dict[str, Any]:
+    """One view, or one for each context side by side."""
+    if not several:
+        return style.layered(*layers, height=style.CHART, data={"name": source})
+    bare = style.layered(*layers, height=style.CHART // 2)
+    order = [words.context(context) for context in words.sides.contexts]
+    facet = {"field": "facet", "type": "nominal", "title": None, "sort": order}
+    return {"data": {"name": source}, "facet": facet, "columns": 3, "spec": bare}

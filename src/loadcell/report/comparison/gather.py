@@ -1,0 +1,218 @@
+"""Puts together what a comparison is made from: stored runs, what else differs between them, and what is known of noise."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis.compare import compare as comparing
+from loadcell.analysis.compare import differences, sides
+from loadcell.analysis.compare.compare import Comparison, Noise
+from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric
+from loadcell.analysis.compare.sides import CannotCompareError, Sides
+from loadcell.analysis.compare.verdict import LEAST_EFFECT
+from loadcell.store.errors import StoreError
+from loadcell.store.layout import RUN
+from loadcell.store.read import StoredRun, read_run
+
+if TYPE_CHECKING:
+    from loadcell.analysis.compare.percentiles import Histogram, Place
+
+#: In an open loop throughput is what was asked for: the response time is what is compared first.
+OPEN_LOOP = tuple(METRICS[name] for name in ("p50", "p95", "p99", "throughput"))
+#: Runs beside these that are looked at for one with identical arms, newest first.
+_MOST_NEIGHBOURS = 50
+_TIMED = re.compile(r"^\d{8}T\d{6}Z-(?P<short>.+)$")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for. `runs` are directories with the names they go by (None: their own)."""
+
+    runs: Sequence[tuple[Path, str | None]]
+    factor: str | None = None
+    levels: Sequence[str] = ()
+    metrics: tuple[Metric, ...] = ()
+    least_effect: float = LEAST_EFFECT
+    noise: Path | None = None
+    anyway: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A comparison with what it rests on. `differences` are those between the first run and each other one, by label."""
+
+    runs: tuple[StoredRun, ...]
+    comparison: Comparison
+    differences: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
+    noise_from: str | None = None
+
+    @property
+    def all_differences(self) -> list[Difference]:
+        """Those of all runs together."""
+        return [one for each in self.differences.values() for one in each]
+
+    def histograms(self, side: int, context: str, at_most: int) -> dict[Place, Histogram]:
+        """Latencies of a side's trials that ended well, by block; trials whose log cannot be read are left out."""
+        from loadcell.analysis.compare.percentiles import Histogram
+        from loadcell.store.hlog import read
+        from loadcell.store.layout import LATENCY
+
+        run = self.runs[side] if self.comparison.sides.what == "runs" else self.runs[0]
+        found: dict[Place, Histogram] = {}
+        trials = [one for one in self.comparison.sides.sides[side].trials.get(context, ()) if one.counts]
+        for trial in trials[:at_most]:
+            try:
+                histogram = Histogram(*read(run.directory(trial.name) / LATENCY, "transaction/response"))
+            except (OSError, ValueError):
+                continue
+            if histogram.total:
+                found[trial.block, trial.arm or ""] = histogram
+        return found
+
+
+def gather(wanted: Wanted) -> Gathered:
+    """Read the runs and compare them. Raises StoreError and CannotCompareError."""
+    stored = tuple(read_run(path) for path, _ in wanted.runs)
+    labels = _labels([(run, label) for run, (_, label) in zip(stored, wanted.runs, strict=True)])
+    if len(stored) == 1:
+        if wanted.factor is None and not wanted.levels and stored[0].run.get("aa"):
+            chosen = sides.arms(stored[0].run, stored[0].trials)
+        else:
+            chosen = sides.levels(stored[0].run, stored[0].trials, wanted.factor, wanted.levels)
+        found: dict[str, tuple[Difference, ...]] = {}
+    else:
+        if wanted.factor is not None or wanted.levels:
+            raise CannotCompareError(
+                "levels are compared within one run",
+                advice="Name one run with --factor or --levels, or several runs without.",
+            )
+        found = _held_against_the_first(stored, labels, wanted.anyway)
+        several = [(label, run.run, run.trials) for label, run in zip(labels, stored, strict=True)]
+        chosen = sides.runs(several, anyway=wanted.anyway)
+    metrics = wanted.metrics or _usual(chosen)
+    noise, source = _noise(chosen, stored, metrics, wanted)
+    comparison = comparing.compare(chosen, metrics, least_effect=wanted.least_effect, noise=noise)
+    return Gathered(stored, comparison, found, source)
+
+
+def _usual(chosen: Sides) -> tuple[Metric, ...]:
+    trials = [
+        trial for side in chosen.sides for each in side.trials.values() for trial in each if trial.counts
+    ]
+    return OPEN_LOOP if trials and all(trial.open_loop is not None for trial in trials) else USUAL
+
+
+def _labels(runs: Sequence[tuple[StoredRun, str | None]]) -> list[str]:
+    """Short names, made distinct: the short id of a run that loadcell named, the directory's name of another."""
+    names = []
+    for run, label in runs:
+        timed = _TIMED.match(run.path.resolve().name)
+        names.append(label or (timed["short"] if timed else run.path.resolve().name))
+    seen: dict[Path, str] = {}
+    for (run, _), name in zip(runs, names, strict=True):
+        if run.path.resolve() in seen:
+            raise CannotCompareError(
+                f"run {name} is named twice",
+                advice="Name two different runs, or levels of one with --factor.",
+            )
+        seen[run.path.resolve()] = name
+    return [
+        name if names.count(name) == 1 else f"{name} ({run.path.resolve().parent.name})"
+        for (run, _), name in zip(runs, names, strict=True)
+    ]
+
+
+def _held_against_the_first(
+    stored: Sequence[StoredRun], labels: Sequence[str], anyway: bool
+) -> dict[str, tuple[Difference, ...]]:
+    """What differs, by run; raises CannotCompareError where it is the plan and nobody said that this is meant."""
+    first = stored[0]
+    found: dict[str, tuple[Difference, ...]] = {}
+    for label, run in zip(labels[1:], stored[1:], strict=True):
+        of_plan = differences.plans(first.run, run.run)
+        if of_plan and not anyway:
+            shown = [str(one) for one in of_plan[:20]]
+            more = [f"and {len(of_plan) - 20} more"] if len(of_plan) > 20 else []
+            raise CannotCompareError(
+                f"{labels[0]} and {label} are runs of different plans",
+                advice="Say --anyway to compare them all the same; what differs then stands before the figures.",
+                differences=[*shown, *more],
+            )
+        found[label] = (
+            *of_plan,
+            *differences.hosts(first.environment, run.environment),
+            *_of_targets(first, run, of_plan),
+            *differences.tools(first.run, run.run),
+            *differences.designs(first.run, run.run),
+        )
+    return found
+
+
+def _of_targets(first: StoredRun, other: StoredRun, of_plan: Sequence[Difference]) -> Iterator[Difference]:
+    """Differences of the targets that the plans do not say already."""
+    said = {one.path.rsplit(".", 1)[-1] for one in of_plan}
+    for one in differences.targets(first.trials, other.trials):
+        if one.path.rsplit(".", 1)[-1] not in said:
+            yield one
+
+
+def _noise(
+    chosen: Sides, stored: Sequence[StoredRun], metrics: tuple[Metric, ...], wanted: Wanted
+) -> tuple[Noise, str | None]:
+    """What identical arms of this plan differ by, and which run says so."""
+    if chosen.what == "arms":
+        return {}, None
+    if wanted.noise is not None:
+        run = read_run(wanted.noise)
+        other = [one for one in differences.plans(stored[0].run, run.run) if one.path != "treatments"]
+        if other and not wanted.anyway:
+            raise CannotCompareError(
+                f"the A/A run {run.id} is of a different plan",
+                advice="Name one of the same plan, or say --anyway.",
+                differences=[str(one) for one in other[:20]],
+            )
+        return _floor(run, metrics), run.id
+    for run in [one for one in stored if one.run.get("aa")] or _beside(stored):
+        floor = _floor(run, metrics)
+        if floor:
+            return floor, run.id
+    return {}, None
+
+
+def _floor(run: StoredRun, metrics: tuple[Metric, ...]) -> dict[tuple[str, str], float]:
+    found = comparing.compare(sides.arms(run.run, run.trials), metrics)
+    return comparing.noise_floor(found)
+
+
+def _beside(stored: Sequence[StoredRun]) -> Iterator[StoredRun]:
+    """A/A runs of the same plan on the same machine, beside these runs, newest first."""
+    own = {run.path.resolve() for run in stored}
+    home = stored[0].path.resolve().parent
+    neighbours = sorted(
+        (path.parent for path in home.glob(f"*/{RUN}")), key=lambda path: path.name, reverse=True
+    )
+    for path in neighbours[:_MOST_NEIGHBOURS]:
+        if path in own or not _has_arms(path / RUN):
+            continue
+        try:
+            run = read_run(path)
+        except StoreError:
+            continue
+        same_plan = all(one.path == "treatments" for one in differences.plans(stored[0].run, run.run))
+        moved = {one.path for one in differences.hosts(stored[0].environment, run.environment)}
+        if same_plan and not any(path.startswith(("hostname", "cpu", "memory_bytes")) for path in moved):
+            yield run
+
+
+def _has_arms(path: Path) -> bool:
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and bool(document.get("aa"))
