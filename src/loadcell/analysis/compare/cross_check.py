@@ -14,6 +14,8 @@ import numpy as np
 from loadcell.analysis.compare.effect import Array
 
 RESAMPLES = 4000
+#: Many values need fewer resamples for the same certainty of the ends, and as many numbers at once are enough.
+_MOST_DRAWN = 1_000_000
 _SEED = 20260309
 
 
@@ -41,6 +43,7 @@ def bootstrap(
 
     Paired, a block is drawn with both its values; else both sides are drawn on their own. All resamples are one array.
     """
+    resamples = max(200, min(resamples, _MOST_DRAWN // max(a.size, b.size)))
     chance = np.random.default_rng(seed)
     drawn_a = chance.integers(0, a.size, (resamples, a.size))
     drawn_b = drawn_a if paired else chance.integers(0, b.size, (resamples, b.size))

@@ -254,7 +254,8 @@ def _place(sides: Sides, row: Row) -> Phrase:
 
 
 def _effect(effect: Effect) -> dict[str, Value]:
-    found: dict[str, Value] = {"change": effect.ratio - 1, "n": effect.n}
+    values = Phrase("compare.values.paired" if effect.paired else "compare.values.unpaired", {"n": effect.n})
+    found: dict[str, Value] = {"change": effect.ratio - 1, "values": values}
     if effect.low is not None and effect.high is not None:
         found |= {"low_change": effect.low - 1, "high_change": effect.high - 1}
     return found

@@ -204,13 +204,14 @@ def figures(gathered: Gathered, words: Words, *, charts: bool) -> Section:
 def figures_table(words: Words) -> Table:
     """Every row: both medians, the change, its interval, the verdict and why."""
     comparison, texts = words.comparison, words.texts
-    several, contexts = len(comparison.sides.sides) > 2, len(comparison.sides.contexts) > 1
+    sides = comparison.sides.sides
+    several, contexts = len(sides) > 2, len(comparison.sides.contexts) > 1
     columns = [
         *([Column(texts("compare.column.side"))] if several else []),
         *([Column(texts("compare.column.where"))] if contexts else []),
         Column(texts("compare.column.figure"), keep=True),
-        Column(words.side(0), figure=True),
-        Column(texts("column.value") if several else words.side(1), figure=True),
+        Column(sides[0].label, figure=True),
+        Column(texts("column.value") if several else sides[1].label, figure=True),
         Column(texts("compare.column.change"), figure=True),
         Column(texts("compare.column.interval"), figure=True),
         Column(texts("compare.column.blocks"), figure=True),

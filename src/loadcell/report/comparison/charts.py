@@ -17,7 +17,7 @@ from loadcell.report.comparison.words import Words
 from loadcell.report.palette import SERIES
 
 #: More rows than this are not looked at.
-MOST_ROWS = 60
+MOST_ROWS = 40
 #: As many treatments are drawn side by side, and as many trials of each read.
 MOST_CONTEXTS, MOST_TRIALS = 6, 60
 #: Steps of a distribution with less than this share of the highest are not drawn at its ends.
@@ -232,7 +232,7 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
         alt.Tooltip("share:Q", title=texts("compare.axis.share"), format=",.2~r"),
     ]
     dash: dict[str, Any] = {
-        "strokeDash": alt.StrokeDash("side:N", sort=names, legend=alt.Legend(title=None))
+        "strokeDash": alt.StrokeDash("side:N", sort=names, legend=None)
     } if len(names) > 1 else {}  # fmt: skip
     area = alt.Chart().mark_area(opacity=0.14, interpolate="monotone").encode(x=x, y=y, **colour)
     line = alt.Chart().mark_line(interpolate="monotone").encode(x=x, y=y, **colour, **dash)

@@ -9,7 +9,7 @@ from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import Row
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import Words
-from loadcell.report.terminal import GAP, WIDTH, print_findings
+from loadcell.report.terminal import WIDTH, print_findings
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: More rows than this scroll the sentences away.
 MOST_ROWS = 28
+#: Between two columns: padding and what the frame takes.
+GAP = 2
 _STYLES = {"faster": "green", "slower": "red", "same": "", "ambiguous": "yellow"}
 
 
@@ -79,13 +81,13 @@ def _table(rows: Sequence[Row], words: Words, width: int) -> Table:
     cells = [
         [
             words.short(row.metric), words.figure(row, 0), words.figure(row, 1), words.change(row.effect),
-            words.interval(row.effect).replace(" … ", "…"), words.verdict(row),
+            words.interval(row.effect).replace("% … ", "…"), words.verdict(row),
         ]
         for row in rows
     ]  # fmt: skip
     needed = [max(cell_len(text) for text in column) for column in zip(titles, *cells, strict=True)]
-    left = max(8, width - sum(needed) - 2 * len(needed) - (GAP if several else 0))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    left = max(8, width - sum(needed) - GAP * len(needed) - 1)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     if several:
         table.add_column(texts("compare.column.where"), overflow="ellipsis", no_wrap=True, max_width=left)
     for position, (title, least) in enumerate(zip(titles, needed, strict=True)):
@@ -117,7 +119,7 @@ def _ranking(words: Words) -> Table:
 
     texts, comparison = words.texts, words.comparison
     table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False,
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False,
         title=texts("compare.table.ranking", metric=words.metric(comparison.metrics[0])),
         caption=texts("compare.table.ranking.note"), title_justify="left", caption_justify="left",
     )  # fmt: skip

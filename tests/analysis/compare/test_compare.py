@@ -1,0 +1,244 @@
+"""The comparison as a whole: what it finds, and what it does with data that are none."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.compare.known import drifting, levels_of, record, run_of, runs_of
+from loadcell.analysis.compare import findings, sides
+from loadcell.analysis.compare.compare import OVERALL, Comparison, Row, compare, noise_floor
+from loadcell.analysis.compare.metrics import METRICS, named
+from loadcell.analysis.compare.sides import Side, Sides
+
+CHANCE = np.random.default_rng(42)
+A, B = drifting(CHANCE, 10, 1.1)
+
+
+def row(comparison: Comparison, metric: str = "throughput", context: str | None = None) -> Row:
+    found = [
+        one
+        for one in comparison.rows
+        if one.metric.name == metric and (context is None or one.context == context)
+    ]
+    return found[0]
+
+
+def keys(comparison: Comparison) -> set[str]:
+    return {finding.phrase.key for finding in findings.find(comparison, None)}
+
+
+def test_a_faster_level_is_found_in_throughput_and_response_time() -> None:
+    found = compare(levels_of(A, B))
+    assert {one.metric.name: one.verdict.word for one in found.rows} == dict.fromkeys(
+        ("throughput", "p50", "p95", "p99"), "faster"
+    )
+    throughput = row(found)
+    assert throughput.effect is not None
+    assert throughput.effect.low is not None
+    assert throughput.effect.high is not None
+    assert throughput.effect.low < 1.1 < throughput.effect.high
+    assert throughput.effect.n == 10
+    assert throughput.medians == (np.median(A), np.median(B))
+    assert "compare.faster" in keys(found)
+    assert not found.incomplete
+
+
+def test_pairs_see_what_drift_hides_from_two_runs() -> None:
+    wild_a, wild_b = drifting(np.random.default_rng(8), 10, 1.05, drift=0.2)
+    paired, unpaired = compare(levels_of(wild_a, wild_b)), compare(runs_of(wild_a, wild_b))
+    assert row(paired).verdict.word == "faster"
+    assert row(unpaired).verdict.word == "ambiguous"
+
+
+def test_other_methods_agree_where_it_is_clear() -> None:
+    checked = row(compare(levels_of(A, B))).checked
+    assert checked is not None
+    assert checked.means is not None
+    for middle, low, high in (checked.medians, checked.means):
+        assert 1 < low < middle < high
+    assert checked.delta > 0.5
+
+
+def test_treatments_together_are_surer_than_each() -> None:
+    levels = {f"{s}-{n}": {"s": s, "load.clients": str(n)} for s in ("x", "y") for n in (1, 2, 4, 8)}
+    chance = np.random.default_rng(4)
+    figures = {name: list(100 * np.exp(chance.normal(0.04 * (name[0] == "y"), 0.03, 8))) for name in levels}
+    found = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
+    overall, single = row(found, context=OVERALL), row(found, context="clients = 1")
+    assert overall.effect is not None
+    assert single.effect is not None
+    assert overall.medians == (None, None)
+    assert found.headline == (overall,)
+
+    def width(one: Row) -> float:
+        assert one.effect is not None
+        assert one.effect.low is not None
+        assert one.effect.high is not None
+        return one.effect.high - one.effect.low
+
+    assert width(overall) < 0.7 * width(single)
+
+
+def test_several_are_ranked_with_groups() -> None:
+    chance = np.random.default_rng(6)
+    figures = {
+        name: list(1000 * speed * np.exp(chance.normal(0, 0.01, 10)))
+        for name, speed in {"base": 1.0, "much": 1.5, "alike": 1.001, "less": 0.8}.items()
+    }
+    found = compare(sides.levels(*run_of(figures)))
+    assert [(found.sides.sides[one.index].label, one.groups) for one in found.ranking][0] == ("much", "a")
+    groups = {found.sides.sides[one.index].label: one.groups for one in found.ranking}
+    assert groups["base"] == groups["alike"] == "b"
+    assert groups["less"] == "c"
+    assert "compare.ranked.alone" in keys(found)
+
+
+def test_identical_arms_give_the_noise_and_the_noise_stops_a_claim() -> None:
+    a, b = drifting(np.random.default_rng(12), 8, 1.0, noise=0.06)
+    run, _ = run_of({"base": [1.0]}, levels={"base": {}})
+    records = [
+        record(2 * block + place, "base", block, float(values[block]), arm=arm)
+        for block in range(8)
+        for place, (arm, values) in enumerate((("a", a), ("b", b)))
+    ]
+    arms = compare(sides.arms(run, records))
+    floor = noise_floor(arms)
+    effect = row(arms).effect
+    assert effect is not None
+    assert effect.low is not None
+    assert effect.high is not None
+    assert floor["throughput", "base"] == pytest.approx(max(effect.high, 1 / effect.low) - 1)
+    assert "compare.arms" in keys(arms)
+    tight = levels_of(*drifting(np.random.default_rng(1), 10, 1.04, noise=0.005))
+    assert row(compare(tight)).verdict.word == "faster"
+    with_noise = row(compare(tight, noise={("throughput", "elsewhere"): 0.05}))
+    assert (with_noise.verdict.word, with_noise.verdict.reason) == ("ambiguous", "noise")
+
+
+def test_metrics_are_the_users_choice() -> None:
+    found = compare(levels_of(A, B), named(["p99.9", "throughput"]))
+    assert [one.metric.name for one in found.rows] == ["p99.9", "throughput"]
+    assert found.headline[0].metric == METRICS["p99.9"]
+    with pytest.raises(KeyError):
+        named(["p98"])
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+def test_one_repeat_describes_itself() -> None:
+    found = compare(levels_of([1000.0], [1100.0]))
+    throughput = row(found)
+    assert throughput.effect is not None
+    assert throughput.effect.ratio == pytest.approx(1.1)
+    assert throughput.effect.low is None
+    assert (throughput.verdict.word, throughput.verdict.reason) == ("ambiguous", "few")
+    assert throughput.checked is None
+    assert {"compare.few", "compare.descriptive"} <= keys(found)
+
+
+def test_a_side_without_a_single_good_trial() -> None:
+    for make in (levels_of, runs_of):
+        found = compare(make(list(A), [None] * 10))
+        assert all(one.effect is None and one.verdict.reason == "no-figure" for one in found.rows)
+        assert found.incomplete
+        assert {"compare.none", "compare.trials"} <= keys(found)
+
+
+def test_both_sides_without() -> None:
+    found = compare(levels_of([None] * 3, [None] * 3))
+    assert found.rows[0].medians == (None, None)
+    assert found.incomplete
+
+
+@pytest.mark.parametrize("bad", [math.nan, 0.0, math.inf])
+def test_no_number_and_no_throughput_form_no_ratio(bad: float) -> None:
+    broken = [bad, *list(B)[1:]]
+    found = compare(levels_of(list(A), broken))
+    throughput = row(found)
+    assert throughput.effect is not None
+    assert throughput.effect.n == 9
+    assert throughput.unusable == (0, 1)
+    assert all(math.isfinite(value) for value in (throughput.effect.ratio, *(throughput.medians)) if value)
+    assert {"compare.unusable", "compare.lost-pairs"} & keys(found)
+
+
+def test_nothing_but_zeros_is_no_figure() -> None:
+    found = compare(levels_of(list(A), [0.0] * 10))
+    assert row(found).effect is None
+    assert "compare.unusable" in keys(found)
+
+
+def test_constant_data_are_the_same_and_are_doubted() -> None:
+    found = compare(levels_of([500.0] * 8, [500.0] * 8))
+    assert row(found).verdict.word == "same"
+    assert "compare.constant" in keys(found)
+    faster = compare(levels_of([500.0] * 8, [600.0] * 8))
+    assert row(faster).verdict.word == "faster"
+
+
+def test_a_partner_that_failed_leaves_its_pair_out() -> None:
+    found = compare(levels_of(list(A), [None, *list(B)[1:]]))
+    effect = row(found).effect
+    assert effect is not None
+    assert effect.n == 9
+    assert "compare.lost-pairs" in keys(found)
+
+
+def test_a_treatment_that_only_fails_on_one_side_does_not_move_the_whole() -> None:
+    levels = {f"{s}-{n}": {"s": s, "load.clients": n} for s in ("x", "y") for n in ("1", "2")}
+    figures: dict[str, list[float | None]] = {name: list(A) for name in levels}
+    figures["y-2"] = [None] * 10
+    found = compare(sides.levels(*run_of(figures, levels=levels), factor="s"))
+    overall = row(found, context=OVERALL)
+    assert overall.effect is not None
+    assert overall.effect.ratio == 1
+    assert found.incomplete
+
+
+def test_a_percentile_needs_transactions_beyond_it() -> None:
+    run, records = run_of({"off": [100.0] * 6, "on": [100.0] * 6})
+    for one in records:
+        one["totals"]["response"]["count"] = 400
+    found = compare(sides.levels(run, records), named(["p95", "p99", "p99.9"]))
+    assert [one.effect is not None for one in found.rows] == [True, False, False]
+
+
+def test_ten_thousand_trials_take_seconds() -> None:
+    chance = np.random.default_rng(2)
+    levels = {f"{s}-{n}": {"s": s, "load.clients": str(n)} for s in ("x", "y") for n in range(500)}
+    figures = {name: list(1000 * np.exp(chance.normal(0, 0.02, 10))) for name in levels}
+    chosen = sides.levels(*run_of(figures, levels=levels), factor="s")
+    begun = time.process_time()
+    found = compare(chosen)
+    spent_s = time.process_time() - begun
+    assert len(found.rows) == 4 * 501
+    different = sum(one.verdict.word in {"faster", "slower"} for one in found.rows)
+    assert different <= 0.01 * len(found.rows)
+    assert spent_s < 60
+
+
+def test_many_repeats_of_two_treatments() -> None:
+    a, b = drifting(np.random.default_rng(3), 5000, 1.001)
+    found = compare(levels_of(a, b))
+    assert row(found).verdict.word == "same"
+
+
+def test_a_side_that_lacks_a_context_altogether() -> None:
+    trials = levels_of(A, B).sides[0].trials
+    broken = Sides("runs", (Side("a", trials), Side("b", {})), {"": ""}, paired=False)
+    assert compare(broken).rows[0].effect is None
+
+
+def test_failed_transactions_are_said() -> None:
+    run, records = run_of({"off": list(A), "on": list(B)})
+    changed: dict[str, Any] = records[1]["totals"]["transactions"]
+    changed["failed"] = 50
+    said = {f.phrase.key: f.phrase.params for f in findings.find(compare(sides.levels(run, records)), None)}
+    assert said["compare.errors"]["count"] == 50
+    assert said["compare.errors"]["side"] == "setting = on"

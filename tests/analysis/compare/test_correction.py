@@ -1,0 +1,21 @@
+"""Many comparisons: the correction of Benjamini and Hochberg, as scipy has it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+from scipy import stats
+
+from loadcell.analysis.compare.correction import benjamini_hochberg
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_it_is_scipys(p_values: list[float]) -> None:
+    assert benjamini_hochberg(p_values) == approx(list(stats.false_discovery_control(p_values)))
+
+
+def test_what_has_no_p_value_is_not_counted() -> None:
+    assert benjamini_hochberg([None, 0.01, None, 0.04]) == [None, approx(0.02), None, approx(0.04)]
+    assert benjamini_hochberg([]) == []
+    assert benjamini_hochberg([None]) == [None]

@@ -1,0 +1,103 @@
+"""What is held against what: levels, arms and runs, and one clear sentence where that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.compare.known import record, run_of
+from loadcell.analysis.compare import sides
+from loadcell.analysis.compare.sides import CannotCompareError, Sides
+
+TWO_FACTORS = {
+    f"{fsync}-{clients}": {"target.fsync": fsync, "load.clients": clients}
+    for fsync in ("on", "off")
+    for clients in ("4", "16")
+}
+
+
+def shape(found: Sides) -> dict[str, dict[str, list[int]]]:
+    return {
+        side.label: {context: [trial.block for trial in trials] for context, trials in side.trials.items()}
+        for side in found.sides
+    }
+
+
+def test_levels_are_compared_where_all_else_is_the_same() -> None:
+    run = run_of({name: [1.0, 2.0] for name in TWO_FACTORS}, levels=TWO_FACTORS)
+    found = sides.levels(*run, factor="fsync")
+    assert (found.what, found.factor, found.paired) == ("levels", "target.fsync", True)
+    assert list(found.contexts) == ["clients = 4", "clients = 16"]
+    assert shape(found) == {
+        "on": {"clients = 4": [1, 2], "clients = 16": [1, 2]},
+        "off": {"clients = 4": [1, 2], "clients = 16": [1, 2]},
+    }
+
+
+def test_the_first_level_named_is_the_base() -> None:
+    run = run_of({"1": [1.0], "2": [1.0], "4": [1.0]}, factor="load.clients")
+    assert [side.label for side in sides.levels(*run, wanted=("4", "1")).sides] == ["4", "1"]
+    assert [side.label for side in sides.levels(*run).sides] == ["1", "2", "4"]
+
+
+def test_one_at_a_time_compares_each_factor_round_the_baseline() -> None:
+    levels = {
+        "baseline": {"a": "1", "b": "x"},
+        "a=2": {"a": "2", "b": "x"},
+        "b=y": {"a": "1", "b": "y"},
+    }
+    run = run_of({name: [1.0] for name in levels}, levels=levels)
+    assert list(sides.levels(*run, factor="a").contexts) == ["b = x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "the run varied 2 factors. Name one with --factor: target.fsync, load.clients."),
+        ({"factor": "nothing"}, "the run has no factor 'nothing'. Its factors are: target.fsync, load.clients."),
+        ({"factor": "fsync", "wanted": ("on", "maybe")}, "factor target.fsync has no level 'maybe'. Its levels are: on, off."),
+        ({"factor": "fsync", "wanted": ("on",)}, "factor target.fsync has only the level 'on' to compare."),
+    ],
+)  # fmt: skip
+def test_levels_that_cannot_be_compared(arguments: dict[str, object], said: str) -> None:
+    run = run_of({name: [1.0] for name in TWO_FACTORS}, levels=TWO_FACTORS)
+    with pytest.raises(CannotCompareError) as error:
+        sides.levels(*run, **arguments)  # type: ignore[arg-type]
+    assert str(error.value).startswith(said)
+
+
+def test_a_run_that_varied_nothing() -> None:
+    with pytest.raises(CannotCompareError, match="only one run, and nothing was varied in it"):
+        sides.levels(*run_of({"base": [1.0]}, levels={"base": {}}))
+
+
+def test_arms_of_a_run_are_pairs_within_its_blocks() -> None:
+    run, _ = run_of({"base": [1.0]}, levels={"base": {}})
+    records = [
+        record(2 * block + place, "base", block, 100.0, arm=arm)
+        for block in (1, 2, 3)
+        for place, arm in enumerate("ab")
+    ]
+    found = sides.arms(run, records)
+    assert (found.what, found.paired) == ("arms", True)
+    assert shape(found) == {"a": {"base": [1, 2, 3]}, "b": {"base": [1, 2, 3]}}
+
+
+def test_a_run_without_arms() -> None:
+    with pytest.raises(CannotCompareError, match="no arms") as error:
+        sides.arms(*run_of({"base": [1.0]}))
+    assert "--aa" in error.value.advice
+
+
+def test_runs_are_matched_by_treatment() -> None:
+    first, second = run_of({"1": [1.0], "2": [1.0]}), run_of({"2": [1.0], "4": [1.0]})
+    found = sides.runs([("a", *first), ("b", *second)])
+    assert (found.what, found.paired) == ("runs", False)
+    assert list(found.contexts) == ["2"]
+
+
+def test_runs_with_nothing_in_common() -> None:
+    first, second = run_of({"1": [1.0]}), run_of({"2": [1.0]})
+    with pytest.raises(CannotCompareError, match="no treatment in common"):
+        sides.runs([("a", *first), ("b", *second)])
+    anyway = sides.runs([("a", *first), ("b", *second)], anyway=True)
+    assert shape(anyway) == {"a": {"": [1]}, "b": {"": [1]}}
