@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcell.design.order import blocks, draw_seed, shuffled, trials
+from loadcell.design.order import ARMS, blocks, draw_seed, shuffled, trials
 from plan.fake_parts import PLAN, read
 
 SWEEP = PLAN + "factors: {load.clients: {from: 1, to: 6, step: 1}}\nrepeats: 4\n"
@@ -77,3 +77,21 @@ def test_drawn_seeds_differ_and_can_be_written_into_a_plan(tmp_path: Path) -> No
     drawn = {draw_seed() for _ in range(20)}
     assert len(drawn) > 15
     assert read(tmp_path, PLAN + f"seed: {max(drawn)}").seed == max(drawn)
+
+
+def test_identical_arms_are_shuffled_like_treatments_and_change_no_other_order(tmp_path: Path) -> None:
+    plan = read(tmp_path, SWEEP)
+    found = trials(plan, 7, aa=True)
+    assert len(found) == 48
+    for block in range(4):
+        both = [(trial.treatment.id, trial.arm) for trial in found[block * 12 : block * 12 + 12]]
+        assert sorted(both) == sorted((one.id, arm) for one in plan.treatments for arm in ARMS)
+    assert len({trial.name for trial in found}) == 48
+    assert found[0].name == f"001-{found[0].treatment.id}-{found[0].arm}-r1"
+    first = Counter(
+        next(trial.arm for trial in found if (trial.block, trial.treatment.id) == (block, one.id))
+        for block in range(1, 5)
+        for one in plan.treatments
+    )
+    assert set(first) == set(ARMS)
+    assert all(trial.arm is None for trial in trials(plan, 7))

@@ -6,12 +6,15 @@ import itertools
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import loadcell.analysis
 import loadcell.report
 from loadcell.analysis.findings import VERIFIED
+from loadcell.analysis.compare.findings import GRAVE
+from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.monitors.postgres import monitor
@@ -44,6 +47,16 @@ FAMILIES = {
     "env": HOST_KEYS,
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
+    "compare": ("faster", "slower", "same"),
+    "compare.ambiguous": ("wide", "chance", "small", "noise"),
+    "compare.verdict": ("faster", "slower", "same", "ambiguous"),
+    "compare.reason": get_args(Reason),
+    "compare.differs": (*GRAVE, *(f"{kind}.many" for kind in GRAVE)),
+    "compare.of": GRAVE,
+    "compare.metric": ("throughput", "mean", "percentile"),
+    "compare.places": ("faster", "slower", "faster.many", "slower.many"),
+    "compare.method.pairs": ("paired", "unpaired"),
+    "compare.method.interval": ("paired", "unpaired"),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),
@@ -117,7 +130,7 @@ def test_chinese_is_chinese() -> None:
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
     } - same
-    assert latin == {"mark.list", "mark.colon", "mark.of"}
+    assert latin == {"mark.list", "mark.colon", "mark.of", "compare.place.bare"}
 
 
 def test_no_key_is_unused() -> None:

@@ -78,8 +78,12 @@ def compare(
     *,
     least_effect: float = LEAST_EFFECT,
     noise: Noise | None = None,
+    cross_checks: int = MOST_CROSS_CHECKED,
 ) -> Comparison:
-    """Compare every side with the first in every context, then in all of them together."""
+    """Compare every side with the first in every context, then in all of them together.
+
+    `noise` is what identical arms differ by; the first `cross_checks` rows are looked at by other methods too.
+    """
     found = [
         _row(sides, side, context, metric)
         for side in range(1, len(sides.sides))
@@ -107,7 +111,7 @@ def compare(
     return Comparison(
         sides,
         tuple(metrics),
-        tuple(_cross_checked(sides, rows)),
+        tuple(_cross_checked(sides, rows, cross_checks)),
         least_effect,
         _ranking(sides, metrics[0], least_effect, floors) if several else (),
     )
@@ -228,10 +232,9 @@ def _mean_of_whole_blocks(each: Sequence[Figures]) -> dict[tuple[int, str], floa
     return {block: sum(one[block] for one in each) / len(each) for block in sorted(whole)}
 
 
-def _cross_checked(sides: Sides, rows: Sequence[Row]) -> list[Row]:
+def _cross_checked(sides: Sides, rows: Sequence[Row], left: int) -> list[Row]:
     """The rows with what other methods say of them, as far as there are intervals."""
     checked = []
-    left = MOST_CROSS_CHECKED
     for row in rows:
         if row.effect is None or row.effect.descriptive_only or row.context == OVERALL or left <= 0:
             checked.append(row)

@@ -14,7 +14,7 @@ _FREE = frozenset({"limits", "expect"})
 #: What of a host changes from minute to minute, or says nothing of speed.
 _VOLATILE = frozenset({"load_at_start", "cpu.mhz", "unanswered"})
 #: What a target says of itself that is another in every run.
-_OF_THE_MOMENT = ("data_directory.path", "pid", "port", "socket", "started")
+_OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started")
 _TOOLS = ("loadcell_version", "engine_version", "python")
 _DESIGN = ("order", "design", "repeats")
 

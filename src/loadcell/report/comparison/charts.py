@@ -81,7 +81,8 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     captions = [texts("compare.caption.forest", least_share=comparison.least_effect)]
     if len(drawable) > MOST_ROWS:
         captions.append(texts("compare.caption.forest.some", count=MOST_ROWS, of=len(drawable)))
-    chart = style.layered(band, zero, line, point, height=style.ROW * len(shown))
+    lines = [line] if _has_ends(points) else []
+    chart = style.layered(band, zero, *lines, point, height=style.ROW * len(shown))
     return Chart(
         "chart-forest",
         texts("compare.chart.forest"),
@@ -89,6 +90,11 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
         {"points": points, "edge": edge},
         captions,
     )
+
+
+def _has_ends(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether there is an interval to draw at all: an axis of nothing but gaps has no extent."""
+    return any(row["low"] is not None for row in rows)
 
 
 def _point(row: Row, words: Words) -> dict[str, Any]:
@@ -207,7 +213,8 @@ def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], sever
     point = alt.Chart().mark_point(size=50, filled=True, opacity=1).encode(
         x=x, y=y, tooltip=tips, **colour, **shape
     )  # fmt: skip
-    spec = _placed([zero, line, bar, point], "shifts", words, several)
+    bars = [bar] if _has_ends(rows) else []
+    spec = _placed([zero, line, *bars, point], "shifts", words, several)
     return Chart(
         "chart-shifts", texts("compare.chart.shifts"), style.document(spec), {"shifts": rows},
         [texts("compare.caption.shifts"), *captions], columns=3 if several else 1, legend=len(names) > 1,

@@ -186,7 +186,7 @@ def _noise(
 
 
 def _floor(run: StoredRun, metrics: tuple[Metric, ...]) -> dict[tuple[str, str], float]:
-    found = comparing.compare(sides.arms(run.run, run.trials), metrics)
+    found = comparing.compare(sides.arms(run.run, run.trials), metrics, cross_checks=0)
     return comparing.noise_floor(found)
 
 

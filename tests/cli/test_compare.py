@@ -1,0 +1,173 @@
+"""`loadcell compare` and `loadcell baseline` as they are called: what they take, what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner, Result
+
+import fake_runs
+from loadcell.analysis.compare.metrics import METRICS
+from loadcell.cli import compare as command
+from loadcell.cli import main
+from report import comparisons
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("cli")
+    plan = home / "results" / "plan"
+    comparisons.write(plan / "20260309T080000Z-aaaa", fake_runs.Shape(repeats=8))
+    comparisons.write(plan / "20260310T080000Z-bbbb", fake_runs.Shape(repeats=8, seed=11))
+    comparisons.write(
+        home / "results" / "storage" / "20260311T080000Z-cccc",
+        fake_runs.Shape(factors={"target.storage": ["local", "replicated"]}, repeats=8),
+    )
+    return home
+
+
+@pytest.fixture
+def home(written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(written)
+    return written
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, prog_name="loadcell")
+
+
+def test_two_runs(home: Path) -> None:
+    found = call("compare", "aaaa", "bbbb")
+    assert found.exit_code == 0, found.output
+    assert "bbbb against aaaa" in found.output
+
+
+def test_levels_of_the_only_factor_need_no_name(home: Path) -> None:
+    found = call("compare", "cccc", "--json")
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.stdout)
+    assert (document["what"], document["factor"], document["paired"]) == ("levels", "target.storage", True)
+    assert document["sides"] == ["local", "replicated"]
+    assert [row["verdict"] for row in document["rows"]] == ["faster"] * 4
+    turned = json.loads(call("compare", "cccc", "--levels", "replicated,local", "--json").stdout)
+    assert [row["verdict"] for row in turned["rows"]] == ["slower"] * 4
+    assert turned["rows"][0]["ratio"] == pytest.approx(1 / document["rows"][0]["ratio"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ((), 0),
+        (("--fail-on", "slower"), 0),
+        (("--fail-on", "faster"), 1),
+        (("--fail-on", "slower", "--fail-on", "ambiguous"), 0),
+        (("--levels", "replicated,local", "--fail-on", "slower"), 1),
+        (("--levels", "replicated,local", "--fail-on", "slower", "--json"), 1),
+        (("--levels", "replicated,local", "--fail-on", "slower", "--least-effect", "99%"), 0),
+    ],
+)
+def test_the_exit_status_is_for_ci(home: Path, arguments: tuple[str, ...], status: int) -> None:
+    assert call("compare", "cccc", *arguments).exit_code == status
+
+
+def test_nothing_to_compare_is_no_success(home: Path, tmp_path: Path) -> None:
+    """A level whose trials all failed has not been shown to be no slower."""
+    fates = {n: fake_runs.Fate("failed", "it did not start") for n in range(1, 17)}
+    comparisons.write(tmp_path / "broken", fake_runs.Shape(factors={"a": ["x", "y"]}, repeats=8, fates=fates))
+    found = call("compare", str(tmp_path / "broken"), "--fail-on", "slower")
+    assert found.exit_code == 3, found.output
+    assert "there is no throughput of both" in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Missing argument 'RUN...'"),
+        (("zzzz",), "there is no run 'zzzz'"),
+        (("aaaa", "aaaa"), "run aaaa is named twice"),
+        (("aaaa", "cccc"), "aaaa and cccc are runs of different plans"),
+        (("aaaa", "bbbb", "--factor", "x"), "levels are compared within one run"),
+        (
+            ("cccc", "--factor", "clients"),
+            "the run has no factor 'clients'. Its factors are: target.storage.",
+        ),
+        (("cccc", "--levels", "local,remote"), "factor target.storage has no level 'remote'"),
+        (("cccc", "--noise", "aaaa", "--anyway"), "this run has no arms"),
+        (("cccc", "--least-effect", "2"), "write it as 2%"),
+        (("cccc", "--least-effect", "0%"), "between 0% and 100%"),
+        (("cccc", "--metric", "p98"), "p98"),
+        (("cccc", "--format", "html"), "--format html needs --out"),
+        (("cccc", "--out", "x.pdf"), "--out names a .pdf file"),
+        (("cccc", "--out", "x.md", "--format", "html"), "do not go together"),
+        (("--baseline", "main", "cccc"), "there is no baseline 'main'"),
+    ],
+)
+def test_calls_that_are_wrong(home: Path, arguments: tuple[str, ...], said: str) -> None:
+    found = call("compare", *arguments)
+    assert found.exit_code == 2, found.output
+    assert said in found.output
+    assert "Traceback" not in found.output
+
+
+def test_markdown_is_printed_for_a_pull_request(home: Path) -> None:
+    found = call("compare", "cccc", "--format", "md", "--lang", "zh")
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("# PostgreSQL under growing concurrency\n")
+    assert "更快" in found.stdout
+
+
+def test_files_are_written_where_they_are_asked_for(home: Path, tmp_path: Path) -> None:
+    assert call("compare", "cccc", "--out", str(tmp_path / "page.html")).exit_code == 0
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    found = call("compare", "cccc", "--out", str(tmp_path / "deep" / "er"), "--format", "html")
+    assert str(tmp_path / "deep" / "er" / "comparison.html") in found.output
+    assert [path.name for path in (tmp_path / "deep" / "er").iterdir()] == ["comparison.html"]
+
+
+def test_metrics_are_named_as_the_analysis_names_them() -> None:
+    assert tuple(METRICS) == command.METRICS
+
+
+def test_a_baseline_is_set_listed_used_and_removed(home: Path, tmp_path: Path) -> None:
+    assert call("baseline", "set", "main", "aaaa").output == "main: results/plan/20260309T080000Z-aaaa\n"
+    assert call("baseline", "list").output == "main: results/plan/20260309T080000Z-aaaa\n"
+    found = call("compare", "--baseline", "main", "bbbb")
+    assert found.exit_code == 0, found.output
+    assert "bbbb against main" in found.output
+    assert call("baseline", "remove", "main").exit_code == 0
+    assert "No baselines" in call("baseline", "list").output
+
+
+def test_a_baseline_that_is_gone(home: Path) -> None:
+    gone = comparisons.write(home / "results" / "plan" / "20260308T080000Z-dddd", fake_runs.Shape(repeats=1))
+    call("baseline", "set", "old", "dddd")
+    shutil.rmtree(gone)
+    found = call("compare", "--baseline", "old", "bbbb")
+    assert found.exit_code == 2
+    assert "baseline 'old' is gone" in found.output
+    assert "loadcell baseline set old RUN" in found.output
+    assert "(gone)" in call("baseline", "list").output
+    assert json.loads(call("baseline", "list", "--json").output)[0]["there"] is False
+    assert call("baseline", "remove", "old").exit_code == 0
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell offers for the last word."""
+    found = ShellComplete(main, {}, "loadcell", "_LOADCELL_COMPLETE").get_completions(
+        list(words[:-1]), words[-1]
+    )
+    return [item.value for item in found if item.type == "plain"]
+
+
+def test_a_shell_completes_runs_factors_levels_and_baselines(home: Path) -> None:
+    assert completed("compare", "") == ["last", "cccc", "bbbb", "aaaa"]
+    assert completed("compare", "cccc", "--factor", "") == ["target.storage"]
+    assert completed("compare", "cccc", "--levels", "local,re") == ["local,replicated"]
+    call("baseline", "set", "main", "aaaa")
+    assert completed("compare", "--baseline", "m") == ["main"]
+    call("baseline", "remove", "main")
+    assert completed("compare", "--baseline", "m") == []

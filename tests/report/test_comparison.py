@@ -1,0 +1,274 @@
+"""The report of a comparison: page, Markdown and terminal, in both languages."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import fake_runs
+from loadcell.analysis.compare.sides import CannotCompareError
+from loadcell.report.comparison import publish
+from loadcell.report.comparison.build import build
+from loadcell.report.comparison.document import document
+from loadcell.report.comparison.gather import Gathered, Wanted, gather
+from loadcell.report.comparison.terminal import print_comparison
+from loadcell.store.errors import StoreError
+from report import comparisons
+from report.browser import Browser
+from report.test_browser import CHARTS
+
+Get = Callable[[str], Gathered]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results with runs of one plan and some of others."""
+    home = tmp_path_factory.mktemp("compared") / "results"
+    plan = home / "plan"
+    comparisons.write(plan / "20260309T080000Z-aaaa", fake_runs.Shape(repeats=8), logs=True)
+    comparisons.write(plan / "20260310T080000Z-bbbb", fake_runs.Shape(repeats=8, seed=11), logs=True)
+    comparisons.other_machine(comparisons.write(plan / "moved", fake_runs.Shape(repeats=8, seed=12)))
+    comparisons.write(
+        home / "factors" / "20260311T080000Z-cccc",
+        fake_runs.Shape(factors={"load.clients": [4, 16], "storage": ["local", "replicated"]}, repeats=8),
+        logs=True,
+    )
+    comparisons.write(home / "levels" / "many", fake_runs.two_factors(6))
+    comparisons.write(home / "hostile" / "evil", fake_runs.hostile(), logs=True)
+    comparisons.write(home / "once" / "single", fake_runs.Shape(repeats=1))
+    comparisons.write(home / "longer" / "changed", fake_runs.Shape(repeats=6, seconds=20))
+    fates = {n: fake_runs.Fate("failed", "no server there") for n in range(1, 9)}
+    comparisons.write(home / "broken" / "none", fake_runs.Shape(repeats=2, fates=fates))
+    return home
+
+
+@pytest.fixture(scope="module")
+def get(home: Path) -> Get:
+    """Comparisons by name, each made once."""
+    plan = home / "plan"
+    first, second = plan / "20260309T080000Z-aaaa", plan / "20260310T080000Z-bbbb"
+    wanted = {
+        "two runs": Wanted([(first, None), (second, None)]),
+        "moved": Wanted([(first, None), (plan / "moved", None)]),
+        "three runs": Wanted([(first, None), (second, None), (plan / "moved", None)]),
+        "different plans": Wanted([(first, "main"), (home / "longer" / "changed", None)], anyway=True),
+        "levels": Wanted([(home / "factors" / "20260311T080000Z-cccc", None)], factor="storage"),
+        "many levels": Wanted([(home / "levels" / "many", None)], factor="load.clients"),
+        "hostile": Wanted([(home / "hostile" / "evil", None)]),
+        "once": Wanted([(home / "once" / "single", None)]),
+        "nothing measured": Wanted([(home / "broken" / "none", None)]),
+    }
+    found: dict[str, Gathered] = {}
+
+    def one(name: str) -> Gathered:
+        if name not in found:
+            found[name] = gather(wanted[name])
+        return found[name]
+
+    return one
+
+
+ALL = [
+    "two runs", "moved", "three runs", "different plans", "levels", "many levels", "hostile", "once",
+    "nothing measured",
+]  # fmt: skip
+
+
+def printed(gathered: Gathered, lang: str = "en") -> str:
+    out = io.StringIO()
+    print_comparison(gathered, lang, console=Console(file=out, width=80, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_terminal_of_80_columns_shows_it(get: Get, name: str, lang: str) -> None:
+    said = printed(get(name), lang)
+    assert [line for line in said.splitlines() if cell_len(line) > 80] == []
+    assert "nan" not in said
+    assert "inf" not in re.sub(r"inf[a-z]", "", said)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", ALL)
+def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: str) -> None:
+    text = publish.text(get(name), lang, ("loadcell", "compare"))
+    assert "![" not in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert tables
+    assert "</script><b>" not in text
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_json_is_plain_and_whole(get: Get, name: str) -> None:
+    found = document(get(name))
+    json.dumps(found, allow_nan=False)
+    assert {row["verdict"] for row in found["rows"]} <= {"same", "faster", "slower", "ambiguous"}
+    assert len(found["rows"]) == len(get(name).comparison.rows)
+
+
+def test_what_else_differs_stands_first_everywhere(get: Get) -> None:
+    for name in ("moved", "different plans"):
+        gathered = get(name)
+        assert next(section.id for section in build(gathered).sections) == "differences"
+        said = " ".join(printed(gathered).split())
+        warning = "The machines differ" if name == "moved" else "runs of different plans"
+        assert 0 <= said.index(warning) < said.index("against")
+    assert "hostname, cpu.cores" in " ".join(printed(get("moved")).split())
+
+
+def test_within_one_run_nothing_else_differs(get: Get) -> None:
+    assert get("levels").all_differences == []
+    assert "differences" not in {section.id for section in build(get("levels")).sections}
+
+
+def test_levels_are_paired_and_clear(get: Get) -> None:
+    said = " ".join(printed(get("levels")).split())
+    assert "storage = replicated is faster than storage = local" in said
+    assert "Trials of one block are compared with each other (8 blocks)" in said
+
+
+def test_several_are_ranked(get: Get) -> None:
+    said = printed(get("many levels"))
+    ranking = re.findall(r"^\d+ +(clients = \d+) .* ([a-z]+) *$", said, re.MULTILINE)
+    assert [name for name, _ in ranking] == [f"clients = {n}" for n in (64, 32, 16, 8, 4, 2, 1)]
+    assert "ranking" in {section.id for section in build(get("many levels")).sections}
+
+
+def test_one_repeat_is_called_descriptive_and_nothing_measured_is_called_that(get: Get) -> None:
+    assert "That describes these trials and no others; it is no verdict." in " ".join(
+        printed(get("once")).split()
+    )
+    said = " ".join(printed(get("nothing measured")).split())
+    assert "there is no throughput of both" in said
+    assert "do not count" in said
+
+
+def test_runs_of_different_plans_are_refused_with_what_differs(home: Path) -> None:
+    wanted = Wanted(
+        [(home / "plan" / "20260309T080000Z-aaaa", None), (home / "factors" / "20260311T080000Z-cccc", None)]
+    )
+    with pytest.raises(CannotCompareError, match="runs of different plans") as error:
+        gather(wanted)
+    assert "treatments: clients=16, clients=4 → " in str(error.value)
+    assert "--anyway" in error.value.advice
+
+
+def test_a_run_with_itself_is_refused(home: Path) -> None:
+    run = home / "plan" / "20260309T080000Z-aaaa"
+    with pytest.raises(CannotCompareError, match="run aaaa is named twice"):
+        gather(Wanted([(run, None), (run.parent / ".." / run.parent.name / run.name, None)]))
+
+
+def test_levels_are_of_one_run(home: Path) -> None:
+    runs = [(home / "plan" / name, None) for name in ("20260309T080000Z-aaaa", "20260310T080000Z-bbbb")]
+    with pytest.raises(CannotCompareError, match="levels are compared within one run"):
+        gather(Wanted(runs, factor="load.clients"))
+
+
+def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        gather(Wanted([(tmp_path, None)]))
+
+
+def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(repeats=16)
+    plan = tmp_path / "plan"
+    comparisons.arms(plan / "20260309T080000Z-aaaa", shape)
+    for number, seed in ((9, 5), (10, 6)):
+        comparisons.write(
+            plan / f"202603{number:02d}T090000Z-b{number:03d}", fake_runs.Shape(repeats=8, seed=seed)
+        )
+    arms = gather(Wanted([(plan / "20260309T080000Z-aaaa", None)]))
+    assert arms.comparison.sides.what == "arms"
+    assert "The arms are identical" in printed(arms)
+    runs = [(path, None) for path in sorted(plan.iterdir())[1:]]
+    found = gather(Wanted(runs))
+    assert found.noise_from == "20260309T080000Z-aaaa"
+    assert all(row.noise is not None and 0 < row.noise < 0.2 for row in found.comparison.rows)
+    named = gather(Wanted(runs, noise=plan / "20260309T080000Z-aaaa"))
+    assert named.comparison == found.comparison
+
+
+def test_an_aa_run_of_another_plan_is_refused(tmp_path: Path) -> None:
+    def slower(run: dict[str, object]) -> None:
+        for one in run["treatments"]:  # type: ignore[attr-defined]
+            one["settings"]["load"]["duration"] = 99.0
+
+    arms = comparisons.change(comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=12)), slower)
+    run = comparisons.write(tmp_path / "run", fake_runs.Shape())
+    with pytest.raises(CannotCompareError, match=r"load\.duration: 30\.0 → 99\.0") as error:
+        gather(Wanted([(run, None)], noise=arms))
+    assert "A/A run" in error.value.finding
+    assert gather(Wanted([(run, None)])).noise_from is None
+    with pytest.raises(CannotCompareError, match="no arms"):
+        gather(Wanted([(run, None)], noise=run))
+
+
+def test_a_log_that_cannot_be_read_leaves_only_its_trial_out(tmp_path: Path) -> None:
+    run = comparisons.write(tmp_path / "run", fake_runs.Shape(repeats=6), logs=True)
+    logs = sorted(run.glob("trials/*/latency.hlog"))
+    logs[0].write_text("Tag=transaction/response,0,1,1,nonsense\n")
+    logs[1].unlink()
+    gathered = gather(Wanted([(run, None)]))
+    counts = [len(gathered.histograms(side, "", 60)) for side in (0, 1)]
+    assert sum(counts) == len(logs) - 2
+    assert "chart-distributions" in {chart.id for chart in build(gathered).charts()}
+
+
+# --- the page, in a browser ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = Browser()
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "charts"),
+    [
+        ("two runs", {"chart-forest", "chart-shifts", "chart-distributions"}),
+        ("levels", {"chart-forest", "chart-shifts", "chart-distributions"}),
+        ("hostile", {"chart-forest", "chart-shifts", "chart-distributions"}),
+        ("many levels", {"chart-forest"}),
+        ("once", {"chart-forest"}),
+        ("nothing measured", set()),
+    ],
+)
+def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
+    get: Get, browser: Browser, tmp_path: Path, name: str, charts: set[str]
+) -> None:
+    for lang in ("en", "zh"):
+        (page,) = publish.publish(get(name), lang, ("html",), tmp_path / f"{lang}.html", ("loadcell",))
+        browser.requests.clear()
+        browser.complaints.clear()
+        browser.open(page)
+        found = browser.ask(CHARTS)
+        assert {chart["id"] for chart in found} == charts
+        for chart in found:
+            assert chart["drawn"], chart
+            assert not chart["failed"], chart
+            assert chart["marks"] > 3, chart
+            assert chart["wide"] <= chart["room"] + 2, chart
+            assert "undefined" not in chart["words"]
+        assert browser.complaints == []
+        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_markdown_with_pictures(get: Get, tmp_path: Path) -> None:
+    written = publish.publish(get("levels"), "en", ("html", "md"), tmp_path, ("loadcell", "compare", "cccc"))
+    assert written == [tmp_path / "comparison.html", tmp_path / "comparison.md"]
+    text = written[1].read_text()
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):
+        assert (tmp_path / picture).read_text().startswith("<svg")
+    assert text.count("![") == 3
+    assert "loadcell compare cccc" in text

@@ -1,0 +1,136 @@
+"""Comparisons of systems whose true difference is known, simulated: how often intervals cover it, how often identical systems
+are called different, how often a true difference is found. Seeds are fixed: nothing here depends on the machine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from analysis.compare.known import drifting, levels_of, runs_of
+from loadcell.analysis.compare.compare import compare
+from loadcell.analysis.compare.correction import benjamini_hochberg
+from loadcell.analysis.compare.effect import Array, of_pairs, rank_sum, signed_rank
+from loadcell.analysis.compare.sides import Sides
+from loadcell.analysis.compare.verdict import judge
+
+#: Simulated comparisons for each coverage: its standard error is then 0.3 %.
+MANY = 5000
+COMPARISONS = 200
+
+
+def drift(chance: np.random.Generator, kind: str, blocks: int) -> Array:
+    """What all trials of a block share, as logarithms: 5 % at random, or 30 % from first to last block."""
+    if kind == "a machine that warms up":
+        return np.tile(np.log1p(0.15 * np.linspace(-1, 1, blocks)), (MANY, 1))
+    return chance.normal(0, 0.05, (MANY, blocks))
+
+
+def residual(chance: np.random.Generator, kind: str, blocks: int) -> Array:
+    """What is each trial's own, as logarithms: about 2 %, its median at 0."""
+    shape = (MANY, blocks)
+    if kind == "skewed noise":
+        return -0.02 * (chance.exponential(1, shape) - math.log(2))
+    own = chance.normal(0, 0.02, shape)
+    if kind == "disturbed trials":  # one in ten lost 30 %
+        return np.where(chance.random(shape) < 0.1, own + math.log(0.7), own)
+    return own
+
+
+@pytest.mark.parametrize("blocks", [8, 10, 15, 20, 30])
+@pytest.mark.parametrize(
+    "kind", ["random drift", "a machine that warms up", "skewed noise", "disturbed trials"]
+)
+def test_paired_intervals_cover_the_truth_as_often_as_they_say(kind: str, blocks: int) -> None:
+    chance = np.random.default_rng(20260309 + blocks)
+    true = math.log(1.05)
+    shared = drift(chance, kind, blocks)
+    a = shared + residual(chance, kind, blocks)
+    b = shared + residual(chance, kind, blocks) + true
+    _, low, high = signed_rank(b - a)
+    covered = np.mean((low <= true) & (true <= high))
+    assert 0.93 <= covered <= 0.97
+
+
+def test_six_blocks_cover_what_their_extremes_do() -> None:
+    """With six, the only interval there is covers 1 - 2 / 2**6 = 96.9 %."""
+    chance = np.random.default_rng(6)
+    shared = drift(chance, "random drift", 6)
+    difference = (shared + residual(chance, "", 6)) - (shared + residual(chance, "", 6))
+    _, low, high = signed_rank(difference)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.96875, abs=0.008)
+
+
+@pytest.mark.parametrize("trials", [6, 8, 10, 20])
+def test_unpaired_intervals_cover_the_truth_where_nothing_drifts(trials: int) -> None:
+    chance = np.random.default_rng(trials)
+    true = math.log(1.05)
+    a, b = residual(chance, "", trials), residual(chance, "", trials) + true
+    _, low, high = rank_sum(a, b)
+    assert 0.93 <= np.mean((low <= true) & (true <= high)) <= 0.97
+
+
+def different(chosen: Sides) -> bool:
+    """Whether any figure of a comparison is called different: throughput, or one of three percentiles."""
+    return any(row.verdict.word in {"faster", "slower"} for row in compare(chosen, cross_checks=0).rows)
+
+
+@pytest.mark.parametrize("blocks", [6, 10, 20])
+def test_identical_systems_are_seldom_called_different(blocks: int) -> None:
+    """A/A, 200 times: at most one in twenty, in whatever figure."""
+    chance = np.random.default_rng(blocks)
+    called = sum(different(levels_of(*drifting(chance, blocks, 1.0))) for _ in range(COMPARISONS))
+    assert called <= 0.05 * COMPARISONS
+
+
+def test_identical_systems_that_scatter_much_are_neither() -> None:
+    """Noise of 10 % makes large differences by chance; the least effect does not protect here, the interval does."""
+    chance = np.random.default_rng(77)
+    called = sum(different(levels_of(*drifting(chance, 10, 1.0, noise=0.1))) for _ in range(COMPARISONS))
+    assert called <= 0.05 * COMPARISONS
+
+
+def test_eight_figures_that_have_nothing_in_common_are_corrected() -> None:
+    """Without a correction, one of eight would be called different in a third of all A/A comparisons."""
+    chance = np.random.default_rng(8)
+    raw = called = 0
+    for _ in range(COMPARISONS):
+        effects = [of_pairs(chance.normal(0, 0.1, 10)) for _ in range(8)]
+        adjusted = benjamini_hochberg([effect.p for effect in effects])
+        words = [
+            judge(effect, p, higher_is_better=True).word for effect, p in zip(effects, adjusted, strict=True)
+        ]
+        called += bool({"faster", "slower"} & set(words))
+        raw += any(effect.low is not None and not effect.low <= 1 <= (effect.high or 1) for effect in effects)
+    assert called <= 0.05 * COMPARISONS
+    assert raw > 0.2 * COMPARISONS
+
+
+def test_identical_runs_on_a_machine_that_does_not_drift_are_seldom_called_different() -> None:
+    chance = np.random.default_rng(99)
+    called = sum(different(runs_of(*drifting(chance, 10, 1.0, drift=0.0))) for _ in range(COMPARISONS))
+    assert called <= 0.05 * COMPARISONS
+
+
+@pytest.mark.parametrize("ratio", [1.05, 1 / 1.05])
+def test_a_difference_of_five_percent_is_found_with_ten_blocks(ratio: float) -> None:
+    """2 % noise, 5 % drift: found in at least 90 %, and in its own direction always."""
+    chance = np.random.default_rng(10)
+    words = [
+        compare(levels_of(*drifting(chance, 10, ratio)), cross_checks=0).rows[0].verdict.word
+        for _ in range(COMPARISONS)
+    ]
+    right, wrong = ("faster", "slower") if ratio > 1 else ("slower", "faster")
+    assert words.count(right) >= 0.9 * COMPARISONS
+    assert wrong not in words
+
+
+def test_what_does_not_matter_is_called_the_same_given_blocks_enough() -> None:
+    chance = np.random.default_rng(30)
+    words = [
+        compare(levels_of(*drifting(chance, 60, 1.003)), cross_checks=0).rows[0].verdict.word
+        for _ in range(50)
+    ]
+    assert words.count("same") >= 45
+    assert not {"faster", "slower"} & set(words)
