@@ -20,6 +20,8 @@ from loadcell.report.palette import SERIES
 MOST_ROWS = 40
 #: As many treatments are drawn side by side, and as many trials of each read.
 MOST_CONTEXTS, MOST_TRIALS = 6, 60
+#: Pictures in a row.
+MOST_ACROSS = 3
 #: Steps of a distribution with less than this share of the highest are not drawn at its ends.
 _LEAST_SHARE = 0.002
 _COLOURS = {
@@ -147,10 +149,10 @@ def latencies(gathered: Gathered, words: Words) -> list[Chart]:
         if len(contexts) < total
         else []
     )
-    several = len(contexts) > 1
+    across = min(len(contexts), MOST_ACROSS)
     charts = [
-        _shifts(changed, words, captions, several) if changed else None,
-        _distributions(shares, words, captions, several) if shares else None,
+        _shifts(changed, words, captions, across) if changed else None,
+        _distributions(shares, words, captions, across) if shares else None,
     ]
     return [chart for chart in charts if chart is not None]
 
@@ -183,7 +185,7 @@ def _outline(steps: Sequence[Step]) -> list[tuple[float, float]]:
     return [(math.sqrt(step.low_ms * step.high_ms), step.share) for step in steps[kept[0] : kept[-1] + 1]]
 
 
-def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], several: bool) -> Chart:
+def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], across: int) -> Chart:
     texts = words.texts
     names = list(dict.fromkeys(row["side"] for row in rows))
     ticks = {row["tail"]: row["percentile"] for row in rows}
@@ -214,14 +216,14 @@ def _shifts(rows: list[dict[str, Any]], words: Words, captions: list[str], sever
         x=x, y=y, tooltip=tips, **colour, **shape
     )  # fmt: skip
     bars = [bar] if _has_ends(rows) else []
-    spec = _placed([zero, line, *bars, point], "shifts", words, several)
+    spec = _placed([zero, line, *bars, point], "shifts", words, across)
     return Chart(
         "chart-shifts", texts("compare.chart.shifts"), style.document(spec), {"shifts": rows},
-        [texts("compare.caption.shifts"), *captions], columns=3 if several else 1, legend=len(names) > 1,
+        [texts("compare.caption.shifts"), *captions], columns=across, legend=len(names) > 1,
     )  # fmt: skip
 
 
-def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str], several: bool) -> Chart:
+def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str], across: int) -> Chart:
     texts = words.texts
     names = list(dict.fromkeys(row["side"] for row in rows))
     ticks = style.log_ticks([row["ms"] for row in rows])
@@ -246,10 +248,10 @@ def _distributions(rows: list[dict[str, Any]], words: Words, captions: list[str]
     handles = (
         alt.Chart().mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips, **colour)
     )
-    spec = _placed([area, line, handles], "shares", words, several)
+    spec = _placed([area, line, handles], "shares", words, across)
     return Chart(
         "chart-distributions", texts("compare.chart.distributions"), style.document(spec), {"shares": rows},
-        [texts("compare.caption.distributions"), *captions], columns=3 if several else 1, legend=len(names) > 1,
+        [texts("compare.caption.distributions"), *captions], columns=across, legend=len(names) > 1,
     )  # fmt: skip
 
 
@@ -264,11 +266,11 @@ def _told_apart(names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def _placed(layers: list[alt.Chart], source: str, words: Words, several: bool) -> dict[str, Any]:
-    """One view, or one for each context side by side."""
-    if not several:
+def _placed(layers: list[alt.Chart], source: str, words: Words, across: int) -> dict[str, Any]:
+    """One view, or one for each context, so many across."""
+    if across < 2:
         return style.layered(*layers, height=style.CHART, data={"name": source})
     bare = style.layered(*layers, height=style.CHART // 2)
     order = [words.context(context) for context in words.sides.contexts]
     facet = {"field": "facet", "type": "nominal", "title": None, "sort": order}
-    return {"data": {"name": source}, "facet": facet, "columns": 3, "spec": bare}
+    return {"data": {"name": source}, "facet": facet, "columns": across, "spec": bare}
