@@ -197,6 +197,16 @@ def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
     assert named.comparison == found.comparison
 
 
+def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> None:
+    from loadcell.report.scene import Scene
+    from loadcell.report.terminal import next_steps
+    from loadcell.store.read import read_run
+
+    run = comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=4))
+    steps = [command for _, command in next_steps(Scene.of(read_run(run), "en"))]
+    assert f"loadcell compare {run}" in steps
+
+
 def test_an_aa_run_of_another_plan_is_refused(tmp_path: Path) -> None:
     def slower(run: dict[str, object]) -> None:
         for one in run["treatments"]:  # type: ignore[attr-defined]

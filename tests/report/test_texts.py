@@ -12,9 +12,9 @@ import pytest
 
 import loadcell.analysis
 import loadcell.report
-from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
+from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.monitors.postgres import monitor

@@ -50,7 +50,7 @@ def test_the_engines_own_log(tmp_path: Path) -> None:
         values_ms, counts = read(path, tag)
         expected = theirs(path, tag)
         assert counts.sum() == expected.get_total_count()
-        assert [(int(round(ms * 1e6)), int(n)) for ms, n in zip(values_ms, counts, strict=True)] == [
+        assert [(round(ms * 1e6), int(n)) for ms, n in zip(values_ms, counts, strict=True)] == [
             (expected.get_highest_equivalent_value(item.value_iterated_to), item.count_at_value_iterated_to)
             for item in expected.get_recorded_iterator()
         ]

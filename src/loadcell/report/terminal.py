@@ -91,6 +91,8 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
     for trial in broken[:3]:
         log = stored.directory(trial.name) / "output.log"
         steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
+    if stored.run.get("aa"):
+        steps.append((texts("terminal.compare-arms"), f"loadcell compare {path}"))
     if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):
         steps.append((texts("terminal.resume"), f"loadcell run --resume {path}"))
     return steps

@@ -91,7 +91,8 @@ def test_several_are_ranked_with_groups() -> None:
         for name, speed in {"base": 1.0, "much": 1.5, "alike": 1.001, "less": 0.8}.items()
     }
     found = compare(sides.levels(*run_of(figures)))
-    assert [(found.sides.sides[one.index].label, one.groups) for one in found.ranking][0] == ("much", "a")
+    top = found.ranking[0]
+    assert (found.sides.sides[top.index].label, top.groups) == ("much", "a")
     groups = {found.sides.sides[one.index].label: one.groups for one in found.ranking}
     assert groups["base"] == groups["alike"] == "b"
     assert groups["less"] == "c"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import approx
 from scipy import stats
 
 from loadcell.analysis.compare.correction import benjamini_hochberg
@@ -12,10 +12,15 @@ from loadcell.analysis.compare.correction import benjamini_hochberg
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_it_is_scipys(p_values: list[float]) -> None:
-    assert benjamini_hochberg(p_values) == approx(list(stats.false_discovery_control(p_values)))
+    assert benjamini_hochberg(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
 
 
 def test_what_has_no_p_value_is_not_counted() -> None:
-    assert benjamini_hochberg([None, 0.01, None, 0.04]) == [None, approx(0.02), None, approx(0.04)]
+    assert benjamini_hochberg([None, 0.01, None, 0.04]) == [
+        None,
+        pytest.approx(0.02),
+        None,
+        pytest.approx(0.04),
+    ]
     assert benjamini_hochberg([]) == []
     assert benjamini_hochberg([None]) == [None]

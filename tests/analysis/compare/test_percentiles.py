@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -58,9 +60,7 @@ def test_shapes_have_equal_steps_and_add_up() -> None:
     steps = distribution([histogram(4.0), histogram(8.0, count=10_000)])
     assert sum(step.share for step in steps) == pytest.approx(1)
     assert all(step.high_ms / step.low_ms == pytest.approx(2 ** (1 / 8)) for step in steps)
-    assert all(
-        left.high_ms == pytest.approx(right.low_ms) for left, right in zip(steps, steps[1:], strict=False)
-    )
+    assert all(left.high_ms == pytest.approx(right.low_ms) for left, right in pairwise(steps))
     assert distribution([]) == []
 
 

@@ -37,12 +37,12 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
 
 
 def _settings(command: list[str]) -> list[str]:
-    """The `--set` and `--only` of the command that made the run: the plan file alone is not all of it."""
+    """The `--set`, `--only` and `--aa` of the command that made the run: the plan file alone is not all of it."""
     kept: list[str] = []
     for position, word in enumerate(command):
         if word in {"--set", "--only"} and position + 1 < len(command):
             kept += [word, command[position + 1]]
-        elif word.startswith(("--set=", "--only=")):
+        elif word == "--aa" or word.startswith(("--set=", "--only=")):
             kept.append(word)
     return kept
 
