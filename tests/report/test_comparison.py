@@ -19,7 +19,10 @@ from loadcell.report.comparison.build import build
 from loadcell.report.comparison.document import document
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.comparison.terminal import print_comparison
+from loadcell.report.scene import Scene
+from loadcell.report.terminal import next_steps
 from loadcell.store.errors import StoreError
+from loadcell.store.read import read_run
 from report import comparisons
 from report.browser import Browser
 from report.test_browser import CHARTS
@@ -198,10 +201,6 @@ def test_identical_arms_beside_a_run_say_what_noise_is(tmp_path: Path) -> None:
 
 
 def test_a_run_of_identical_arms_says_how_to_compare_them(tmp_path: Path) -> None:
-    from loadcell.report.scene import Scene
-    from loadcell.report.terminal import next_steps
-    from loadcell.store.read import read_run
-
     run = comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=4))
     steps = [command for _, command in next_steps(Scene.of(read_run(run), "en"))]
     assert f"loadcell compare {run}" in steps
