@@ -86,7 +86,8 @@ def _badges(gathered: Gathered, words: Words) -> list[tuple[str, Tone]]:
         tone = TONES[row.verdict.word]
         badges.append((words.verdict(row), tone))
         if row.effect is not None:
-            badges.append((words.texts("compare.badge.blocks", count=row.effect.n), ""))
+            key = "compare.values.paired" if row.effect.paired else "compare.values.unpaired"
+            badges.append((words.texts(key, n=row.effect.n), ""))
     hosts = dict.fromkeys(
         str(host["hostname"])
         for run in gathered.runs
