@@ -1,0 +1,90 @@
+"""The lines of a run along which the load rises and everything else is held: what saturation is read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadcell.analysis.additive import Additive, Floats
+from loadcell.analysis.logarithms import fit, response_of, speed_of
+from loadcell.analysis.treatments import Treatment, short_keys
+
+#: The factor that is the load of a closed loop.
+LOAD = "load.clients"
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One line: `treatments` by rising load, those with a usable figure only, at `loads` (L,) clients.
+
+    `where` names what is held (empty when nothing else varies) and `held` its levels. `speed` is log throughput (per
+    second) with blocks taken out, a row a load; `response` the same of the mean response time (ms), None where trials
+    lack it. `planned` counts all loads of the line, `unusable` names treatments that gave no figure above 0.
+    """
+
+    where: str
+    held: Mapping[str, str]
+    treatments: tuple[Treatment, ...]
+    loads: Floats
+    speed: Additive | None
+    response: Additive | None
+    planned: int
+    unusable: tuple[Treatment, ...]
+
+    @property
+    def throughput(self) -> Floats:
+        """Typical throughput at each load, per second."""
+        return np.zeros(0) if self.speed is None else np.exp(self.speed.rows)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether repeats lie apart, so that there is a spread to reckon with."""
+        return self.speed is not None and self.speed.variance is not None
+
+
+def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
+    """Every line with two or more loads, in the plan's order; none where clients were not varied."""
+    lines: dict[tuple[tuple[str, str], ...], list[tuple[float, Treatment]]] = {}
+    for treatment in treatments:
+        load = _load(treatment)
+        if load is not None:
+            held = tuple((key, level) for key, level in treatment.levels.items() if key != LOAD)
+            lines.setdefault(held, []).append((load, treatment))
+    varied = _varied(list(lines))
+    short = short_keys([key for treatment in treatments[:1] for key in treatment.levels])
+    found = []
+    for held, line in lines.items():
+        if len({load for load, _ in line}) > 1:
+            line.sort(key=lambda item: item[0])
+            where = ", ".join(f"{short.get(key, key)} = {level}" for key, level in held if key in varied)
+            found.append(_sweep(where, dict(held), line))
+    return tuple(found)
+
+
+def _load(treatment: Treatment) -> float | None:
+    value = treatment.values.get(LOAD)
+    if LOAD not in treatment.levels or isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if value > 0 else None
+
+
+def _varied(lines: Sequence[Sequence[tuple[str, str]]]) -> set[str]:
+    """The factors that tell lines apart."""
+    levels: dict[str, set[str]] = {}
+    for line in lines:
+        for key, level in line:
+            levels.setdefault(key, set()).add(level)
+    return {key for key, found in levels.items() if len(found) > 1}
+
+
+def _sweep(where: str, held: Mapping[str, str], line: Sequence[tuple[float, Treatment]]) -> Sweep:
+    usable = [(load, item) for load, item in line if any(speed_of(trial) for trial in item.trials)]
+    kept = [item for _, item in usable]
+    speed = fit(kept, speed_of)
+    response = fit(kept, response_of) if all(any(map(response_of, item.trials)) for item in kept) else None
+    return Sweep(
+        where, held, tuple(kept), np.array([load for load, _ in usable]), speed, response, len(line),
+        tuple(item for _, item in line if item not in kept),
+    )  # fmt: skip

@@ -1,0 +1,240 @@
+"""The Universal Scalability Law fitted to a sweep over load, with intervals, or the reason why it is *not identified*.
+
+    X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)),   0 <= sigma <= 1,  kappa >= 0
+
+(Gunther, *Guerrilla Capacity Planning*, 2007): lambda is what one client alone gets done, sigma the share of the work
+that waits its turn, kappa what pairs of clients cost each other. Its peak is at N* = sqrt((1 - sigma) / kappa).
+`docs/explanation/saturation.md` derives the fit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from loadcell.analysis import additive
+from loadcell.analysis.additive import COVERAGE, Additive, Floats
+from loadcell.analysis.distributions import f_tail, t_quantile
+from loadcell.analysis.sweep import Sweep
+
+#: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther 2007).
+FEWEST_LOADS = 6
+#: With fewer degrees of freedom among repeats, Student's quantile makes every interval meaningless (t_2 = 4.3).
+FEWEST_FREEDOM = 3
+#: A curve that misses a load by more than this, and by more than noise explains, does not describe the system.
+MOST_MISSED = 0.10
+#: Chance at which a curve counts as missing the points for more than noise.
+SURPRISE = 0.05
+#: Resamples: each end of a 95 % interval then has 25 values beyond it.
+RESAMPLES = 1000
+#: Points at which the curve and its band are worked out.
+CURVE_POINTS = 61
+_ROUNDS, _SETTLED = 12, 1e-7
+
+#: Why a peak is not identified; "" where it is.
+Reason = Literal[
+    "", "few-loads", "one-repeat", "no-spread", "misfit", "straight", "no-peak", "beyond", "falling"
+]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval; the ends are None where there is none to be had, `high` where it is open."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Usl:
+    """A fit. `reason` says why the peak is not identified; figures that the data cannot give are None.
+
+    Intervals of sigma, kappa and N* are of the curve's shape, from which blocks are taken out; those of rates hold what
+    blocks differ by, too. `rate` is lambda (per second), `peak_load` N* (clients), `peak_throughput` X(N*), `ceiling` lambda / sigma, which
+    throughput cannot pass when kappa is 0. `missed` is the largest share by which the curve misses a load. `curve` has
+    columns load, throughput, low, high (the band is NaN without repeats); it is empty where nothing was fitted.
+    """
+
+    reason: Reason
+    loads: int
+    rate: Estimate | None = None
+    sigma: Estimate | None = None
+    kappa: Estimate | None = None
+    peak_load: Estimate | None = None
+    peak_throughput: Estimate | None = None
+    ceiling: Estimate | None = None
+    missed: float | None = None
+    curve: Floats | None = None
+
+    @property
+    def identified(self) -> bool:
+        """Whether the peak is."""
+        return not self.reason
+
+
+def throughput(loads: Floats, parameters: Floats) -> Floats:
+    """X(N) for loads (L,) and parameters (..., 3) as `fit` gives them: (..., L)."""
+    return loads / (parameters @ _basis(loads).T)
+
+
+def _basis(loads: Floats) -> Floats:
+    return np.stack([np.ones_like(loads), loads, loads * (loads - 1)], axis=1)
+
+
+def fit(loads: Floats, speeds: Floats, weights: Floats) -> Floats:
+    """The law through `speeds` (B, L) at `loads` (L,), each of weight `weights` (L,), for all B at once.
+
+    Gives (B, 3): p = (1 - sigma) / lambda, q = sigma / lambda, c = kappa / lambda, all >= 0, in which the time each
+    client needs for a transaction is linear: N / X = p + q N + c N (N - 1). What is made least is the sum of squared
+    *relative* errors, by reweighting (a gamma model with identity link; McCullagh and Nelder 1989, ch. 8).
+    """
+    basis = _basis(loads)
+    scale = basis[-1]
+    basis = basis / scale
+    times = loads / speeds
+    fitted = times
+    found = np.zeros((len(speeds), 3))
+    for _ in range(_ROUNDS):
+        before, found = found, _nonnegative(basis, times, weights / fitted**2)
+        fitted = found @ basis.T
+        if np.abs(found - before).max() < _SETTLED * np.abs(found).max():
+            break
+    return found / scale
+
+
+#: Which of p, q, c may differ from 0: c alone is no law, as it lets one client take no time.
+_FREE = [free for k in (1, 2, 3) for free in itertools.combinations(range(3), k) if free != (2,)]
+
+
+def _nonnegative(basis: Floats, times: Floats, weights: Floats) -> Floats:
+    """Weighted least squares with no coefficient below 0: of a convex problem, the best of all feasible faces."""
+    products = np.einsum("bl,lj,lk->bjk", weights, basis, basis, optimize=True)
+    aims = (weights * times) @ basis
+    best = np.zeros((len(times), 3))
+    least = np.full(len(times), np.inf)
+    for free in _FREE:
+        face = np.ix_(range(len(times)), free, free)
+        solved = np.linalg.solve(products[face], aims[:, free, None])[..., 0]
+        # the sum of squares less that of the times themselves, which all faces share
+        cost = -np.einsum("bk,bk->b", solved, aims[:, free])
+        better = (solved >= 0).all(axis=1) & (cost < least)
+        least[better] = cost[better]
+        best[better] = 0.0
+        best[np.ix_(better, free)] = solved[better]
+    return best
+
+
+def judge(sweep: Sweep, seed: int = 0) -> Usl:
+    """Fit a sweep and say what of it is identified. `seed` makes the resampling repeatable."""
+    speed, loads = sweep.speed, sweep.loads
+    if speed is None or len(loads) < FEWEST_LOADS:
+        return Usl("few-loads", len(loads))
+    weights = speed.counts.astype(np.float64)
+    parameters = fit(loads, np.exp(speed.rows)[None], weights)[0]
+    fitted = np.log(throughput(loads, parameters))
+    missed = speed.rows - fitted
+    worst = float(np.abs(np.expm1(missed)).max())
+    grid = np.linspace(loads[0], loads[-1], CURVE_POINTS)
+    if speed.variance is None or speed.freedom < FEWEST_FREEDOM:
+        reason: Reason = "no-spread" if speed.freedom >= FEWEST_FREEDOM else "one-repeat"
+        return _without_intervals(reason, loads, parameters, grid, worst)
+    chance = np.random.default_rng(seed)
+    unexplained = _unexplained(missed, speed)
+    if unexplained and worst > MOST_MISSED:
+        return _without_intervals("misfit", loads, parameters, grid, worst)
+    noise = _curve_noise(missed, chance) if unexplained else additive.draws(speed, RESAMPLES, chance)
+    resampled = fit(loads, np.exp(fitted + noise), weights)
+    return _with_intervals(loads, parameters, resampled, grid, worst, _level_noise(speed, chance))
+
+
+def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
+    """Draws of the factor by which the whole curve may be off, as blocks (the machine from one hour to the next) differ."""
+    blocks = len(speed.blocks)
+    if blocks < 2:
+        return np.ones(RESAMPLES)
+    freedom = blocks - 1
+    error = float(np.sqrt(np.sum(speed.blocks**2) / freedom / blocks))
+    wider = t_quantile(COVERAGE, freedom) / t_quantile(COVERAGE, 10**6)
+    return np.exp(chance.normal(0, error * wider, RESAMPLES))
+
+
+def _unexplained(missed: Floats, speed: Additive) -> bool:
+    """Whether the curve misses the loads by more than repeats differ: the F test for lack of fit."""
+    assert speed.variance is not None
+    freedom = len(missed) - 3
+    f = float(np.sum(speed.counts * missed**2)) / freedom / speed.variance
+    return f_tail(f, freedom, speed.freedom) < SURPRISE
+
+
+def _curve_noise(missed: Floats, chance: np.random.Generator) -> Floats:
+    """Draws of what the curve misses loads by: that, and not the scatter of repeats, is then what is uncertain."""
+    loads = len(missed)
+    freedom = loads - 3
+    inflation = np.sqrt(loads / freedom) * t_quantile(COVERAGE, freedom) / t_quantile(COVERAGE, 10**6)
+    return (missed * inflation)[chance.integers(0, loads, (RESAMPLES, loads))]
+
+
+def _without_intervals(reason: Reason, loads: Floats, parameters: Floats, grid: Floats, worst: float) -> Usl:
+    """The curve for the eye, and no figure from it."""
+    none = np.full_like(grid, np.nan)
+    curve = np.stack([grid, throughput(grid, parameters), none, none], axis=1)
+    return Usl(reason, len(loads), missed=worst, curve=curve)
+
+
+def _with_intervals(
+    loads: Floats, parameters: Floats, resampled: Floats, grid: Floats, worst: float, level: Floats
+) -> Usl:
+    rate = _interval(_rate(parameters), _rate(resampled) * level)
+    sigma, kappa = (_interval(of(parameters), of(resampled)) for of in (_sigma, _kappa))
+    low, high = np.quantile(throughput(grid, resampled), _ENDS, axis=0)
+    curve = np.stack([grid, throughput(grid, parameters), low, high], axis=1)
+    found = Usl("", len(loads), rate, sigma, kappa, missed=worst, curve=curve)
+    peak = _interval(_peak(parameters), _peak(resampled))
+    if not kappa.low:
+        straight = not sigma.low
+        ceiling = None if straight else _interval(_ceiling(parameters), _ceiling(resampled) * level)
+        return replace(found, reason="straight" if straight else "no-peak", ceiling=ceiling)
+    if peak.value > loads[-1]:
+        return replace(found, reason="beyond")
+    if peak.value < loads[0]:
+        return replace(found, reason="falling")
+    at_peak = np.maximum(_peak(resampled), 1.0)
+    tops = at_peak / np.einsum("bj,bj->b", resampled, _basis(at_peak))
+    top = float(throughput(np.array([peak.value]), parameters)[0])
+    return replace(found, reason="", peak_load=peak, peak_throughput=_interval(np.array(top), tops * level))
+
+
+_ENDS = ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
+
+
+def _interval(value: Floats, resampled: Floats) -> Estimate:
+    """The percentile interval: an end that is infinite is open."""
+    low, high = np.quantile(resampled, _ENDS, method="nearest")
+    return Estimate(float(value), float(low), float(high) if np.isfinite(high) else None)
+
+
+def _rate(parameters: Floats) -> Floats:
+    return 1 / (parameters[..., 0] + parameters[..., 1])
+
+
+def _sigma(parameters: Floats) -> Floats:
+    return parameters[..., 1] * _rate(parameters)
+
+
+def _kappa(parameters: Floats) -> Floats:
+    return parameters[..., 2] * _rate(parameters)
+
+
+def _peak(parameters: Floats) -> Floats:
+    """N*: infinite without kappa."""
+    p, c = parameters[..., 0], parameters[..., 2]
+    return np.sqrt(np.divide(p, c, out=np.full(np.shape(p), np.inf), where=c > 0))
+
+
+def _ceiling(parameters: Floats) -> Floats:
+    q = parameters[..., 1]
+    return np.divide(1.0, q, out=np.full(np.shape(q), np.inf), where=q > 0)
