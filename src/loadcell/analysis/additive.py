@@ -57,7 +57,12 @@ class Additive:
         uncertain, for which Student's quantile stands instead of the normal one.
         """
         n = len(self.residuals)
-        return float(np.sqrt(n / self.freedom)) * t_quantile(COVERAGE, self.freedom) / _NORMAL
+        return float(np.sqrt(n / self.freedom)) * widened(self.freedom)
+
+
+def widened(freedom: int) -> float:
+    """By how much wider an interval is whose variance is known from `freedom` degrees of freedom only."""
+    return t_quantile(COVERAGE, freedom) / _NORMAL
 
 
 def fit(values: Floats, row: Whole, block: Whole) -> Additive:

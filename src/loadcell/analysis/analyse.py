@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadcell.analysis import findings
+from loadcell.analysis import documents, effects, findings, recommend, saturation
+from loadcell.analysis.effects import Effects
 from loadcell.analysis.keeping_up import kept
 from loadcell.analysis.layout import Layout, lay_out
+from loadcell.analysis.logarithms import speed_of
 from loadcell.analysis.phrase import Finding
+from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.analysis.types import OfType
@@ -18,11 +23,18 @@ from loadcell.analysis.types import OfType
 
 @dataclass(frozen=True)
 class Analysis:
-    """A run's trials in run order, its treatments in the plan's order, how these lie, and what was found."""
+    """A run's trials in run order, its treatments in the plan's order, how these lie, and what was found.
+
+    `saturation` holds the lines of rising load (bare ones where they are too short to judge), `effects` what factors
+    do to throughput, `recommendation` what to choose, None where there is no choice.
+    """
 
     trials: tuple[Trial, ...]
     treatments: tuple[Treatment, ...]
     layout: Layout
+    saturation: tuple[Saturation | Sweep, ...]
+    effects: Effects
+    recommendation: Recommendation | None
     findings: tuple[Finding, ...]
 
     def document(self) -> dict[str, Any]:
@@ -41,6 +53,9 @@ class Analysis:
                 }
                 for trial in self.trials
             ],
+            "saturation": [documents.saturation(line) for line in self.saturation],
+            "effects": documents.effects(self.effects),
+            "recommendation": documents.recommendation(self.recommendation),
             "findings": [finding.document() for finding in self.findings],
         }  # fmt: skip
 
@@ -96,4 +111,8 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     trials = of_run(run, records)
     found = treatments(run, trials)
     layout = lay_out(found)
-    return Analysis(trials, found, layout, findings.find(found, trials, layout))
+    lines = saturation.find(found)
+    on_throughput = effects.find(found, speed_of, str(run.get("design") or "full"))
+    recommendation = recommend.find(found, layout)
+    said = findings.find(found, trials, layout, lines, on_throughput, recommendation)
+    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said)

@@ -21,16 +21,16 @@ class Best:
     """The treatment with the highest median throughput among those measured.
 
     `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, so that this run
-    does not tell them apart. Along a numeric factor, other factors held: `enough` is the lowest level that reached
-    `NEARLY` of the best; `last` is the highest level tried, where `at_edge` says that it is the best itself.
+    does not tell them apart. Along a numeric factor, other factors held: `last` is the highest level tried, where
+    `at_edge` says that it is the best itself; `factor` is that factor's key.
     """
 
     treatment: Treatment
     lowest: Treatment
     tied: tuple[Treatment, ...]
-    enough: Treatment | None
     last: Treatment | None
     at_edge: bool
+    factor: str | None
 
 
 def _throughput(treatment: Treatment) -> float:
@@ -46,7 +46,8 @@ def reach(repeats: Repeats) -> tuple[float, float] | None:
     return repeats.low, repeats.high
 
 
-def _overlap(one: Repeats, other: Repeats) -> bool:
+def overlap(one: Repeats, other: Repeats) -> bool:
+    """Whether two medians may be one, as far as these repeats tell."""
     a, b = reach(one), reach(other)
     return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
 
@@ -58,17 +59,15 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
         return None
     best = max(measured, key=_throughput)
     line = _line_through(best, measured, layout)
-    nearly = NEARLY * _throughput(best)
-    enough = next((treatment for treatment in line if _throughput(treatment) >= nearly), None)
     return Best(
         treatment=best,
         lowest=min(measured, key=_throughput),
         tied=tuple(
-            other for other in measured if other is not best and _overlap(best.throughput, other.throughput)
+            other for other in measured if other is not best and overlap(best.throughput, other.throughput)
         ),
-        enough=None if enough is best else enough,
         last=line[-1] if line else None,
         at_edge=len(line) >= 3 and line[-1] is best,
+        factor=layout.x.key if layout.x is not None else None,
     )
 
 

@@ -7,11 +7,22 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from loadcell.analysis import best as best_level
-from loadcell.analysis import drift, keeping_up, littles_law
+from loadcell.analysis import (
+    drift,
+    effects_findings,
+    keeping_up,
+    littles_law,
+    recommend_findings,
+    saturation_findings,
+)
 from loadcell.analysis.best import Best
+from loadcell.analysis.effects import Effects
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
+from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import CHECKS, STATUSES, Trial
 
@@ -52,14 +63,8 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
         params: dict[str, Value] = {"count": len(names), "best": top.label, "treatments": names[:MOST_NAMES]}
         key = "found.tied" if len(names) <= MOST_NAMES else "found.tied.many"
         yield Finding("throughput", "info", Phrase(key, params), tuple(item.id for item in best.tied))
-    if best.enough is not None:
-        yield _nearly_as_good(best.enough, top)
-    if best.at_edge:
-        yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
-    elif best.last is not None and best.last is not top and best.last is not best.enough:
-        fell = 1 - (best.last.throughput.median or 0.0) / highest
-        phrase = Phrase("found.falls", {"treatment": best.last.label, "fell_share": fell})
-        yield Finding("throughput", "info", phrase, (best.last.id,))
+    if best.factor != LOAD:
+        yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
     if lowest:
         params = {
@@ -70,16 +75,15 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
         yield Finding("throughput", "info", Phrase("found.lowest", params), (best.lowest.id,))
 
 
-def _nearly_as_good(enough: Treatment, top: Treatment) -> Finding:
-    params: dict[str, Value] = {
-        "treatment": enough.label,
-        "reached_share": (enough.throughput.median or 0.0) / (top.throughput.median or 1.0),
-    }
-    here, there = enough.latency_ms("p99_ms"), top.latency_ms("p99_ms")
-    if here is None or there is None:
-        return Finding("throughput", "info", Phrase("found.enough.no-latency", params), (enough.id,))
-    params |= {"p99_ms": here, "best_p99_ms": there}
-    return Finding("throughput", "info", Phrase("found.enough", params), (enough.id, top.id))
+def _along_the_factor(best: Best) -> Iterator[Finding]:
+    """How throughput ends along a numeric factor; of a load, saturation says that and more."""
+    top, highest = best.treatment, best.treatment.throughput.median or 0.0
+    if best.at_edge:
+        yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
+    elif best.last is not None and best.last is not top and highest:
+        fell = 1 - (best.last.throughput.median or 0.0) / highest
+        phrase = Phrase("found.falls", {"treatment": best.last.label, "fell_share": fell})
+        yield Finding("throughput", "info", phrase, (best.last.id,))
 
 
 def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
@@ -224,13 +228,32 @@ def trust(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         yield Finding("trust", "good", Phrase("found.intervals", {**params, "coverage_share": reached}))
 
 
-def find(treatments: Sequence[Treatment], all_trials: Sequence[Trial], layout: Layout) -> tuple[Finding, ...]:
+def unusable(all_trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Trials that ended well without a figure, or with one of nothing done."""
+    empty = [trial for trial in all_trials if trial.status == "ok" and not trial.throughput_per_s]
+    if empty:
+        names = tuple(trial.name for trial in empty)
+        yield Finding("trials", "problem", Phrase("found.trials.empty", {"count": len(names)}), names)
+
+
+def find(
+    treatments: Sequence[Treatment],
+    all_trials: Sequence[Trial],
+    layout: Layout,
+    lines: Sequence[Saturation | Sweep],
+    effects: Effects,
+    recommendation: Recommendation | None,
+) -> tuple[Finding, ...]:
     """Every finding, in reading order."""
     return (
         *throughput(treatments, layout),
+        *saturation_findings.summary(lines),
         *keeping_up.findings(treatments),
+        *effects_findings.summary(effects),
+        *([recommend_findings.choice(recommendation)] if recommendation is not None else []),
         *spread(treatments),
         *trials(all_trials),
+        *unusable(all_trials),
         *errors(all_trials),
         *expectations(all_trials),
         *held(all_trials),

@@ -124,7 +124,7 @@ def _mark(found: Whole | NDArray[np.intp], resampled: Whole | NDArray[np.intp] |
 def enough(speeds: Floats) -> NDArray[np.intp]:
     """For log throughputs (B, L): the first level with `NEARLY` of the highest (B,)."""
     near = speeds >= speeds.max(axis=1, keepdims=True) + np.log(NEARLY)
-    return near.argmax(axis=1)
+    return np.asarray(near.argmax(axis=1))
 
 
 def bend(loads: Floats, speeds: Floats) -> tuple[NDArray[np.intp], Floats]:
@@ -155,3 +155,16 @@ def _knee(sweep: Sweep, again: Floats | None) -> Mark | None:
     if len(bent) < (1 - 2 * TAIL) * len(found):
         return None
     return _mark(at, bent)
+
+
+def rebound(line: Saturation) -> float | None:
+    """Of loads measured once, by which share throughput rises again after it fell: None where repeats tell more.
+
+    No law of scalability rises again. So this much, at least, lies between measurements for other reasons than load.
+    """
+    if line.sweep.repeated:
+        return None
+    after = line.sweep.throughput[line.peak.at :]
+    lowest = np.minimum.accumulate(after)
+    most = float((after / lowest).max()) - 1
+    return most if most > LEAST_CHANGE else None

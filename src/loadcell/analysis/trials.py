@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,6 +119,19 @@ class Trial:
         return self.reason_code == OVERLOADED
 
 
+def _number(value: Any) -> float | None:
+    """A figure of a record; what is no finite number (NaN, an infinity) is no figure."""
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _figures(totals: Mapping[str, Any], key: str) -> Mapping[str, float] | None:
+    """A distribution's figures, those that are numbers."""
+    found = totals.get(key)
+    if not isinstance(found, Mapping):
+        return None
+    return {key: value for key, value in found.items() if _number(value) is not None}
+
+
 def _section(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = record.get(key)
     return found if isinstance(found, Mapping) else {}
@@ -138,8 +152,8 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         reason=record.get("reason"),
         reason_code=record.get("reason_code"),
         advice=record.get("advice"),
-        throughput_per_s=totals.get("throughput_per_s"),
-        queries_per_s=totals.get("queries_per_s"),
+        throughput_per_s=_number(totals.get("throughput_per_s")),
+        queries_per_s=_number(totals.get("queries_per_s")),
         attempted=transactions.get("attempted") or 0,
         succeeded=transactions.get("succeeded") or 0,
         failed=transactions.get("failed") or 0,
@@ -150,8 +164,8 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         - (_section(record, "client").get("age_at_start_s") or 0.0),
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
-        response=totals.get("response"),
-        service=totals.get("service"),
+        response=_figures(totals, "response"),
+        service=_figures(totals, "service"),
         open_loop=open_loop.from_record(record),
         errors=_errors(record),
         checks=tuple(

@@ -17,7 +17,7 @@ import numpy as np
 
 from loadcell.analysis import additive
 from loadcell.analysis.additive import COVERAGE, Additive, Floats
-from loadcell.analysis.distributions import f_tail, t_quantile
+from loadcell.analysis.distributions import f_tail
 from loadcell.analysis.sweep import Sweep
 
 #: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther 2007).
@@ -78,7 +78,8 @@ class Usl:
 
 def throughput(loads: Floats, parameters: Floats) -> Floats:
     """X(N) for loads (L,) and parameters (..., 3) as `fit` gives them: (..., L)."""
-    return loads / (parameters @ _basis(loads).T)
+    times: Floats = parameters @ _basis(loads).T
+    return np.asarray(loads / times)
 
 
 def _basis(loads: Floats) -> Floats:
@@ -100,7 +101,7 @@ def fit(loads: Floats, speeds: Floats, weights: Floats) -> Floats:
     found = np.zeros((len(speeds), 3))
     for _ in range(_ROUNDS):
         before, found = found, _nonnegative(basis, times, weights / fitted**2)
-        fitted = found @ basis.T
+        fitted = np.asarray(found @ basis.T)
         if np.abs(found - before).max() < _SETTLED * np.abs(found).max():
             break
     return found / scale
@@ -158,8 +159,7 @@ def _level_noise(speed: Additive, chance: np.random.Generator) -> Floats:
         return np.ones(RESAMPLES)
     freedom = blocks - 1
     error = float(np.sqrt(np.sum(speed.blocks**2) / freedom / blocks))
-    wider = t_quantile(COVERAGE, freedom) / t_quantile(COVERAGE, 10**6)
-    return np.exp(chance.normal(0, error * wider, RESAMPLES))
+    return np.exp(chance.normal(0, error * additive.widened(freedom), RESAMPLES))
 
 
 def _unexplained(missed: Floats, speed: Additive) -> bool:
@@ -174,8 +174,8 @@ def _curve_noise(missed: Floats, chance: np.random.Generator) -> Floats:
     """Draws of what the curve misses loads by: that, and not the scatter of repeats, is then what is uncertain."""
     loads = len(missed)
     freedom = loads - 3
-    inflation = np.sqrt(loads / freedom) * t_quantile(COVERAGE, freedom) / t_quantile(COVERAGE, 10**6)
-    return (missed * inflation)[chance.integers(0, loads, (RESAMPLES, loads))]
+    pool: Floats = missed * np.sqrt(loads / freedom) * additive.widened(freedom)
+    return pool[chance.integers(0, loads, (RESAMPLES, loads))]
 
 
 def _without_intervals(reason: Reason, loads: Floats, parameters: Floats, grid: Floats, worst: float) -> Usl:
@@ -218,23 +218,23 @@ def _interval(value: Floats, resampled: Floats) -> Estimate:
 
 
 def _rate(parameters: Floats) -> Floats:
-    return 1 / (parameters[..., 0] + parameters[..., 1])
+    return np.asarray(1 / (parameters[..., 0] + parameters[..., 1]))
 
 
 def _sigma(parameters: Floats) -> Floats:
-    return parameters[..., 1] * _rate(parameters)
+    return np.asarray(parameters[..., 1] * _rate(parameters))
 
 
 def _kappa(parameters: Floats) -> Floats:
-    return parameters[..., 2] * _rate(parameters)
+    return np.asarray(parameters[..., 2] * _rate(parameters))
 
 
 def _peak(parameters: Floats) -> Floats:
     """N*: infinite without kappa."""
     p, c = parameters[..., 0], parameters[..., 2]
-    return np.sqrt(np.divide(p, c, out=np.full(np.shape(p), np.inf), where=c > 0))
+    return np.asarray(np.sqrt(np.divide(p, c, out=np.full(np.shape(p), np.inf), where=c > 0)))
 
 
 def _ceiling(parameters: Floats) -> Floats:
     q = parameters[..., 1]
-    return np.divide(1.0, q, out=np.full(np.shape(q), np.inf), where=q > 0)
+    return np.asarray(np.divide(1.0, q, out=np.full(np.shape(q), np.inf), where=q > 0))

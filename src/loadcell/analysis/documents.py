@@ -1,0 +1,96 @@
+"""Saturation, effects and the recommendation as plain JSON, for `loadcell report --json`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from loadcell.analysis.effects import Change, Effects, Ratio
+from loadcell.analysis.recommend import Recommendation
+from loadcell.analysis.saturation import Mark, Saturation
+from loadcell.analysis.sweep import Sweep
+from loadcell.analysis.usl import Estimate
+
+
+def saturation(line: Saturation | Sweep) -> dict[str, Any]:
+    """A line of rising load: its marks as numbers of clients; without marks where it is too short."""
+    sweep = line.sweep if isinstance(line, Saturation) else line
+    found: dict[str, Any] = {"held": dict(sweep.held), "loads": [float(load) for load in sweep.loads]}
+    if not isinstance(line, Saturation):
+        return {**found, "judged": False}
+    law = line.law
+    low, high = line.between
+    return {
+        **found, "judged": True, "flat": line.flat,
+        **{name: _mark(line, getattr(line, name)) for name in ("peak", "enough", "knee", "power")},
+        "peak_between": {"low": low, "high": high},
+        "usl": {
+            "identified": law.identified, "reason": law.reason or None, "missed_share": law.missed,
+            "lambda_per_s": _estimate(law.rate), "sigma": _estimate(law.sigma), "kappa": _estimate(law.kappa),
+            "peak_load": _estimate(law.peak_load), "peak_throughput_per_s": _estimate(law.peak_throughput),
+            "ceiling_per_s": _estimate(law.ceiling),
+        },
+    }  # fmt: skip
+
+
+def _mark(line: Saturation, mark: Mark | None) -> dict[str, float | None] | None:
+    if mark is None:
+        return None
+    low, high = line.reach(mark) or (None, None)
+    return {"load": line.load(mark), "low": low, "high": high}
+
+
+def _estimate(found: Estimate | None) -> dict[str, float | None] | None:
+    return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+
+
+def effects(found: Effects) -> dict[str, Any]:
+    """Factors by key, ratios of throughput, shares of its variation."""
+    return {
+        "design": found.design, "reason": found.reason or None, "repeated": found.repeated,
+        "main": [
+            {
+                "factor": main.key, "explained_share": main.share, "told_apart": main.real,
+                "levels": {level: _ratio(ratio) for level, ratio in main.levels.items()},
+                "change": _change(main.change),
+            }
+            for main in found.mains
+        ],
+        "interactions": [
+            {
+                "factors": [pair.of, pair.at], "explained_share": pair.share, "told_apart": pair.real,
+                "changes": {level: _change(change) for level, change in pair.changes.items()},
+            }
+            for pair in found.together
+        ],
+        "higher_share": found.higher, "noise_share": found.noise,
+        "changes": [_change(change) for change in found.changes],
+    }  # fmt: skip
+
+
+def _ratio(ratio: Ratio) -> dict[str, float | None]:
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    base = None if change.base is None else change.base.id
+    return {
+        "factor": change.key,
+        "before": change.before,
+        "after": change.after,
+        "base": base,
+        **_ratio(change.ratio),
+    }
+
+
+def recommendation(found: Recommendation | None) -> dict[str, Any] | None:
+    """Treatments by id."""
+    if found is None:
+        return None
+    return {
+        "treatment": found.choice.id, "best": found.best.id, "lowest": found.lowest.id, "compared_by": found.tail,
+        "gain_times": found.gain_times if math.isfinite(found.gain_times) else None,
+        "lost_share": found.lost_share, "alike": [item.id for item in found.alike],
+        "next_broke": None if found.next_broke is None else found.next_broke.id,
+        "unsound": found.unsound, "at_edge": found.at_edge,
+    }  # fmt: skip

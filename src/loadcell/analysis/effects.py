@@ -1,0 +1,302 @@
+"""What each factor does, alone and together with others: the analysis of variance on the logarithmic scale.
+
+On that scale a factor that costs a third costs a third everywhere, so effects are ratios and an interaction is what
+is left when ratios do not simply multiply (Jain, *The Art of Computer Systems Performance Analysis*, 1991, ch. 16-23).
+`docs/explanation/factor-effects.md` has the arithmetic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats
+from loadcell.analysis.distributions import f_tail, t_quantile
+from loadcell.analysis.logarithms import Figure, fit
+from loadcell.analysis.treatments import Treatment, short_keys
+
+#: A term is told apart from noise when chance gives its F this rarely, over all terms together (Bonferroni).
+SURPRISE = 0.05
+#: Terms that explain less than this of the variation hardly matter.
+HARDLY = 0.05
+#: Interactions of three and more factors are put together: nobody can act on one of them.
+MOST_TOGETHER = 2
+
+Design = Literal["full", "one-at-a-time"]
+#: Why there are no effects to speak of; "" where there are.
+Reason = Literal["", "one-factor", "nothing", "missing", "shape"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One figure over another: 1 is no difference. The ends of the 95 % interval are None without repeats."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def told_apart(self) -> bool | None:
+        """Whether the interval leaves out 1; None without one."""
+        return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
+
+
+@dataclass(frozen=True)
+class Change:
+    """What going from one level of a factor to another multiplies the figure by; `base` is where that was, if one place."""
+
+    key: str
+    before: str
+    after: str
+    ratio: Ratio
+    base: Treatment | None = None
+
+
+@dataclass(frozen=True)
+class Main:
+    """A factor's own effect, over all levels of the others: each level against the overall (geometric) mean.
+
+    `change` goes from the level with the lowest figure to the one with the highest, in the plan's order.
+    """
+
+    key: str
+    levels: Mapping[str, Ratio]
+    change: Change
+    share: float
+    real: bool | None
+
+
+@dataclass(frozen=True)
+class Together:
+    """Two factors' interaction: what `of` does at each level of `at`. `share` and `real` as for `Main`."""
+
+    of: str
+    at: str
+    changes: Mapping[str, Change]
+    share: float
+    real: bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """A run's effects on one figure.
+
+    `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more factors
+    explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a `one-at-a-time`
+    design there are no shares and no `together`, and `changes` go from the baseline to each other level. `repeated`
+    says that there is noise to hold effects against; `missing` names treatments without a figure.
+    """
+
+    design: Design
+    reason: Reason
+    names: Mapping[str, str]
+    mains: tuple[Main, ...] = ()
+    together: tuple[Together, ...] = ()
+    higher: float = 0.0
+    noise: float = 0.0
+    changes: tuple[Change, ...] = ()
+    repeated: bool = False
+    missing: tuple[Treatment, ...] = ()
+
+
+def find(treatments: Sequence[Treatment], figure: Figure, design: str) -> Effects:
+    """The effects on a figure (a number above 0) of a run whose plan says `design`."""
+    kind: Design = "one-at-a-time" if design == "one-at-a-time" else "full"
+    every = dict.fromkeys(key for treatment in treatments for key in treatment.levels)
+    keys = [key for key in every if len(_levels(key, treatments)) > 1]
+    names = dict(zip(keys, short_keys(keys).values(), strict=True))
+    if len(keys) < 2:
+        return Effects(kind, "one-factor", names)
+    if any(key not in treatment.levels for key in keys for treatment in treatments):
+        return Effects(kind, "shape", names)
+    usable = [item for item in treatments if any(figure(trial) for trial in item.trials)]
+    missing = tuple(item for item in treatments if item not in usable)
+    if not usable:
+        return Effects(kind, "nothing", names, missing=missing)
+    found = fit(usable, figure)
+    assert found is not None
+    estimate = _Contrasts(found)
+    whole = len(treatments) == math.prod(len(_levels(key, treatments)) for key in keys)
+    if not whole and kind == "one-at-a-time":
+        return _one_at_a_time(usable, _baselines(treatments, keys), missing, estimate, names)
+    if missing or not whole:
+        return Effects("full", "missing", names, missing=missing)
+    return _full(usable, estimate, names)
+
+
+def _levels(key: str, treatments: Sequence[Treatment]) -> tuple[str, ...]:
+    """A factor's levels in the plan's order."""
+    return tuple(dict.fromkeys(item.levels[key] for item in treatments if key in item.levels))
+
+
+class _Contrasts:
+    """Sums of treatment effects with their intervals: Student's, from the spread pooled over treatments."""
+
+    def __init__(self, found: Additive) -> None:
+        self.found = found
+        variance = found.variance
+        self.repeated = variance is not None
+        self.variance = variance or 0.0
+        self.reach = t_quantile(COVERAGE, found.freedom) if self.repeated else 0.0
+
+    def ratio(self, weights: Floats) -> Ratio:
+        """exp of the weighted sum of the rows' logarithms (R,)."""
+        value = float(weights @ self.found.rows)
+        if not self.repeated:
+            return Ratio(math.exp(value))
+        # a balanced design's blocks cancel in every contrast; a trial that is missing makes this slightly too narrow
+        error = self.reach * math.sqrt(self.variance * float(np.sum(weights**2 / self.found.counts)))
+        return Ratio(math.exp(value), math.exp(value - error), math.exp(value + error))
+
+
+def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[str, str]) -> Effects:
+    """All terms of a full factorial: unweighted means, should treatments differ in how many trials count."""
+    keys = list(names)
+    levels = {key: _levels(key, treatments) for key in keys}
+    order = {
+        tuple(levels[key].index(item.levels[key]) for key in keys): row for row, item in enumerate(treatments)
+    }
+    shape = tuple(len(levels[key]) for key in keys)
+    place = np.array([order[cell] for cell in np.ndindex(*shape)])
+    table = estimate.found.rows[place].reshape(shape)
+    each = len(estimate.found.counts) / float(np.sum(1 / estimate.found.counts))
+    squares, freedoms = _squares(table, each)
+    residual = float(np.sum(estimate.found.residuals**2))
+    total = sum(squares.values()) + residual
+    if total <= len(estimate.found.residuals) * LEAST_NOISE**2:
+        total = math.inf  # every figure is the same: nothing varies that could be explained
+    terms = sum(len(term) <= MOST_TOGETHER for term in squares)
+
+    def real(term: tuple[int, ...]) -> bool | None:
+        if not estimate.repeated:
+            return None
+        f = squares[term] / freedoms[term] / estimate.variance
+        return f_tail(f, freedoms[term], estimate.found.freedom) * terms < SURPRISE
+
+    rows = _Rows(treatments, estimate, levels)
+    mains = tuple(
+        Main(key, {level: rows.level(key, level) for level in levels[key]}, rows.change(key, {}),
+             squares[(axis,)] / total, real((axis,)))
+        for axis, key in enumerate(keys)
+    )  # fmt: skip
+    shares = {main.key: main.share for main in mains}
+    together = []
+    for pair in itertools.combinations(range(len(keys)), 2):
+        of, at = sorted((keys[axis] for axis in pair), key=lambda key: -shares[key])
+        start, end = rows.ends(of)
+        changes = {level: rows.between(of, start, end, {at: level}) for level in levels[at]}
+        together.append(Together(of, at, changes, squares[pair] / total, real(pair)))
+    higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
+    return Effects(
+        "full", "", names,
+        mains=tuple(sorted(mains, key=lambda main: -(main.share))),
+        together=tuple(sorted(together, key=lambda term: -term.share)),
+        higher=higher / total, noise=residual / total, repeated=estimate.repeated,
+    )  # fmt: skip
+
+
+def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
+    """Sums of squares and degrees of freedom of every term of a table with an axis a factor, `each` values a cell."""
+    axes = range(table.ndim)
+    squares: dict[tuple[int, ...], float] = {}
+    freedoms: dict[tuple[int, ...], int] = {}
+    for size in range(1, table.ndim + 1):
+        for term in itertools.combinations(axes, size):
+            others = tuple(axis for axis in axes if axis not in term)
+            effect = table.mean(axis=others, keepdims=True) if others else table
+            for axis in term:
+                effect = effect - effect.mean(axis=axis, keepdims=True)
+            repeated = table.size / effect.size
+            squares[term] = float(np.sum(effect**2)) * repeated * each
+            freedoms[term] = math.prod(table.shape[axis] - 1 for axis in term)
+    return squares, freedoms
+
+
+class _Rows:
+    """Means over the treatments that have certain levels, held against one another."""
+
+    def __init__(
+        self,
+        treatments: Sequence[Treatment],
+        estimate: _Contrasts,
+        levels: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self.estimate, self.levels = estimate, levels
+        self.having = {
+            (key, level): np.array([item.levels[key] == level for item in treatments], dtype=np.float64)
+            for key, own in levels.items()
+            for level in own
+        }
+
+    def mean(self, levels: Mapping[str, str]) -> Floats:
+        """Weights of the mean over all treatments with these levels."""
+        weights = np.ones(len(self.estimate.found.rows))
+        for item in levels.items():
+            weights = weights * self.having[item]
+        return np.asarray(weights / weights.sum())
+
+    def level(self, key: str, level: str) -> Ratio:
+        """A level against the mean of all."""
+        return self.estimate.ratio(self.mean({key: level}) - self.mean({}))
+
+    def ends(self, key: str) -> tuple[str, str]:
+        """The levels with the lowest and the highest figure, the earlier one first."""
+        at = [float(self.mean({key: level}) @ self.estimate.found.rows) for level in self.levels[key]]
+        first, last = sorted((int(np.argmin(at)), int(np.argmax(at))))
+        if first == last:  # all the same
+            last = len(at) - 1
+        return self.levels[key][first], self.levels[key][last]
+
+    def between(self, key: str, start: str, end: str, held: Mapping[str, str]) -> Change:
+        """From one level to another, other factors' levels held or averaged over."""
+        weights = self.mean({**held, key: end}) - self.mean({**held, key: start})
+        return Change(key, start, end, self.estimate.ratio(weights))
+
+    def change(self, key: str, held: Mapping[str, str]) -> Change:
+        """Between the levels that matter most."""
+        return self.between(key, *self.ends(key), held)
+
+
+def _one_at_a_time(
+    treatments: Sequence[Treatment],
+    baselines: Sequence[Treatment],
+    missing: tuple[Treatment, ...],
+    estimate: _Contrasts,
+    names: Mapping[str, str],
+) -> Effects:
+    """Each level against the baseline with the same levels of crossed factors."""
+    middles = [index for index, item in enumerate(treatments) if item in baselines]
+    if not middles:
+        return Effects("one-at-a-time", "missing", names, missing=missing)
+    changes = []
+    rows = np.eye(len(treatments))
+    for index, item in enumerate(treatments):
+        for base in middles[:1] if index in middles else middles:
+            before = treatments[base].levels
+            different = [key for key in names if item.levels[key] != before[key]]
+            if len(different) == 1:
+                key = different[0]
+                ratio = estimate.ratio(rows[index] - rows[base])
+                changes.append(Change(key, before[key], item.levels[key], ratio, treatments[base]))
+    return Effects(
+        "one-at-a-time", "", names, changes=tuple(changes), repeated=estimate.repeated, missing=missing
+    )
+
+
+def _baselines(treatments: Sequence[Treatment], keys: Sequence[str]) -> list[Treatment]:
+    """The treatments that factors were varied round, one for each combination of crossed factors.
+
+    A baseline's level is that of more treatments than any other level of its factor; the levels of a crossed factor
+    are alike in this.
+    """
+    usual = {}
+    for key in keys:
+        often = Counter(item.levels[key] for item in treatments)
+        usual[key] = {level for level, count in often.items() if count == max(often.values())}
+    return [item for item in treatments if all(item.levels[key] in usual[key] for key in keys)]

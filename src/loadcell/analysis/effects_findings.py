@@ -1,0 +1,102 @@
+"""What there is to say of factors: what each does, what two do together, and what cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadcell.analysis.effects import HARDLY, Change, Effects, Main, Ratio, Together
+from loadcell.analysis.phrase import Finding, Phrase, Value
+
+#: How many sentences on single factors, and on pairs of them, a summary has room for.
+MOST_FACTORS, MOST_PAIRS, MOST_NAMES = 3, 1, 4
+
+
+def summary(effects: Effects) -> Iterator[Finding]:
+    """The terms that explain most, the factors that hardly matter, and how far to trust it."""
+    if effects.reason == "missing":
+        names = tuple(treatment.label for treatment in effects.missing)
+        params: dict[str, Value] = {"count": len(names), "treatments": names[:MOST_NAMES]}
+        key = "found.effects.missing" if names else "found.effects.gaps"
+        ids = tuple(treatment.id for treatment in effects.missing)
+        yield Finding("effects", "caution", Phrase(key, params if names else {}), ids)
+    if effects.reason:
+        return
+    yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
+    if not effects.repeated:
+        yield Finding("effects", "caution", Phrase("found.effects.once"))
+
+
+def _factorial(effects: Effects) -> Iterator[Finding]:
+    pairs = [pair for pair in effects.together if pair.share >= HARDLY and pair.real is not False]
+    mains = [main for main in effects.mains if main.share >= HARDLY and main.real is not False]
+    said: list[tuple[float, Finding]] = [
+        *((main.share, _main(main, effects)) for main in mains[:MOST_FACTORS]),
+        *((pair.share, _pair(pair, effects)) for pair in pairs[:MOST_PAIRS]),
+    ]
+    for _, finding in sorted(said, key=lambda item: -item[0]):
+        yield finding
+    speaking = {main.key for main in mains} | {key for pair in pairs for key in (pair.of, pair.at)}
+    silent = [main for main in effects.mains if main.key not in speaking]
+    if silent:
+        names = tuple(effects.names[main.key] for main in silent)
+        params: dict[str, Value] = {
+            "factors": names, "count": len(names), "explained_share": max(main.share for main in silent),
+        }  # fmt: skip
+        noise = all(main.real is False and main.share >= HARDLY for main in silent)
+        yield Finding(
+            "effects", "info", Phrase("found.effects.noise" if noise else "found.effects.hardly", params)
+        )
+
+
+def _main(main: Main, effects: Effects) -> Finding:
+    return Finding(
+        "effects", "info",
+        Phrase(*_with_interval("found.effects.main", main.change, effects, {"explained_share": main.share})),
+    )  # fmt: skip
+
+
+def _with_interval(
+    key: str, change: Change, effects: Effects, more: dict[str, Value]
+) -> tuple[str, dict[str, Value]]:
+    ratio = change.ratio
+    params: dict[str, Value] = {
+        "factor": effects.names[change.key], "before": change.before, "after": change.after,
+        "ratio_times": ratio.value, **more,
+    }  # fmt: skip
+    if ratio.low is None or ratio.high is None:
+        return f"{key}.once", params
+    return key, {**params, "low_times": ratio.low, "high_times": ratio.high}
+
+
+def _pair(pair: Together, effects: Effects) -> Finding:
+    """The two levels of the one factor at which the other does the most different things."""
+    levels = list(pair.changes)
+    ratios = {level: change.ratio.value for level, change in pair.changes.items()}
+    first, second = sorted(
+        (min(levels, key=ratios.__getitem__), max(levels, key=ratios.__getitem__)), key=levels.index
+    )
+    change = pair.changes[first]
+    params: dict[str, Value] = {
+        "of": effects.names[pair.of], "at": effects.names[pair.at], "before": change.before, "after": change.after,
+        "first": first, "second": second, "first_times": ratios[first], "second_times": ratios[second],
+        "explained_share": pair.share,
+    }  # fmt: skip
+    return Finding("effects", "info", Phrase("found.effects.together", params))
+
+
+def _alone(effects: Effects) -> Iterator[Finding]:
+    """Each factor's largest change from the baseline, largest first."""
+    most: dict[str, Change] = {}
+    for change in effects.changes:
+        if change.key not in most or _size(change.ratio) > _size(most[change.key].ratio):
+            most[change.key] = change
+    for change in sorted(most.values(), key=lambda change: -_size(change.ratio))[:MOST_FACTORS]:
+        told = change.ratio.told_apart
+        key = "found.effects.alone.noise" if told is False else "found.effects.alone"
+        ids = (change.base.id,) if change.base is not None else ()
+        yield Finding("effects", "info", Phrase(*_with_interval(key, change, effects, {})), ids)
+    yield Finding("effects", "caution", Phrase("found.effects.invisible"))
+
+
+def _size(ratio: Ratio) -> float:
+    return max(ratio.value, 1 / ratio.value)

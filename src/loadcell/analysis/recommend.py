@@ -1,0 +1,98 @@
+"""Which configuration to choose of those measured, what it buys, and what it risks.
+
+Throughput alone would choose the last level before the fall, where the tail of the response time is longest. So among
+all treatments with nearly the highest throughput the one with the shortest tail is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcell.analysis.best import NEARLY, overlap
+from loadcell.analysis.layout import Layout
+from loadcell.analysis.treatments import Treatment
+
+#: Response-time figures to compare by, the first that all have.
+TAILS = ("p99_ms", "p95_ms", "mean_ms")
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """`choice`, beside `best` (highest throughput) and `lowest`; figures are shares of throughput or ms.
+
+    Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the throughput of
+    `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments that repeats
+    do not tell apart from it in throughput; `next_broke` is the level above it where trials did not end well, and
+    `unsound` says that its own did not all, or had errors; `at_edge` that no higher level of a numeric factor was tried.
+    """
+
+    choice: Treatment
+    best: Treatment
+    lowest: Treatment
+    tail: str | None
+    gain_times: float
+    lost_share: float
+    alike: tuple[Treatment, ...]
+    next_broke: Treatment | None
+    unsound: bool
+    at_edge: bool
+
+    def tail_ms(self, treatment: Treatment) -> float | None:
+        """The response time that configurations were compared by."""
+        return None if self.tail is None else treatment.latency_ms(self.tail)
+
+
+def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | None:
+    """None with fewer than two treatments to choose from, or where nothing got anything done."""
+    measured = [item for item in treatments if item.measured]
+    if len(measured) < 2 or not any(_speed(item) for item in measured):
+        return None
+    sound = [item for item in measured if _sound(item)] or measured
+    best = max(sound, key=_speed)
+    near = [item for item in sound if _speed(item) >= NEARLY * _speed(best)]
+    tail = next((key for key in TAILS if all(item.latency_ms(key) is not None for item in near)), None)
+    choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
+    lowest = min(measured, key=_speed)
+    above = _above(choice, treatments, layout)
+    return Recommendation(
+        choice=choice,
+        best=best,
+        lowest=lowest,
+        tail=tail,
+        gain_times=_speed(choice) / _speed(lowest) if _speed(lowest) else float("inf"),
+        lost_share=1 - _speed(choice) / _speed(best),
+        alike=tuple(
+            item for item in sound if item is not choice and overlap(item.throughput, choice.throughput)
+        ),
+        next_broke=above if above is not None and not _ended_well(above) else None,
+        unsound=not _sound(choice),
+        at_edge=layout.x is not None and layout.x.numeric and len(layout.x.levels) > 2 and above is None,
+    )
+
+
+def _speed(treatment: Treatment) -> float:
+    return treatment.throughput.median or 0.0
+
+
+def _ended_well(treatment: Treatment) -> bool:
+    return set(treatment.statuses) <= {"ok", "not-run"}
+
+
+def _sound(treatment: Treatment) -> bool:
+    return _ended_well(treatment) and not treatment.failed
+
+
+def _above(choice: Treatment, treatments: Sequence[Treatment], layout: Layout) -> Treatment | None:
+    """The treatment one level higher in the numeric factor across, all else alike."""
+    x = layout.x
+    if x is None or not x.numeric:
+        return None
+    here = x.at[choice.levels[x.key]]
+    line = [
+        item
+        for item in treatments
+        if x.at[item.levels[x.key]] > here
+        and all(item.levels[key] == level for key, level in choice.levels.items() if key != x.key)
+    ]
+    return min(line, key=lambda item: x.at[item.levels[x.key]], default=None)

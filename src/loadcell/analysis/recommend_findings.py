@@ -1,0 +1,59 @@
+"""The recommended configuration in sentences: what to choose, what it buys, what it risks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.recommend import Recommendation
+
+MOST_NAMES = 4
+
+
+def choice(found: Recommendation) -> Finding:
+    """What to choose: the one sentence of a summary."""
+    params: dict[str, Value] = {
+        "treatment": found.choice.label, "throughput_per_s": found.choice.throughput.median or 0.0,
+    }  # fmt: skip
+    here, there = found.tail_ms(found.choice), found.tail_ms(found.best)
+    key = "found.recommend"
+    if here is None or there is None:
+        key = "found.recommend.no-latency"
+    else:
+        params |= {"tail": Phrase(f"tail.{found.tail}"), "tail_ms": here}
+        if found.choice is not found.best:
+            key = "found.recommend.trade"
+            params |= {"best": found.best.label, "best_tail_ms": there, "lost_share": found.lost_share}
+    return Finding("recommendation", "good", Phrase(key, params), (found.choice.id,))
+
+
+def buys(found: Recommendation) -> Iterator[Finding]:
+    """What there is more of than at the lowest throughput measured."""
+    if found.lowest is not found.choice and found.gain_times != float("inf"):
+        params: dict[str, Value] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
+        yield Finding("recommendation", "good", Phrase("found.recommend.buys", params), (found.lowest.id,))
+
+
+def risks(found: Recommendation) -> Iterator[Finding]:
+    """What may make the choice a wrong one."""
+    label = found.choice.label
+    if found.alike:
+        names = tuple(item.label for item in found.alike)
+        params: dict[str, Value] = {"count": len(names), "treatments": names[:MOST_NAMES]}
+        key = "found.recommend.alike" + ("" if len(names) <= MOST_NAMES else ".many")
+        yield Finding(
+            "recommendation", "caution", Phrase(key, params), tuple(item.id for item in found.alike)
+        )
+    if found.next_broke is not None:
+        params = {"treatment": found.next_broke.label}
+        phrase = Phrase("found.recommend.next-broke", params)
+        yield Finding("recommendation", "problem", phrase, (found.next_broke.id,))
+    if found.unsound:
+        phrase = Phrase("found.recommend.unsound", {"treatment": label})
+        yield Finding("recommendation", "problem", phrase, (found.choice.id,))
+    if found.at_edge:
+        phrase = Phrase("found.recommend.at-edge", {"treatment": label})
+        yield Finding("recommendation", "caution", phrase, (found.choice.id,))
+    if found.choice.throughput.descriptive_only:
+        params = {"count": len(found.choice.throughput.values)}
+        yield Finding("recommendation", "caution", Phrase("found.recommend.few", params), (found.choice.id,))

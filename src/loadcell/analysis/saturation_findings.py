@@ -1,0 +1,144 @@
+"""What there is to say of saturation: a statement a line, and why no curve supports it where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.saturation import Saturation, rebound
+from loadcell.analysis.sweep import Sweep
+from loadcell.analysis.usl import FEWEST_LOADS
+
+#: Lines that a summary speaks of one by one; of more, only the one with the highest throughput.
+MOST_LINES = 4
+
+
+def summary(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
+    """The statements of all lines where they are few, else the best line's; then why curves are not identified."""
+    told = list(lines)
+    if len(lines) > MOST_LINES:
+        best = max(lines, key=lambda line: max(_sweep(line).throughput, default=0.0))
+        told = [best]
+    for line in told:
+        yield statement(line)
+    if len(lines) > len(told):
+        yield Finding(
+            "saturation", "info", Phrase("found.saturation.more", {"count": len(lines) - len(told)})
+        )
+    yield from reasons(told)
+
+
+def _sweep(line: Saturation | Sweep) -> Sweep:
+    return line.sweep if isinstance(line, Saturation) else line
+
+
+def _name(line: Saturation | Sweep) -> Phrase:
+    where = _sweep(line).where
+    return Phrase("saturation.of", {"where": where}) if where else Phrase("saturation.alone")
+
+
+def _number(load: float) -> str:
+    return f"{load:g}"
+
+
+def _round(load: float) -> str:
+    """A number of clients that was worked out, not measured."""
+    return f"{load:.0f}" if load >= 10 else f"{load:.1f}"
+
+
+def _evidence(line: Saturation | Sweep) -> tuple[str, ...]:
+    return tuple(treatment.id for treatment in _sweep(line).treatments)
+
+
+def statement(line: Saturation | Sweep) -> Finding:
+    """The one sentence on where this line saturates."""
+    if isinstance(line, Sweep):
+        params: dict[str, Value] = {"line": _name(line), "count": len(line.loads), "planned": line.planned}
+        return Finding("saturation", "caution", Phrase("found.saturation.few", params), _evidence(line))
+    key, more = _what(line)
+    params = {"line": _name(line), **more}
+    if key in _WITH_WAITING and line.enough.at < len(line.sweep.loads) - 1:
+        key += ".waiting"
+        params["enough"] = _number(line.load(line.enough))
+    severity = "good" if line.law.identified else "info"
+    return Finding("saturation", severity, Phrase(key, params), _evidence(line))  # type: ignore[arg-type]
+
+
+_WITH_WAITING = {
+    "found.saturation.identified", "found.saturation.measured", "found.saturation.once", "found.saturation.level",
+}  # fmt: skip
+
+
+def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
+    law, loads = line.law, line.sweep.loads
+    first, last = _number(loads[0]), _number(loads[-1])
+    if law.identified and law.peak_load is not None and law.peak_throughput is not None:
+        low, high = law.peak_load.low, law.peak_load.high
+        assert low is not None
+        assert high is not None
+        return "found.saturation.identified", {
+            "peak": _round(law.peak_load.value), "low": _round(low), "high": _round(high),
+            "throughput_per_s": law.peak_throughput.value,
+        }  # fmt: skip
+    if line.flat:
+        return "found.saturation.flat", {"low": first, "high": last}
+    best = _number(line.load(line.peak))
+    low_end, high_end = line.between
+    if line.peak.at == len(loads) - 1:
+        return "found.saturation.edge", {"last": last}
+    if line.peak.at == 0 and not line.peak.last:
+        return "found.saturation.falls", {"low": first, "high": _number(loads[1])}
+    if high_end is None:
+        start = line.reach(line.peak)
+        return "found.saturation.level", {"low": _number(start[0]) if start else best, "last": last}
+    key = "found.saturation.measured" if line.peak.first is not None else "found.saturation.once"
+    return key, {"best": best, "low": _number(low_end), "high": _number(high_end)}
+
+
+def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
+    """Why no peak is identified, once for all lines with the same reason."""
+    judged = [line for line in lines if isinstance(line, Saturation) and not line.law.identified]
+    for reason in dict.fromkeys(line.law.reason for line in judged):
+        own = [line for line in judged if line.law.reason == reason]
+        params: dict[str, Value] = {
+            "loads": max(line.law.loads for line in own), "needed": FEWEST_LOADS,
+            "missed_share": max(line.law.missed or 0.0 for line in own),
+        }  # fmt: skip
+        key = f"found.saturation.why.{reason}"
+        if reason == "no-peak":
+            ceilings = [line.law.ceiling.value for line in own if line.law.ceiling is not None]
+            if len(ceilings) == 1:
+                key += ".ceiling"
+                params["ceiling_per_s"] = ceilings[0]
+        evidence = tuple(name for line in own for name in _evidence(line))
+        yield Finding("saturation", "caution", Phrase(key, params), evidence)
+    for line in judged:
+        share = rebound(line)
+        if share:
+            told: dict[str, Value] = {"line": _name(line), "rose_share": share}
+            yield Finding("saturation", "caution", Phrase("found.saturation.rebound", told), _evidence(line))
+
+
+def details(line: Saturation | Sweep) -> Iterator[Finding]:
+    """What waiting past the level that is enough costs, and which treatments gave no figure."""
+    sweep = _sweep(line)
+    if sweep.unusable:
+        names = tuple(treatment.label for treatment in sweep.unusable)
+        params: dict[str, Value] = {"line": _name(line), "treatments": names, "count": len(names)}
+        ids = tuple(treatment.id for treatment in sweep.unusable)
+        yield Finding("saturation", "caution", Phrase("found.saturation.unusable", params), ids)
+    if not isinstance(line, Saturation) or sweep.response is None or sweep.speed is None:
+        return
+    here, last = line.enough.at, len(sweep.loads) - 1
+    if here == last:
+        return
+    waits, done = np.exp(sweep.response.rows), np.exp(sweep.speed.rows)
+    params = {
+        "line": _name(line), "enough": _number(sweep.loads[here]), "last": _number(sweep.loads[last]),
+        "changed_times": float(done[last] / done[here]), "grew_times": float(waits[last] / waits[here]),
+        "from_ms": float(waits[here]), "to_ms": float(waits[last]),
+    }  # fmt: skip
+    ids = (sweep.treatments[here].id, sweep.treatments[last].id)
+    yield Finding("saturation", "info", Phrase("found.saturation.cost", params), ids)
