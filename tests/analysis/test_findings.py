@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from analysis.runs import analysis_of, run_of, said
-from loadcell.analysis.analyse import analyse
+from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.trials import from_record
 
-PEAK = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}
+PEAK: dict[str, list[float]] = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}
 
 
 def test_the_highest_median_is_named_with_its_price() -> None:
@@ -20,27 +20,37 @@ def test_the_highest_median_is_named_with_its_price() -> None:
     assert (found["p50_ms"], found["p99_ms"]) == (pytest.approx(1.99), pytest.approx(19.9))
 
 
-def test_a_lower_level_that_is_nearly_as_good_is_pointed_out() -> None:
-    found = said(analysis_of(PEAK))["found.enough"]
-    assert found["treatment"] == "clients = 20"
-    assert found["reached_share"] == pytest.approx(191 / 199)
-    assert found["p99_ms"] < found["best_p99_ms"]
+def test_a_lower_level_that_is_nearly_as_good_is_recommended() -> None:
+    found = said(analysis_of(PEAK))["found.recommend.trade"]
+    assert (found["treatment"], found["best"]) == ("clients = 20", "clients = 40")
+    assert found["lost_share"] == pytest.approx(1 - 191 / 199)
+    assert found["tail_ms"] < found["best_tail_ms"]
+
+
+def threads(throughputs: dict[str, list[float]]) -> Analysis:
+    """A run whose factor is a number, but no load."""
+    return analysis_of(throughputs, levels={name: {"load.threads": int(name)} for name in throughputs})
 
 
 def test_the_fall_beyond_the_peak_is_measured_at_the_last_level() -> None:
-    found = said(analysis_of(PEAK))["found.falls"]
-    assert found["treatment"] == "clients = 80"
+    found = said(threads(PEAK))["found.falls"]
+    assert found["treatment"] == "threads = 80"
     assert found["fell_share"] == pytest.approx(1 - 151 / 199)
 
 
 def test_a_peak_at_the_last_level_may_lie_beyond_it() -> None:
-    rising = said(analysis_of({"10": [100, 101], "20": [150, 151], "40": [220, 221]}))
-    assert rising["found.at-edge"] == {"treatment": "clients = 40"}
+    rising = said(threads({"10": [100, 101], "20": [150, 151], "40": [220, 221]}))
+    assert rising["found.at-edge"] == {"treatment": "threads = 40"}
     assert "found.falls" not in rising
 
 
+def test_of_a_load_saturation_says_that_instead() -> None:
+    assert not {"found.falls", "found.at-edge"} & set(said(analysis_of(PEAK)))
+    assert "found.saturation.measured.waiting" in said(analysis_of(PEAK))
+
+
 def test_two_levels_are_no_curve_that_could_have_an_edge() -> None:
-    assert "found.at-edge" not in said(analysis_of({"10": [100, 101], "20": [150, 151]}))
+    assert "found.at-edge" not in said(threads({"10": [100, 101], "20": [150, 151]}))
 
 
 def test_overlapping_repeats_are_not_told_apart() -> None:

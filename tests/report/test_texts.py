@@ -12,12 +12,15 @@ import pytest
 
 import loadcell.analysis
 import loadcell.report
+from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.phrase import Meaning, Phrase
+from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.monitors.postgres import monitor
+from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
@@ -57,6 +60,11 @@ FAMILIES = {
     "compare.places": ("faster", "slower", "faster.many", "slower.many"),
     "compare.method.pairs": ("paired", "unpaired"),
     "compare.method.interval": ("paired", "unpaired"),
+    "found.saturation.why": [reason for reason in get_args(usl.Reason) if reason],
+    "mark.saturation": saturation.MARKS,
+    "column.saturation": ("highest", "between", "enough", "knee", "power"),
+    "column.law": ("rate", "sigma", "kappa", "peak", "top", "missed"),
+    "tail": TAILS,
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),

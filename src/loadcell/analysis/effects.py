@@ -74,13 +74,31 @@ class Main:
 
 @dataclass(frozen=True)
 class Together:
-    """Two factors' interaction: what `of` does at each level of `at`. `share` and `real` as for `Main`."""
+    """Two factors' interaction: what `of` does at each level of `at`. `share` and `real` as for `Main`.
+
+    `cells` holds each pair of levels (of, at) against the overall (geometric) mean.
+    """
 
     of: str
     at: str
     changes: Mapping[str, Change]
+    cells: Mapping[tuple[str, str], Ratio]
     share: float
     real: bool | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The level of a factor that is never far behind, whatever the others are (minimax regret; Savage 1951).
+
+    `buys` is its figure over that of the worst level where this is most, `risks` over that of the best level where
+    this is least: 1 where it is the best one everywhere.
+    """
+
+    key: str
+    level: str
+    buys: float
+    risks: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +108,7 @@ class Effects:
     `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more factors
     explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a `one-at-a-time`
     design there are no shares and no `together`, and `changes` go from the baseline to each other level. `repeated`
-    says that there is noise to hold effects against; `missing` names treatments without a figure.
+    says that there is noise to hold effects against; `choices` has factors that matter; `missing` names treatments without a figure.
     """
 
     design: Design
@@ -101,6 +119,7 @@ class Effects:
     higher: float = 0.0
     noise: float = 0.0
     changes: tuple[Change, ...] = ()
+    choices: tuple[Choice, ...] = ()
     repeated: bool = False
     missing: tuple[Treatment, ...] = ()
 
@@ -181,7 +200,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
 
     rows = _Rows(treatments, estimate, levels)
     mains = tuple(
-        Main(key, {level: rows.level(key, level) for level in levels[key]}, rows.change(key, {}),
+        Main(key, {level: rows.cell({key: level}) for level in levels[key]}, rows.change(key, {}),
              squares[(axis,)] / total, real((axis,)))
         for axis, key in enumerate(keys)
     )  # fmt: skip
@@ -191,7 +210,13 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         of, at = sorted((keys[axis] for axis in pair), key=lambda key: -shares[key])
         start, end = rows.ends(of)
         changes = {level: rows.between(of, start, end, {at: level}) for level in levels[at]}
-        together.append(Together(of, at, changes, squares[pair] / total, real(pair)))
+        cells = {
+            pair_of: rows.cell(dict(zip((of, at), pair_of, strict=True)))
+            for pair_of in itertools.product(levels[of], levels[at])
+        }
+        together.append(Together(of, at, changes, cells, squares[pair] / total, real(pair)))
+    matter = [main.key for main in mains if _matters(main)]
+    matter += [key for pair in together if _matters(pair) for key in (pair.of, pair.at)]
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
     return Effects(
         "full", "", names,
@@ -199,6 +224,19 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         together=tuple(sorted(together, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated,
     )  # fmt: skip
+
+
+def _matters(term: Main | Together) -> bool:
+    """Whether a term explains a share worth speaking of, and noise does not explain it."""
+    return term.share >= HARDLY and term.real is not False
+
+
+def _choice(key: str, levels: Sequence[str], table: Floats) -> Choice:
+    """From logarithms, a row a level and a column a combination of the other factors' levels."""
+    behind = table.max(axis=0) - table
+    at = int(behind.max(axis=1).argmin())
+    buys = float((table[at] - table.min(axis=0)).max())
+    return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[at].max())))
 
 
 def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:
@@ -241,9 +279,9 @@ class _Rows:
             weights = weights * self.having[item]
         return np.asarray(weights / weights.sum())
 
-    def level(self, key: str, level: str) -> Ratio:
-        """A level against the mean of all."""
-        return self.estimate.ratio(self.mean({key: level}) - self.mean({}))
+    def cell(self, levels: Mapping[str, str]) -> Ratio:
+        """The treatments with these levels against the mean of all."""
+        return self.estimate.ratio(self.mean(levels) - self.mean({}))
 
     def ends(self, key: str) -> tuple[str, str]:
         """The levels with the lowest and the highest figure, the earlier one first."""

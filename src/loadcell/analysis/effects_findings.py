@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadcell.analysis.effects import HARDLY, Change, Effects, Main, Ratio, Together
+from loadcell.analysis.layout import is_number
 from loadcell.analysis.phrase import Finding, Phrase, Value
 
 #: How many sentences on single factors, and on pairs of them, a summary has room for.
 MOST_FACTORS, MOST_PAIRS, MOST_NAMES = 3, 1, 4
+#: A level that loses less than this to the best one loses nothing that matters.
+LEAST_LOSS = 0.005
 
 
 def summary(effects: Effects) -> Iterator[Finding]:
@@ -64,7 +67,7 @@ def _with_interval(
         "ratio_times": ratio.value, **more,
     }  # fmt: skip
     if ratio.low is None or ratio.high is None:
-        return f"{key}.once", params
+        return key + ".once", params
     return key, {**params, "low_times": ratio.low, "high_times": ratio.high}
 
 
@@ -100,3 +103,19 @@ def _alone(effects: Effects) -> Iterator[Finding]:
 
 def _size(ratio: Ratio) -> float:
     return max(ratio.value, 1 / ratio.value)
+
+
+def choices(effects: Effects) -> Iterator[Finding]:
+    """For each factor that matters, the level that is never far behind; and what two levels cannot show."""
+    for choice in effects.choices:
+        params: dict[str, Value] = {
+            "factor": effects.names[choice.key], "level": choice.level, "buys_times": choice.buys,
+            "risks_times": choice.risks,
+        }  # fmt: skip
+        key = "found.effects.choose" + (".always" if choice.risks > 1 - LEAST_LOSS else "")
+        yield Finding("effects", "info", Phrase(key, params))
+    two = [main for main in effects.mains if len(main.levels) == 2 and all(map(is_number, main.levels))]
+    if two:
+        names = tuple(effects.names[main.key] for main in two)
+        phrase = Phrase("found.effects.two-levels", {"factors": names, "count": len(names)})
+        yield Finding("effects", "caution", phrase)

@@ -82,6 +82,11 @@ def _number(level: str, value: Any) -> float | None:
         return None
 
 
+def is_number(level: str) -> bool:
+    """Whether a level's label is a bare number."""
+    return _number(level, None) is not None
+
+
 def _scale(numbers: Sequence[float]) -> Scale:
     """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike."""
     if len(numbers) < 4 or numbers[0] <= 0 or numbers[-1] < 8 * numbers[0]:

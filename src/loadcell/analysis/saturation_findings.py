@@ -110,7 +110,7 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
         if reason == "no-peak":
             ceilings = [line.law.ceiling.value for line in own if line.law.ceiling is not None]
             if len(ceilings) == 1:
-                key += ".ceiling"
+                key = "found.saturation.why.no-peak.ceiling"
                 params["ceiling_per_s"] = ceilings[0]
         evidence = tuple(name for line in own for name in _evidence(line))
         yield Finding("saturation", "caution", Phrase(key, params), evidence)

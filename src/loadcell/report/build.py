@@ -8,12 +8,14 @@ from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
 from loadcell.report.scene import Scene
 from loadcell.report.sections import (
+    effects,
     environment,
     method,
     open_loop,
     pictures,
     reproduce,
     results,
+    saturation,
     server,
     summary,
     trouble,
@@ -31,6 +33,9 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
         results.section(scene),
         open_loop.section(scene),
         pictures.curves(scene),
+        saturation.section(scene),
+        effects.section(scene),
+        effects.recommendation(scene),
         pictures.percentiles(scene),
         server.section(scene),
         pictures.series(scene),

@@ -1,0 +1,92 @@
+"""Where the system saturates as its load rises: statements, the picture, and every figure with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loadcell.analysis import saturation_findings
+from loadcell.analysis.saturation import Mark, Saturation
+from loadcell.analysis.usl import Estimate
+from loadcell.report import charts, numbers
+from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
+from loadcell.report.scene import Scene
+
+
+def section(scene: Scene) -> Section | None:
+    """None where the load was not varied."""
+    lines = scene.analysis.saturation
+    if not lines:
+        return None
+    said = [
+        found
+        for line in lines
+        for found in (saturation_findings.statement(line), *saturation_findings.details(line))
+    ]
+    said += saturation_findings.reasons(lines)
+    blocks: list[Block] = [Sentences(said), *charts.drawn_in("saturation", scene)]
+    judged = [line for line in lines if isinstance(line, Saturation)]
+    if judged:
+        blocks += [marks(judged, scene), law(judged, scene)]
+    return Section("saturation", scene.texts("section.saturation"), blocks)
+
+
+def marks(lines: list[Saturation], scene: Scene) -> Table:
+    """A row a line: the levels at which it saturates, and those at which it might."""
+    texts = scene.texts
+    columns = [
+        Column(texts("column.held"), keep=True),
+        *(Column(texts(f"column.saturation.{name}"), figure=True) for name in ("highest", "between", "enough", "knee", "power")),
+    ]  # fmt: skip
+    rows = []
+    for line in lines:
+        low, high = line.between
+        between = (
+            f"{low:g} – {high:g}" if high is not None else texts("table.saturation.from", low=f"{low:g}")
+        )
+        rows.append(
+            [
+                Cell(line.sweep.where or texts("table.saturation.all")),
+                _mark(line, line.peak, scene),
+                Cell(between, sort=low),
+                *(_mark(line, mark, scene) for mark in (line.enough, line.knee, line.power)),
+            ]
+        )
+    return Table("table-saturation", texts("table.saturation"), columns, rows, texts("table.saturation.note"))
+
+
+def _mark(line: Saturation, mark: Mark | None, scene: Scene) -> Cell:
+    if mark is None:
+        return Cell(scene.texts("table.not-identified"), tone="info")
+    at, ends = line.load(mark), line.reach(mark)
+    return Cell(f"{at:g}" if ends is None else f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
+
+
+def law(lines: list[Saturation], scene: Scene) -> Table:
+    """A row a line: the fitted law's parameters with their intervals, or that they are not identified."""
+    texts = scene.texts
+    columns = [
+        Column(texts("column.held"), keep=True),
+        *(Column(texts(f"column.law.{name}"), figure=True) for name in ("rate", "sigma", "kappa", "peak", "top", "missed")),
+    ]  # fmt: skip
+    rows = [
+        [
+            Cell(line.sweep.where or texts("table.saturation.all")),
+            _estimate(line.law.rate, numbers.rate, scene),
+            _estimate(line.law.sigma, numbers.significant, scene),
+            _estimate(line.law.kappa, numbers.significant, scene),
+            _estimate(line.law.peak_load, numbers.significant, scene),
+            _estimate(line.law.peak_throughput, numbers.rate, scene),
+            Cell(texts("mark.none"))
+            if line.law.missed is None
+            else Cell(numbers.share(line.law.missed), sort=line.law.missed),
+        ]
+        for line in lines
+    ]
+    return Table("table-law", texts("table.law"), columns, rows, texts("table.law.note"))
+
+
+def _estimate(found: Estimate | None, write: Callable[[float], str], scene: Scene) -> Cell:
+    if found is None or found.low is None:
+        return Cell(scene.texts("table.not-identified"), tone="info")
+    high = "∞" if found.high is None else write(found.high)
+    return Cell(f"{write(found.value)} ({write(found.low)} – {high})", sort=found.value)
