@@ -17,7 +17,7 @@ from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
 ORDER = [
-    "summary", "results", "curves", "percentiles", "series", "environment", "method", "trouble", "checks", "reproduce",
+    "summary", "results", "curves", "saturation", "recommendation", "percentiles", "series", "environment", "method", "trouble", "checks", "reproduce",
 ]  # fmt: skip
 
 

@@ -23,8 +23,11 @@ from loadcell.analysis.treatments import Treatment, short_keys
 
 #: A term is told apart from noise when chance gives its F this rarely, over all terms together (Bonferroni).
 SURPRISE = 0.05
-#: Terms that explain less than this of the variation hardly matter.
-HARDLY = 0.05
+#: Without repeats to tell, a term matters when it explains this share of the variation; and a factor also when it
+#: multiplies by as much as `MUCH`: a load from 1 to 256 clients explains nearly all of it, and what costs a fifth still matters beside that.
+HARDLY, MUCH = 0.05, 1.2
+#: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
+LEAST_EFFECT = 1.02
 #: Interactions of three and more factors are put together: nobody can act on one of them.
 MOST_TOGETHER = 2
 
@@ -71,6 +74,14 @@ class Main:
     share: float
     real: bool | None
 
+    @property
+    def matters(self) -> bool:
+        """Whether it is worth speaking of."""
+        size = max(self.change.ratio.value, 1 / self.change.ratio.value)
+        if self.real is None:
+            return self.share >= HARDLY or size >= MUCH
+        return self.real and size >= LEAST_EFFECT
+
 
 @dataclass(frozen=True)
 class Together:
@@ -85,6 +96,14 @@ class Together:
     cells: Mapping[tuple[str, str], Ratio]
     share: float
     real: bool | None
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is worth speaking of: how far apart are the ratios that should be one?"""
+        ratios = [change.ratio.value for change in self.changes.values()]
+        if self.real is None:
+            return self.share >= HARDLY
+        return self.real and max(ratios) / min(ratios) >= LEAST_EFFECT
 
 
 @dataclass(frozen=True)
@@ -215,8 +234,8 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             for pair_of in itertools.product(levels[of], levels[at])
         }
         together.append(Together(of, at, changes, cells, squares[pair] / total, real(pair)))
-    matter = [main.key for main in mains if _matters(main)]
-    matter += [key for pair in together if _matters(pair) for key in (pair.of, pair.at)]
+    matter = [main.key for main in mains if main.matters]
+    matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
     return Effects(
         "full", "", names,
@@ -224,11 +243,6 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         together=tuple(sorted(together, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated,
     )  # fmt: skip
-
-
-def _matters(term: Main | Together) -> bool:
-    """Whether a term explains a share worth speaking of, and noise does not explain it."""
-    return term.share >= HARDLY and term.real is not False
 
 
 def _choice(key: str, levels: Sequence[str], table: Floats) -> Choice:

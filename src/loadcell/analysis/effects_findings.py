@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from loadcell.analysis.effects import HARDLY, Change, Effects, Main, Ratio, Together
+from loadcell.analysis.effects import Change, Effects, Main, Ratio, Together
 from loadcell.analysis.layout import is_number
 from loadcell.analysis.phrase import Finding, Phrase, Value
 
@@ -30,8 +31,8 @@ def summary(effects: Effects) -> Iterator[Finding]:
 
 
 def _factorial(effects: Effects) -> Iterator[Finding]:
-    pairs = [pair for pair in effects.together if pair.share >= HARDLY and pair.real is not False]
-    mains = [main for main in effects.mains if main.share >= HARDLY and main.real is not False]
+    pairs = [pair for pair in effects.together if pair.matters]
+    mains = [main for main in effects.mains if main.matters]
     said: list[tuple[float, Finding]] = [
         *((main.share, _main(main, effects)) for main in mains[:MOST_FACTORS]),
         *((pair.share, _pair(pair, effects)) for pair in pairs[:MOST_PAIRS]),
@@ -44,11 +45,10 @@ def _factorial(effects: Effects) -> Iterator[Finding]:
         names = tuple(effects.names[main.key] for main in silent)
         params: dict[str, Value] = {
             "factors": names, "count": len(names), "explained_share": max(main.share for main in silent),
+            "most_times": max((main.change.ratio.value for main in silent), key=lambda ratio: abs(math.log(ratio))),
         }  # fmt: skip
-        noise = all(main.real is False and main.share >= HARDLY for main in silent)
-        yield Finding(
-            "effects", "info", Phrase("found.effects.noise" if noise else "found.effects.hardly", params)
-        )
+        key = "found.effects.noise" if effects.repeated else "found.effects.hardly"
+        yield Finding("effects", "info", Phrase(key, params))
 
 
 def _main(main: Main, effects: Effects) -> Finding:

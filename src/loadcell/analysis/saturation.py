@@ -83,14 +83,20 @@ class Saturation:
 
 
 def find(treatments: Sequence[Treatment]) -> tuple[Saturation | Sweep, ...]:
-    """Every line of rising load: judged, or the bare line where fewer than `FEWEST_LEVELS` levels gave a figure."""
+    """Every line of rising load: judged, or the bare line where fewer than `FEWEST_LEVELS` levels gave a figure.
+
+    None at all where nothing was measured: that is said, and there is no more to it.
+    """
+    if not any(treatment.measured for treatment in treatments):
+        return ()
     return tuple(
-        _judge(line, seed) if len(line.loads) >= FEWEST_LEVELS else line
+        judge(line, seed) if len(line.loads) >= FEWEST_LEVELS else line
         for seed, line in enumerate(sweeps(treatments))
     )
 
 
-def _judge(sweep: Sweep, seed: int) -> Saturation:
+def judge(sweep: Sweep, seed: int = 0) -> Saturation:
+    """Judge a line of at least `FEWEST_LEVELS` usable loads. `seed` makes the resampling repeatable."""
     speed, response = sweep.speed, sweep.response
     assert speed is not None
     chance = np.random.default_rng(seed)

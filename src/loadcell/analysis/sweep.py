@@ -45,7 +45,7 @@ class Sweep:
 
 
 def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
-    """Every line with two or more loads, in the plan's order; none where clients were not varied."""
+    """Every line with two or more loads, in the plan's order, or the only line; none where clients are no factor."""
     lines: dict[tuple[tuple[str, str], ...], list[tuple[float, Treatment]]] = {}
     for treatment in treatments:
         load = _load(treatment)
@@ -56,7 +56,7 @@ def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
     short = short_keys([key for treatment in treatments[:1] for key in treatment.levels])
     found = []
     for held, line in lines.items():
-        if len({load for load, _ in line}) > 1:
+        if len(lines) == 1 or len({load for load, _ in line}) > 1:
             line.sort(key=lambda item: item[0])
             where = ", ".join(f"{short.get(key, key)} = {level}" for key, level in held if key in varied)
             found.append(_sweep(where, dict(held), line))

@@ -54,7 +54,7 @@ def draw(scene: Scene) -> Chart | None:
         captions.append(texts("caption.saturation.some", count=len(lines)))
     views = [
         _throughput(x_axis, names, texts),
-        _strip(x_axis, names, texts, last=not data["power"]),
+        _strip(x_axis, names, _order(data["marks"], texts), texts, last=not data["power"]),
         *([_power_view(x_axis, names, texts)] if data["power"] else []),
     ]
     shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
@@ -198,11 +198,18 @@ def _throughput(x_axis: Axis, names: Sequence[str], texts: Texts) -> dict[str, A
     )
 
 
-def _strip(x_axis: Axis, names: Sequence[str], texts: Texts, *, last: bool) -> dict[str, Any]:
+def _order(marks: Sequence[dict[str, Any]], texts: Texts) -> list[str]:
+    """The names of the marks there are, from top to bottom."""
+    there = {row["mark"] for row in marks}
+    return [name for mark in MARKS if (name := texts(f"mark.saturation.{mark}")) in there]
+
+
+def _strip(
+    x_axis: Axis, names: Sequence[str], order: Sequence[str], texts: Texts, *, last: bool
+) -> dict[str, Any]:
     """Where each mark stands and might stand: a row a mark, within it a line of its own for each line of load."""
-    order = [texts(f"mark.saturation.{name}") for name in MARKS]
     y = alt.Y(
-        "mark:N", title=None, sort=order, scale=alt.Scale(domain=order),
+        "mark:N", title=None, sort=list(order), scale=alt.Scale(domain=list(order)),
         axis=alt.Axis(grid=True, labelOverlap=False, minExtent=LABELS, maxExtent=LABELS, labelLimit=LABELS),
     )  # fmt: skip
     x, colour = _x(x_axis, texts, last=last), _colour(names)

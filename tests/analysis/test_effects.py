@@ -1,0 +1,238 @@
+"""Effects of factors: what is recovered, what is told apart, and what a design cannot show."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.reported import stream
+from analysis.runs import analysis_of, said
+from analysis.simulated import factorial
+from loadcell.analysis.effects import Effects, Main, Together
+from loadcell.report.texts import LANGUAGES, Texts
+
+CUBE = {"a": [1, 2], "b": ["x", "y"], "c": ["u", "v"]}
+
+
+def main(effects: Effects, key: str) -> Main:
+    return next(item for item in effects.mains if item.key == key)
+
+
+def pair(effects: Effects, *keys: str) -> Together:
+    return next(item for item in effects.together if {item.of, item.at} == set(keys))
+
+
+def doubling(levels: dict[str, Any]) -> float:
+    """a doubles, b adds a tenth, c does nothing; a and b together lose a fifth."""
+    both = levels["a"] == 2 and levels["b"] == "y"
+    return 1000 * levels["a"] * (1.1 if levels["b"] == "y" else 1) * (0.8 if both else 1)
+
+
+def test_known_ratios_come_back() -> None:
+    """Over b's levels a doubles, or doubles less a fifth: the geometric mean of 2 and 1.6."""
+    effects = factorial(CUBE, doubling, 3, noise=0.0).effects
+    assert main(effects, "a").change.ratio.value == pytest.approx(math.sqrt(2 * 1.6))
+    assert main(effects, "b").change.ratio.value == pytest.approx(1.1 * math.sqrt(0.8))
+    assert main(effects, "c").change.ratio.value == pytest.approx(1)
+    together = pair(effects, "a", "b")
+    assert {level: change.ratio.value for level, change in together.changes.items()} == pytest.approx(
+        {"x": 2, "y": 1.6} if together.of == "a" else {"1": 1.1, "2": 0.88}
+    )
+
+
+def test_the_shares_are_all_there_is() -> None:
+    effects = factorial(CUBE, doubling, 4, noise=0.1).effects
+    shares = [*(item.share for item in effects.mains), *(item.share for item in effects.together)]
+    assert sum(shares) + effects.higher + effects.noise == pytest.approx(1)
+    assert all(share >= 0 for share in shares)
+
+
+def test_jains_own_example() -> None:
+    """Memory-cache study, 2^2: y = 15, 45, 25, 75. On his additive scale the shares are 76, 19 and 5 % (1991, 17.3)."""
+    cells = {(4, 1): 15, (16, 1): 45, (4, 2): 25, (16, 2): 75}
+    effects = factorial(
+        {"memory": [4, 16], "cache": [1, 2]},
+        lambda levels: math.exp(cells[levels["memory"], levels["cache"]] / 10),
+        1,
+        noise=0.0,
+    ).effects
+    assert main(effects, "memory").share == pytest.approx(0.7619, abs=1e-4)
+    assert main(effects, "cache").share == pytest.approx(0.1905, abs=1e-4)
+    assert pair(effects, "memory", "cache").share == pytest.approx(0.0476, abs=1e-4)
+
+
+def test_levels_stand_against_the_overall_mean() -> None:
+    effects = factorial(
+        {"a": [1, 2, 4], "b": ["x", "y"]}, lambda levels: 100.0 * levels["a"], 2, noise=0.0
+    ).effects
+    levels = {level: ratio.value for level, ratio in main(effects, "a").levels.items()}
+    assert levels == pytest.approx({"1": 0.5, "2": 1, "4": 2})
+
+
+def test_drift_of_the_machine_is_no_effect_and_no_noise() -> None:
+    effects = factorial(CUBE, doubling, 4, noise=0.001, drift=0.3).effects
+    assert effects.noise < 0.001
+    assert main(effects, "c").real is False
+    assert main(effects, "b").real is True
+
+
+def test_intervals_hold_the_truth_in_95_of_100_experiments() -> None:
+    """Two repeats of eight treatments, a drifting machine: 400 experiments, binomial bounds of 4 standard errors."""
+    held = 0
+    for seed in range(400):
+        ratio = main(
+            factorial(CUBE, doubling, 2, noise=0.03, drift=0.05, seed=seed).effects, "a"
+        ).change.ratio
+        assert ratio.low is not None
+        assert ratio.high is not None
+        held += ratio.low <= math.sqrt(2 * 1.6) <= ratio.high
+    assert abs(held / 400 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 400)
+
+
+def test_what_does_nothing_is_seldom_called_an_effect() -> None:
+    """Six terms are judged together, so that in at most 5 % of experiments any of them is a false alarm."""
+    alarms = 0
+    for seed in range(300):
+        effects = factorial(CUBE, lambda levels: 100.0, 3, noise=0.03, drift=0.05, seed=seed).effects
+        terms: list[Main | Together] = [*effects.mains, *effects.together]
+        alarms += any(term.real for term in terms)
+    assert alarms / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_a_trial_that_failed_does_not_tilt_the_effects() -> None:
+    """The fast block lacks one treatment: its mean is held against what that block gave the others."""
+    analysis = analysis_of(
+        {"1x": [100, 200], "1y": [100, 200], "2x": [200, 400], "2y": [200, None]},
+        levels={f"{a}{b}": {"a": a, "b": b} for a in (1, 2) for b in "xy"},
+    )
+    assert main(analysis.effects, "a").change.ratio.value == pytest.approx(2)
+    assert main(analysis.effects, "b").change.ratio.value == pytest.approx(1)
+
+
+def test_the_stream_says_what_its_author_saw_and_what_he_could_not() -> None:
+    """Rules cost much with one thread, four threads remove that, retained records hardly matter: and, unseen then,
+    what acts most is rules and threads together. One repeat: descriptive."""
+    analysis = stream()
+    effects = analysis.effects
+    together = effects.together[0]
+    assert (together.of, together.at) == ("engine.rules", "engine.threads")
+    assert together.share > effects.mains[0].share, "the interaction explains more than any factor alone"
+    assert together.changes["1"].ratio.value == pytest.approx(math.sqrt(21 / 46 * 22 / 79))
+    assert together.changes["4"].ratio.value == pytest.approx(math.sqrt(24 / 23 * 26 / 22))
+    assert not main(effects, "engine.retained_records").matters
+    assert not effects.repeated
+    assert all(item.real is None for item in effects.mains)
+    assert all(item.change.ratio.low is None for item in effects.mains)
+    said_of = [Texts("en").say(item.phrase) for item in analysis.findings if item.kind == "effects"]
+    assert said_of == [
+        "rules and threads act together (41% of the variation in throughput): rules from 1 to 10 multiplies throughput "
+        "by 0.357 at threads = 1, but by 1.11 at threads = 4.",
+        "rules: going from 1 to 10 multiplied throughput by 0.629 on average, and explains 27% of its variation.",
+        "threads: going from 1 to 4 multiplied throughput by 1.52 on average, and explains 22% of its variation.",
+        "retained_records hardly matters here: on average throughput is multiplied by 0.856 at most, which is 3.1% of "
+        "its variation.",
+        "Effects of factors are descriptive only: without repeats nothing tells them from noise. Set repeats: to 2 or more.",
+    ]
+
+
+def test_of_the_streams_threads_four_is_the_safe_choice() -> None:
+    """At worst 22 s instead of 26 with one rule and many records; at best 79 s become 22."""
+    choice = next(item for item in stream().effects.choices if item.key == "engine.threads")
+    assert choice.level == "4"
+    assert choice.risks == pytest.approx(22 / 26)
+    assert choice.buys == pytest.approx(79 / 22)
+
+
+ALONE = {"a": [1, 2, 3], "b": ["x", "y"], "c": ["u", "v"]}
+
+
+def star(levels: dict[str, Any]) -> bool:
+    """At most one factor differs from a = 1, b = x, c = u."""
+    return (levels["a"] != 1) + (levels["b"] != "x") + (levels["c"] != "u") <= 1
+
+
+def test_one_at_a_time_holds_each_level_against_the_baseline() -> None:
+    def speed(levels: dict[str, Any]) -> float:
+        return 100 * levels["a"] * (1.5 if levels["b"] == "y" else 1)
+
+    analysis = factorial(ALONE, speed, 6, noise=0.01, only=star, design="one-at-a-time")
+    changes = {(item.key, item.before, item.after): item.ratio for item in analysis.effects.changes}
+    assert set(changes) == {("a", "1", "2"), ("a", "1", "3"), ("b", "x", "y"), ("c", "u", "v")}
+    assert changes["a", "1", "3"].value == pytest.approx(3, rel=0.03)
+    assert changes["b", "x", "y"].told_apart
+    assert not analysis.effects.together
+    keys = [item.phrase.key for item in analysis.findings if item.kind == "effects"]
+    assert keys[0] == "found.effects.alone"
+    assert keys[-1] == "found.effects.invisible"
+
+
+def test_one_at_a_time_with_a_crossed_factor_has_a_baseline_each() -> None:
+    factors = {**ALONE, "storage": ["local", "remote"]}
+
+    def speed(levels: dict[str, Any]) -> float:
+        return 100 * levels["a"] * (0.5 if levels["storage"] == "remote" else 1)
+
+    found = factorial(factors, speed, 2, noise=0.0, only=star, design="one-at-a-time").effects
+    ratios = {
+        (item.key, item.after, item.base and item.base.levels["storage"]): item.ratio.value
+        for item in found.changes
+    }
+    assert ratios["a", "3", "local"] == pytest.approx(3)
+    assert ratios["a", "3", "remote"] == pytest.approx(3)
+    assert ratios["storage", "remote", "local"] == pytest.approx(0.5)
+
+
+def test_a_baseline_that_gave_nothing_leaves_nothing_to_compare_with() -> None:
+    analysis = analysis_of(
+        {"1x": [None], "2x": [200], "1y": [100]},
+        levels={"1x": {"a": 1, "b": "x"}, "2x": {"a": 2, "b": "x"}, "1y": {"a": 1, "b": "y"}},
+    )
+    assert analysis.effects.reason == "missing"
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "key"),
+    [
+        ({"1x": [100], "1y": [100], "2x": [100], "2y": [None]}, "found.effects.missing"),
+        ({"1x": [100], "1y": [100], "2x": [100], "2y": [0]}, "found.effects.missing"),
+        ({"1x": [100], "1y": [100], "2x": [100], "2y": [math.nan]}, "found.effects.missing"),
+        ({"1x": [100], "1y": [100], "2x": [100]}, "found.effects.gaps"),
+        ({"1x": [100, 100], "1y": [100, 100], "2x": [100, 100], "2y": [100, 100]}, "found.effects.hardly"),
+        ({"1x": [None], "1y": [None], "2x": [None], "2y": [None]}, None),
+        ({"1x": [100], "2x": [100]}, None),
+    ],
+)  # fmt: skip
+def test_whatever_was_measured_has_a_sentence(
+    throughputs: dict[str, list[float | None]], key: str | None
+) -> None:
+    levels = {name: {"a": int(name[0]), "b": name[1]} for name in throughputs}
+    analysis = analysis_of(throughputs, levels=levels)
+    found = [item for item in analysis.findings if item.kind == "effects"]
+    assert (found[0].phrase.key if found else None) == key
+    for language in LANGUAGES:
+        for finding in found:
+            assert "nan" not in Texts(language).say(finding.phrase)
+
+
+def test_a_thousand_treatments_of_many_factors_are_no_trouble() -> None:
+    factors = {f"f{n}": [1, 2] for n in range(8)} | {"load.clients": [1, 2, 4, 8]}
+    effects = factorial(factors, lambda levels: 100.0 * levels["load.clients"] * levels["f3"], 2).effects
+    assert [item.key for item in effects.mains[:2]] == ["load.clients", "f3"]
+    assert np.isclose(main(effects, "f3").change.ratio.value, 2, rtol=0.01)
+
+
+def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() -> None:
+    """Clients from 1 to 256 explain nearly all: a storage that costs a quarter still matters."""
+    factors = {"load.clients": [1, 4, 16, 64, 256], "storage": ["local", "remote"]}
+    analysis = factorial(
+        factors,
+        lambda levels: 100 * levels["load.clients"] * (0.75 if levels["storage"] == "remote" else 1),
+        3,
+    )
+    assert main(analysis.effects, "storage").share < 0.05
+    keys = [item.phrase.key for item in analysis.findings if item.kind == "effects"]
+    assert keys == ["found.effects.main", "found.effects.main"]
+    assert "found.effects.noise" not in said(analysis)

@@ -1,0 +1,91 @@
+"""Which configuration is recommended, what it buys, and what it risks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.reported import storages
+from analysis.runs import analysis_of, run_of
+from loadcell.analysis import recommend_findings
+from loadcell.analysis.analyse import Analysis, analyse
+
+
+def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, float]) -> Analysis:
+    """A sweep whose trials have these 99th percentiles."""
+    run, records = run_of(throughputs)
+    for record in records:
+        if record["totals"]:
+            record["totals"]["response"]["p99_ms"] = tails[record["treatment"]]
+    return analyse(run, records)
+
+
+def risks(analysis: Analysis) -> set[str]:
+    assert analysis.recommendation is not None
+    return {item.phrase.key for item in recommend_findings.risks(analysis.recommendation)}
+
+
+def test_of_what_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
+    found = with_tails(
+        {"10": [100, 101], "20": [190, 192], "40": [198, 199], "80": [150, 151]},
+        {"10": 5, "20": 12, "40": 60, "80": 200},
+    ).recommendation
+    assert found is not None
+    assert (found.choice.id, found.best.id, found.lowest.id) == ("20", "40", "10")
+    assert found.lost_share == pytest.approx(1 - 191 / 198.5)
+    assert found.gain_times == pytest.approx(191 / 100.5)
+    assert (found.tail_ms(found.choice), found.tail_ms(found.best)) == (12, 60)
+
+
+def test_without_response_times_the_fastest_is_chosen() -> None:
+    run, records = run_of({"10": [100], "20": [190]})
+    for record in records:
+        record["totals"]["response"] = None
+    analysis = analyse(run, records)
+    assert analysis.recommendation is not None
+    assert analysis.recommendation.choice.id == "20"
+    assert "found.recommend.no-latency" in {item.phrase.key for item in analysis.findings}
+
+
+def test_what_failed_is_not_recommended_while_something_sound_is_there() -> None:
+    analysis = with_tails({"10": [100, 101], "20": [190, None]}, {"10": 5, "20": 6})
+    assert analysis.recommendation is not None
+    assert analysis.recommendation.choice.id == "10"
+    assert "found.recommend.next-broke" in risks(analysis)
+
+
+def test_where_nothing_is_sound_that_is_a_risk() -> None:
+    assert "found.recommend.unsound" in risks(
+        with_tails({"10": [100, None], "20": [190, None]}, {"10": 5, "20": 6})
+    )
+
+
+def test_treatments_that_repeats_do_not_tell_apart_are_a_risk() -> None:
+    analysis = with_tails({"10": [100, 110], "20": [105, 112]}, {"10": 5, "20": 6})
+    assert "found.recommend.alike" in risks(analysis)
+
+
+def test_the_highest_level_tried_is_a_risk() -> None:
+    analysis = with_tails({"10": [100], "20": [150], "40": [200]}, {"10": 5, "20": 6, "40": 7})
+    assert {"found.recommend.at-edge", "found.recommend.few"} <= risks(analysis)
+
+
+def test_six_sound_repeats_in_the_middle_have_no_risk_to_speak_of() -> None:
+    throughputs: dict[str, list[float | None]] = {
+        name: [value + n for n in range(6)] for name, value in (("10", 100.0), ("20", 200.0), ("40", 150.0))
+    }
+    assert risks(with_tails(throughputs, {"10": 5, "20": 6, "40": 7})) == set()
+
+
+@pytest.mark.parametrize("throughputs", [{"10": [None], "20": [None]}, {"10": [100]}, {"10": [0], "20": [0]}])
+def test_without_a_choice_nothing_is_recommended(throughputs: dict[str, Any]) -> None:
+    assert analysis_of(throughputs).recommendation is None
+
+
+def test_of_three_storages_the_striped_one_is_recommended() -> None:
+    analysis = storages()
+    assert analysis.recommendation is not None
+    assert analysis.recommendation.choice.levels == {"storage": "curve-striped", "load.clients": "128"}
+    (choice,) = [item for item in analysis.effects.choices if item.key == "storage"]
+    assert (choice.level, choice.risks) == ("curve-striped", 1)

@@ -1,0 +1,209 @@
+"""Where a line of rising load saturates: peak, knee, power, enough; and what bad input makes of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.reported import storages
+from analysis.runs import analysis_of, run_of, said
+from analysis.simulated import sweep, sweep_run, usl
+from loadcell.analysis import saturation
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.sweep import Sweep, sweeps
+from loadcell.report.texts import LANGUAGES, Texts
+
+POWERS = [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+def judged(truth: dict[float, float], repeats: int = 4, **more: Any) -> Saturation:
+    (line,) = saturation.find(sweep(truth, repeats, **more))
+    assert isinstance(line, Saturation)
+    return line
+
+
+def speak(analysis: Analysis) -> list[str]:
+    """Every finding in every language: whatever it is, it must be sayable."""
+    return [Texts(lang).say(finding.phrase) for lang in LANGUAGES for finding in analysis.findings]
+
+
+def test_the_marks_of_a_known_curve_stand_where_they_must() -> None:
+    """N* = 70: of the powers of two 64 is highest, and 32 has 90 %."""
+    line = judged(usl(POWERS, 180, 0.02, 0.0002), noise=0.001)
+    assert (line.load(line.peak), line.load(line.enough)) == (64, 64)
+    assert line.between == (32, 128)
+    assert line.reach(line.peak) == (64, 64)
+    assert line.knee is not None
+    assert line.load(line.knee) == 32
+    assert not line.at_edge
+
+
+def test_power_is_greatest_where_relative_gain_meets_relative_cost() -> None:
+    """In a closed loop R = N / X, so X / R = X^2 / N, and its top is where d ln X / d ln N = 1/2."""
+    truth = usl(range(1, 60), 100, 0.05, 0.001)
+    line = judged(truth, repeats=2, noise=0.0)
+    assert line.power is not None
+    best = max(truth, key=lambda n: truth[n] ** 2 / n)
+    assert line.load(line.power) == best
+    slope = math.log(truth[best + 1] / truth[best - 1]) / math.log((best + 1) / (best - 1))
+    assert slope == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_bend_of_a_known_curve_is_the_papers() -> None:
+    """y = 1 - 1 / (x + 1) scaled to 0..1 over 0..9 lies highest above the diagonal at sqrt(10) - 1 = 2.2."""
+    loads = np.arange(0, 10, dtype=float)
+    at, above = saturation.bend(loads, (1 - 1 / (loads + 1))[None])
+    assert loads[at[0]] == 2
+    assert above[0] == pytest.approx((2 / 3) / 0.9 - 2 / 9)
+
+
+def test_a_straight_line_has_no_knee() -> None:
+    line = judged(usl(POWERS, 180, 0.0, 0.0))
+    assert line.knee is None
+    assert line.at_edge
+
+
+def test_noise_widens_what_a_mark_may_be() -> None:
+    truth = usl(range(5, 161, 5), 180, 0.02, 0.0002)
+    quiet, loud = judged(truth, noise=0.0005), judged(truth, noise=0.05)
+    narrow, wide = quiet.reach(quiet.peak), loud.reach(loud.peak)
+    assert narrow is not None
+    assert wide is not None
+    assert narrow[1] - narrow[0] < wide[1] - wide[0]
+    assert narrow[0] <= 70 <= narrow[1]
+    assert wide[0] <= 70 <= wide[1]
+
+
+def test_the_highest_level_is_among_those_it_may_be_in_nearly_all_of_200_runs() -> None:
+    truth = usl([10, 20, 40, 60, 80, 120, 160], 180, 0.02, 0.0002)
+    held = 0
+    for seed in range(200):
+        (line,) = sweeps(sweep(truth, 3, noise=0.03, drift=0.03, seed=seed))
+        found = saturation.judge(line, seed)
+        ends = found.reach(found.peak)
+        assert ends is not None
+        held += ends[0] <= 60 <= ends[1]
+    assert held >= 190
+
+
+def test_the_summary_says_it_in_one_sentence() -> None:
+    analysis = analyse(*sweep_run(usl(POWERS, 180, 0.02, 0.0002), 4))
+    (sentence,) = [Texts("en").say(item.phrase) for item in analysis.findings if item.kind == "saturation"]
+    assert re.fullmatch(
+        r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ transactions/s; "
+        r"beyond 64 each further client adds waiting, not work\.",
+        sentence,
+    )
+
+
+def test_three_storages_each_get_their_statement() -> None:
+    analysis = storages()
+    lines = {line.sweep.where: line for line in analysis.saturation if isinstance(line, Saturation)}
+    assert {where: (line.load(line.peak), line.between) for where, line in lines.items()} == {
+        "storage = curve": (128, (64, 256)),
+        "storage = ceph": (64, (32, 128)),
+        "storage = curve-striped": (128, (64, 256)),
+    }
+    assert all(line.law.reason == "few-loads" for line in lines.values()), "five loads support no law"
+    assert all(line.reach(line.peak) is None for line in lines.values()), "one repeat supports no range"
+    text = " ".join(speak(analysis))
+    for sentence in (
+        "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput. If these single "
+        "measurements are typical, the peak lies between 64 and 256 clients, and beyond 128 each further client adds waiting",
+        "Saturation at storage = ceph: of the loads tried 64 clients",
+        "Saturation at storage = curve-striped: of the loads tried 128 clients",
+        "5 loads are too few",
+    ):
+        assert sentence in text, sentence
+
+
+def test_a_rise_after_the_fall_is_held_against_single_measurements() -> None:
+    """ceph: 9816, 9168, 9535 transactions/s at 64, 128 and 256 clients. No law of scalability does that."""
+    found = said(storages())["found.saturation.rebound"]
+    assert found["rose_share"] == pytest.approx(9535.27 / 9167.86 - 1)
+    assert found["line"].params == {"where": "storage = ceph"}
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "key"),
+    [
+        ({"1": [100, 101]}, "found.saturation.few"),
+        ({"1": [100, 101], "2": [190, 191]}, "found.saturation.few"),
+        ({"1": [100], "2": [190], "4": [300]}, "found.saturation.edge"),
+        ({"1": [100, 101], "2": [60, 61], "4": [40, 41]}, "found.saturation.falls"),
+        ({"1": [100], "2": [190], "4": [150]}, "found.saturation.once.waiting"),
+        ({"1": [100, 101], "2": [190, 195], "4": [150, 149]}, "found.saturation.measured.waiting"),
+        ({"1": [100, 101], "2": [200, 194], "4": [195, 196]}, "found.saturation.level.waiting"),
+        ({"1": [100, 100], "2": [100, 100], "4": [100, 100]}, "found.saturation.flat"),
+        ({"1": [None], "2": [None], "4": [None]}, None),
+        ({"1": [100, None], "2": [None, None], "4": [150, 149], "8": [160, 161]}, "found.saturation.edge"),
+        ({"1": [0, 0], "2": [0, 0], "4": [0, 0]}, "found.saturation.few"),
+        ({"1": [math.nan, 100], "2": [math.nan, math.nan], "4": [50, 51]}, "found.saturation.few"),
+        ({"1": [math.inf, 100], "2": [120, 121], "4": [50, 51]}, "found.saturation.measured"),
+    ],
+)  # fmt: skip
+def test_whatever_was_measured_has_a_sentence(
+    throughputs: dict[str, list[float | None]], key: str | None
+) -> None:
+    analysis = analysis_of(throughputs)
+    found = [finding.phrase.key for finding in analysis.findings if finding.kind == "saturation"]
+    assert (found[0].removesuffix(".waiting") if found else None) == (key and key.removesuffix(".waiting"))
+    assert not any("nan" in sentence or "inf " in sentence for sentence in speak(analysis))
+
+
+def test_trials_without_a_usable_figure_are_named() -> None:
+    analysis = analysis_of({"1": [0, 100], "2": [math.nan, 190], "4": [300, 301]})
+    found = next(item for item in analysis.findings if item.phrase.key == "found.trials.empty")
+    assert found.evidence == ("001-1-r1", "002-2-r1")
+
+
+def test_treatments_that_gave_nothing_are_left_out_and_named() -> None:
+    analysis = analysis_of({"1": [100, 101], "2": [None, None], "4": [150, 149], "8": [160, 161]})
+    (line,) = analysis.saturation
+    assert isinstance(line, Saturation)
+    assert [item.id for item in line.sweep.unusable] == ["2"]
+    assert list(line.sweep.loads) == [1, 4, 8]
+
+
+def test_loads_need_not_be_in_the_plans_order() -> None:
+    (line,) = analysis_of({"8": [160, 161], "1": [100, 101], "4": [150, 149]}).saturation
+    assert isinstance(line, Saturation)
+    assert list(line.sweep.loads) == [1, 4, 8]
+
+
+def test_what_is_no_load_has_no_saturation() -> None:
+    levels = {name: {"target.postgres.settings.work_mem": int(name)} for name in ("1", "2", "4")}
+    assert analysis_of({"1": [1.0], "2": [2.0], "4": [3.0]}, levels=levels).saturation == ()
+
+
+def test_a_line_too_short_to_bend_stays_a_bare_line() -> None:
+    (line,) = analysis_of({"1": [100, 101], "2": [190, 191]}).saturation
+    assert isinstance(line, Sweep)
+
+
+def test_of_many_lines_the_summary_speaks_of_the_best_and_counts_the_others() -> None:
+    levels = {f"{s}{n}": {"storage": f"s{s}", "load.clients": n} for s in range(6) for n in (1, 2, 4)}
+    throughputs = {
+        name: [float(100 * own["load.clients"] * (1 + int(name[0])))] for name, own in levels.items()
+    }  # type: ignore[operator]
+    found = said(analysis_of(throughputs, levels=levels))
+    assert found["found.saturation.more"] == {"count": 5}
+    assert found["found.saturation.edge"]["line"].params == {"where": "storage = s5"}
+
+
+def test_ten_thousand_trials_are_analysed_at_once() -> None:
+    loads = list(range(1, 101))
+    truth = usl(loads, 100, 0.03, 0.0003)
+    chance = np.random.default_rng(5)
+    throughputs = {str(n): list(truth[n] * np.exp(chance.normal(0, 0.05, 100))) for n in loads}
+    (line,) = analyse(*run_of(throughputs)).saturation
+    assert isinstance(line, Saturation)
+    assert line.law.identified
+    assert line.law.peak_load is not None
+    assert line.law.peak_load.low is not None
+    assert line.law.peak_load.low < math.sqrt(0.97 / 0.0003) < (line.law.peak_load.high or math.inf)
