@@ -19,12 +19,13 @@ import numpy as np
 from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats
 from loadcell.analysis.distributions import f_tail, t_quantile
 from loadcell.analysis.logarithms import Figure, fit
+from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.treatments import Treatment, short_keys
 
 #: A term is told apart from noise when chance gives its F this rarely, over all terms together (Bonferroni).
 SURPRISE = 0.05
-#: Without repeats to tell, a term matters when it explains this share of the variation; and a factor also when it
-#: multiplies by as much as `MUCH`: a load from 1 to 256 clients explains nearly all of it, and what costs a fifth still matters beside that.
+#: Without repeats to tell, a term matters when it explains this share of the variation; a factor also when it multiplies
+#: by as much as `MUCH`: a load from 1 to 256 clients explains nearly all, and what costs a fifth matters beside it.
 HARDLY, MUCH = 0.05, 1.2
 #: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
@@ -234,12 +235,18 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             for pair_of in itertools.product(levels[of], levels[at])
         }
         together.append(Together(of, at, changes, cells, squares[pair] / total, real(pair)))
+    # a load is no setting to choose: saturation speaks of it
     matter = [main.key for main in mains if main.matters]
     matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
     return Effects(
         "full", "", names,
-        mains=tuple(sorted(mains, key=lambda main: -(main.share))),
+        mains=tuple(sorted(mains, key=lambda main: -main.share)),
+        choices=tuple(
+            _choice(key, levels[key], np.moveaxis(table, axis, 0).reshape(len(levels[key]), -1))
+            for axis, key in enumerate(keys)
+            if key in matter and key != LOAD
+        ),
         together=tuple(sorted(together, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated,
     )  # fmt: skip

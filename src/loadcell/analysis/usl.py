@@ -9,7 +9,6 @@ that waits its turn, kappa what pairs of clients cost each other. Its peak is at
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -32,7 +31,7 @@ SURPRISE = 0.05
 RESAMPLES = 1000
 #: Points at which the curve and its band are worked out: evenly spaced, and again by even multiples.
 CURVE_POINTS = 40
-_ROUNDS, _SETTLED = 12, 1e-7
+_ROUNDS, _SETTLED = 12, 1e-6
 
 #: Why a peak is not identified; "" where it is.
 Reason = Literal[
@@ -107,21 +106,30 @@ def fit(loads: Floats, speeds: Floats, weights: Floats) -> Floats:
     return np.asarray(found / scale)
 
 
-#: Which of p, q, c may differ from 0: c alone is no law, as it lets one client take no time.
-_FREE = [free for k in (1, 2, 3) for free in itertools.combinations(range(3), k) if free != (2,)]
+#: Which of p, q, c may differ from 0 when not all do: c alone is no law, as it lets one client take no time.
+_FEWER = [(0, 1), (0, 2), (1, 2), (0,), (1,)]
 
 
 def _nonnegative(basis: Floats, times: Floats, weights: Floats) -> Floats:
     """Weighted least squares with no coefficient below 0: of a convex problem, the best of all feasible faces."""
-    products = np.einsum("bl,lj,lk->bjk", weights, basis, basis, optimize=True)
+    products = (weights @ (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), 9)).reshape(-1, 3, 3)
     aims = (weights * times) @ basis
-    best = np.zeros((len(times), 3))
-    least = np.full(len(times), np.inf)
-    for free in _FREE:
-        face = np.ix_(range(len(times)), free, free)
+    best = np.linalg.solve(products, aims[:, :, None])[..., 0]
+    outside = np.flatnonzero((best < 0).any(axis=1))
+    if len(outside):
+        best[outside] = _on_faces(products[outside], aims[outside])
+    return np.asarray(best)
+
+
+def _on_faces(products: Floats, aims: Floats) -> Floats:
+    """The same for problems whose free solution is not feasible."""
+    best = np.zeros_like(aims)
+    least = np.full(len(aims), np.inf)
+    for free in _FEWER:
+        face = np.ix_(range(len(aims)), free, free)
         solved = np.linalg.solve(products[face], aims[:, free, None])[..., 0]
         # the sum of squares less that of the times themselves, which all faces share
-        cost = -np.einsum("bk,bk->b", solved, aims[:, free])
+        cost = -(solved * aims[:, free]).sum(axis=1)
         better = (solved >= 0).all(axis=1) & (cost < least)
         least[better] = cost[better]
         best[better] = 0.0
