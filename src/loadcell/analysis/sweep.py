@@ -65,6 +65,8 @@ def sweeps(treatments: Sequence[Treatment]) -> tuple[Sweep, ...]:
 
 def _load(treatment: Treatment) -> float | None:
     value = treatment.values.get(LOAD)
+    if any(trial.open_loop is not None for trial in treatment.trials):
+        return None  # there clients are only room for what is due, and throughput is what was asked for
     if LOAD not in treatment.levels or isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if value > 0 else None

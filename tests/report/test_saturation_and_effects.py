@@ -1,0 +1,174 @@
+"""The sections on saturation, on effects, and on what to choose: there when there is something to say, in both languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fake_runs
+from loadcell.report import html, markdown
+from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
+from loadcell.report.build import build
+from loadcell.report.pictures import VEGA_LITE, paint
+from loadcell.report.sizing import sized
+from loadcell.report.texts import LANGUAGES, Texts
+from loadcell.store.read import StoredRun, read_run
+
+CLIENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[fake_runs.Shape], StoredRun]:
+    home = tmp_path_factory.mktemp("runs")
+    written: list[Path] = []
+
+    def write(shape: fake_runs.Shape) -> StoredRun:
+        written.append(home / str(len(written)))
+        return read_run(fake_runs.write_run(written[-1], shape))
+
+    return write
+
+
+Write = Callable[[fake_runs.Shape], StoredRun]
+
+
+def section(report: Report, name: str) -> Section | None:
+    return next((found for found in report.sections if found.id == name), None)
+
+
+def sentences(report: Report, name: str) -> list[str]:
+    found = section(report, name)
+    assert found is not None
+    texts = Texts(report.language)
+    return [
+        texts.say(finding.phrase)
+        for block in found.blocks
+        if isinstance(block, Sentences)
+        for finding in block.findings
+    ]
+
+
+def cells(report: Report, name: str, table: str) -> list[list[str]]:
+    found = section(report, name)
+    assert found is not None
+    (block,) = (block for block in found.blocks if isinstance(block, Table) and block.id == table)
+    return [[cell.text for cell in row] for row in block.rows]
+
+
+def plain(factors: dict[str, list[object]], repeats: int = 4) -> fake_runs.Shape:
+    return fake_runs.Shape(factors=factors, repeats=repeats, intervals=False, monitors=False)
+
+
+def test_a_sweep_shows_its_law_with_a_band_and_its_marks(run: Write) -> None:
+    """The model of these runs has N* = sqrt(0.98 / 0.0001) = 99."""
+    report = build(run(plain({"load.clients": list(CLIENTS)})))
+    (sentence, *_) = sentences(report, "saturation")
+    assert sentence.startswith("Saturation: throughput peaks near ")
+    (chart,) = (chart for chart in report.charts() if chart.id == "chart-saturation")
+    assert {row["mark"] for row in chart.data["marks"]} == {"highest", "N* (law)", "enough", "knee", "power"}
+    assert all(
+        row["low"] <= row["value"] * 1.01 and row["value"] <= row["high"] * 1.01
+        for row in chart.data["curve"]
+    )
+    assert len(chart.data["points"]) == 36
+    assert len(chart.spec["vconcat"]) == 3
+    (row,) = cells(report, "saturation", "table-law")
+    assert row[4].startswith(("9", "10")), row
+    assert "not identified" not in row
+
+
+def test_each_line_of_a_second_factor_has_its_row(run: Write) -> None:
+    report = build(run(plain({"storage": ["local", "remote"], "load.clients": list(CLIENTS)})))
+    assert [row[0] for row in cells(report, "saturation", "table-saturation")] == [
+        "storage = local",
+        "storage = remote",
+    ]
+    assert section(report, "effects") is not None
+
+
+def test_five_loads_support_marks_but_no_law(run: Write) -> None:
+    report = build(run(plain({"load.clients": [16, 32, 64, 128, 256]})))
+    (row,) = cells(report, "saturation", "table-law")
+    assert row[1:6] == ["not identified"] * 5
+    (chart,) = (chart for chart in report.charts() if chart.id == "chart-saturation")
+    assert not any(row["fitted"] for row in chart.data["curve"])
+    assert "N* (law)" not in {row["mark"] for row in chart.data["marks"]}
+
+
+def test_a_factorial_shows_effects_shares_and_the_interaction(run: Write) -> None:
+    report = build(
+        run(plain({"storage": ["a", "b"], "protocol": ["x", "y"], "load.clients": [8, 32]}, repeats=3))
+    )
+    shares = {row[0]: row[1:] for row in cells(report, "effects", "table-variation")}
+    assert shares["clients"][1] == "yes"
+    assert {"repeats of one treatment", "three and more factors together"} <= set(shares)
+    charts = {chart.id for chart in report.charts()}
+    assert {"chart-effects", "chart-interaction"} <= charts
+    assert "chart-saturation" not in charts, "two loads have no curve"
+
+
+def test_one_factor_has_no_section_on_effects(run: Write) -> None:
+    assert section(build(run(plain({"load.clients": [1, 2, 4]}))), "effects") is None
+
+
+def test_a_recommendation_says_what_it_buys_and_what_it_risks(run: Write) -> None:
+    said = sentences(build(run(plain({"load.clients": list(CLIENTS)}))), "recommendation")
+    assert said[0].startswith("Recommended of what was measured: clients = ")
+    assert "times the throughput of clients = 1" in said[1]
+    assert any(sentence.startswith("Risk: ") for sentence in said)
+
+
+BAD = {
+    "one repeat": plain({"storage": ["a", "b"], "load.clients": list(CLIENTS)}, repeats=1),
+    "one level": plain({"load.clients": [8]}),
+    "two levels": plain({"load.clients": [8, 16]}),
+    "all failed": fake_runs.Shape(
+        factors={"storage": ["a", "b"], "load.clients": [1, 2, 4]}, repeats=1,
+        fates={n: fake_runs.Fate("failed", "no server there") for n in range(1, 7)},
+    ),
+    "one treatment failed": fake_runs.Shape(
+        factors={"storage": ["a", "b"], "load.clients": [1, 2, 4]}, repeats=1, monitors=False, intervals=False,
+        fates={3: fake_runs.Fate("failed", "no server there")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bad_runs_have_sentences_and_whole_pages(run: Write, name: str, language: str) -> None:
+    report = build(run(BAD[name]), language)
+    page, text = html.render(report), markdown.render(report)
+    for found in (page, text):
+        assert "NaN" not in found.split("<script")[0]
+    json.dumps([chart.data for chart in report.charts()], allow_nan=False)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_picture_can_be_painted(run: Write, language: str) -> None:
+    report = build(
+        run(plain({"storage": ["a", "b"], "load.clients": [1, 2, 4, 8, 16, 32]}, repeats=2)), language
+    )
+    drawn: list[Chart] = [
+        chart
+        for chart in report.charts()
+        if chart.id in {"chart-saturation", "chart-effects", "chart-interaction"}
+    ]
+    assert len(drawn) == 3
+    for chart in drawn:
+        picture = paint({**sized(chart, 860), "datasets": chart.data}, VEGA_LITE)
+        assert picture.count("<path") > 10
+        assert chart.title not in picture
+
+
+def test_the_analysis_is_plain_json(run: Write) -> None:
+    from loadcell.analysis.analyse import analyse
+
+    stored = run(plain({"storage": ["a", "b"], "load.clients": list(CLIENTS)}))
+    document = analyse(stored.run, stored.trials).document()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert [line["usl"]["identified"] for line in document["saturation"]] == [True, True]
+    assert document["effects"]["main"][0]["factor"] == "load.clients"
+    assert document["recommendation"]["treatment"] in {entry["id"] for entry in document["treatments"]}
