@@ -96,7 +96,7 @@ def test_the_summary_says_it_in_one_sentence() -> None:
     (sentence,) = [Texts("en").say(item.phrase) for item in analysis.findings if item.kind == "saturation"]
     assert re.fullmatch(
         r"Saturation: throughput peaks near \d+ clients \(95% interval \d+ to \d+\) at about [\d,]+ transactions/s; "
-        r"beyond 64 each further client adds waiting, not work\.",
+        r"beyond 64( \(32–64\))? each further client adds waiting, not work\.",
         sentence,
     )
 

@@ -134,6 +134,8 @@ def test_chinese_is_chinese() -> None:
         "series.cpu",
         "series.wal",
         "env.cpu",
+        "column.law.sigma",
+        "column.law.kappa",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from loadcell.analysis.phrase import Finding, Phrase, Value
-from loadcell.analysis.saturation import Saturation, rebound
+from loadcell.analysis.saturation import Mark, Saturation, rebound
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.usl import FEWEST_LOADS
 
@@ -48,6 +48,12 @@ def _round(load: float) -> str:
     return f"{load:.0f}" if load >= 10 else f"{load:.1f}"
 
 
+def _with_reach(line: Saturation, mark: Mark) -> str:
+    """A mark, and in brackets where it might be."""
+    at, ends = _number(line.load(mark)), line.reach(mark)
+    return at if ends is None or ends[0] == ends[1] else f"{at} ({ends[0]:g}–{ends[1]:g})"
+
+
 def _evidence(line: Saturation | Sweep) -> tuple[str, ...]:
     return tuple(treatment.id for treatment in _sweep(line).treatments)
 
@@ -59,9 +65,10 @@ def statement(line: Saturation | Sweep) -> Finding:
         return Finding("saturation", "caution", Phrase("found.saturation.few", params), _evidence(line))
     key, more = _what(line)
     params = {"line": _name(line), **more}
-    if key in _WITH_WAITING and line.enough.at < len(line.sweep.loads) - 1:
+    last = len(line.sweep.loads) - 1
+    if key in _WITH_WAITING and line.enough.at < last and line.enough.last != last:
         key += ".waiting"
-        params["enough"] = _number(line.load(line.enough))
+        params["enough"] = _with_reach(line, line.enough)
     severity = "good" if line.law.identified else "info"
     return Finding("saturation", severity, Phrase(key, params), _evidence(line))  # type: ignore[arg-type]
 

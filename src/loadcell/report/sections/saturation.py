@@ -73,7 +73,7 @@ def law(lines: list[Saturation], scene: Scene) -> Table:
             Cell(line.sweep.where or texts("table.saturation.all")),
             _estimate(line.law.rate, numbers.rate, scene),
             _estimate(line.law.sigma, numbers.significant, scene),
-            _estimate(line.law.kappa, numbers.significant, scene),
+            _estimate(line.law.kappa, _millionths, scene),
             _estimate(line.law.peak_load, numbers.significant, scene),
             _estimate(line.law.peak_throughput, numbers.rate, scene),
             Cell(texts("mark.none"))
@@ -83,6 +83,10 @@ def law(lines: list[Saturation], scene: Scene) -> Table:
         for line in lines
     ]
     return Table("table-law", texts("table.law"), columns, rows, texts("table.law.note"))
+
+
+def _millionths(value: float) -> str:
+    return numbers.significant(value * 1e6)
 
 
 def _estimate(found: Estimate | None, write: Callable[[float], str], scene: Scene) -> Cell:
