@@ -1,0 +1,256 @@
+"""How steady the trials of a run were: each judged by itself, then what that says of the run, in findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loadcell.analysis import dips as dip_search
+from loadcell.analysis import timelines
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.steady import Steadiness, judge
+from loadcell.analysis.timelines import Timeline
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: What may come with dips: name -> column, of the host and of the target's processes together.
+HOST = {
+    "disk-writes": "disk_write_bytes_per_s", "disk-reads": "disk_read_bytes_per_s", "io-wait": "cpu_iowait_percent",
+    "steal": "cpu_steal_percent",
+}  # fmt: skip
+TARGET = {"target-writes": "write_bytes_per_s"}
+#: Events of a trial that may come with dips.
+CHECKPOINT = "checkpoint"
+#: Values round a dip in which a cause may lie: samples and intervals are not taken at the same instant.
+REACH = 2
+#: Something comes with dips when it is this many times as much in them,
+NOTABLE_TIMES = 1.5
+#: and chance brings it there in fewer than this share of cases.
+MEETING_LEVEL = 0.05
+#: Checkpoints explain dips when at least this share of the dips begins at one.
+MOST_AT_EVENT = 0.7
+#: How many things a sentence names that come with dips.
+MOST_NAMED = 2
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Something that came with a trial's dips: `times` as much as beside them, or, of events, at `dips` of the dips."""
+
+    name: str
+    times: float | None = None
+    dips: int | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One trial with its judgement, and what came with its dips."""
+
+    trial: Trial
+    timeline: Timeline
+    steadiness: Steadiness
+    causes: tuple[Cause, ...] = ()
+
+    def seconds(self, values: float) -> float:
+        """A number of values of the series as seconds."""
+        return values * self.timeline.step_s
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON."""
+        found, within = self.steadiness, self.steadiness.within
+        dips, trend = found.dips, found.trend
+        return {
+            "trial": self.trial.name, "state": found.state,
+            "warmup_s": self.seconds(found.settled_after), "warmup_difference": found.first,
+            "mean_per_s": within.mean if within else None,
+            "mean_error": within.error_share if within else None,
+            "effective_values": within.effective if within else None,
+            "trend": {"change": trend.change, "p": trend.p} if trend else None,
+            "dips": None if dips is None else {
+                "count": len(dips.dips), "length_s": self.seconds(dips.length), "depth": dips.depth,
+                "period_s": None if dips.period is None else self.seconds(dips.period), "lost": dips.lost,
+                "with": [
+                    {"name": cause.name, "times": cause.times, "dips": cause.dips} for cause in self.causes
+                ],
+            },
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What was recorded over time, as `StoredRun` gives it."""
+
+    intervals: pl.DataFrame
+    host: pl.DataFrame
+    target: pl.DataFrame
+    events: pl.DataFrame
+
+
+def judge_all(trials: Sequence[Trial], frames: Frames) -> tuple[Judged, ...]:
+    """Every trial that has a timeline, in run order; those that broke off are no measure of steadiness."""
+    import polars as pl
+
+    lines = timelines.of_trials(frames.intervals)
+    judged = [
+        Judged(trial, lines[trial.name], judge(lines[trial.name].throughput))
+        for trial in trials
+        if trial.name in lines and trial.status in {"ok", "invalid"}
+    ]
+    if not any(one.steadiness.dips for one in judged):
+        return tuple(judged)
+    total = frames.target
+    if "pid" in total.columns:
+        total = total.filter(pl.col("pid") == 0)
+    samples = [timelines.samples_of(frames.host, HOST), timelines.samples_of(total, TARGET)]
+    checkpoints = _times_of(frames.events, CHECKPOINT)
+    return tuple(
+        Judged(
+            one.trial,
+            one.timeline,
+            one.steadiness,
+            _causes(
+                one,
+                {name: found for source in samples for name, found in source.get(one.trial.name, {}).items()},
+                checkpoints.get(one.trial.name, []),
+            ),
+        )
+        for one in judged
+    )
+
+
+def _times_of(events: pl.DataFrame, name: str) -> dict[str, list[float]]:
+    """Trial -> when an event came, in seconds from the measurement's start."""
+    import polars as pl
+
+    if not {"trial", "event", "t_s"} <= set(events.columns):
+        return {}
+    found: dict[str, list[float]] = {}
+    chosen = events.filter((pl.col("event") == name) & pl.col("t_s").is_not_null())
+    for trial, t_s in chosen.select("trial", "t_s").iter_rows():
+        found.setdefault(trial, []).append(t_s)
+    return found
+
+
+def _causes(
+    one: Judged, samples: Mapping[str, tuple[Any, Any]], checkpoints: Sequence[float]
+) -> tuple[Cause, ...]:
+    """What came with the dips, events first, then what grew most."""
+    dips, line = one.steadiness.dips, one.timeline
+    if dips is None:
+        return ()
+    found = []
+    places = [line.place_of(t_s) for t_s in checkpoints]
+    reach = REACH + dips.width // 2
+    at_event = sum(any(dip.begin - reach <= place <= dip.end for place in places) for dip in dips.dips)
+    if at_event and at_event >= MOST_AT_EVENT * len(dips.dips) and len(places) <= 2 * len(dips.dips):
+        found.append(Cause("checkpoints", dips=at_event))
+    where = dip_search.mask(dips, line.throughput.size, REACH)
+    grown = []
+    for name, (t_s, values) in samples.items():
+        meeting = dip_search.meets(where, line.on_grid(t_s, values))
+        if meeting is not None and meeting.times >= NOTABLE_TIMES and meeting.p <= MEETING_LEVEL:
+            grown.append(Cause(name, times=meeting.times))
+    return (*found, *sorted(grown, key=lambda cause: -(cause.times or 0.0)))
+
+
+def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """What there is to say of a run's steadiness; nothing without timelines."""
+    labels = {treatment.id: treatment.label for treatment in treatments}
+    able = [one for one in judged if one.steadiness.steady is not None]
+    if judged and not able:
+        short = all(one.steadiness.state == "too-short" for one in judged)
+        key = "found.steady.too-short" if short else "found.steady.unclear"
+        yield Finding("steady", "info", Phrase(key, {"count": len(judged)}))
+    unsettled = [one for one in able if one.steadiness.state == "never-settled"]
+    trending = [one for one in able if one.steadiness.state == "trend"]
+    if able and not unsettled and not trending:
+        yield _all_steady(able)
+    if unsettled:
+        params: dict[str, Value] = {"count": len(unsettled), "of": len(able)}
+        yield _finding("found.steady.never", params, unsettled)
+    yield from _trends(trending, len(able), labels)
+    yield from _warmups([one for one in able if one not in unsettled], len(able))
+    yield from _dips(judged, labels)
+
+
+def _finding(key: str, params: Mapping[str, Value], ones: Sequence[Judged]) -> Finding:
+    return Finding("steady", "caution", Phrase(key, params), tuple(one.trial.name for one in ones))
+
+
+def _all_steady(able: Sequence[Judged]) -> Finding:
+    errors = [share for one in able if (w := one.steadiness.within) and (share := w.error_share) is not None]
+    params: dict[str, Value] = {"count": len(able), "error_share": median(errors) if errors else 0.0}
+    key = "found.steady.all" if errors else "found.steady.all.bare"
+    return Finding("steady", "good", Phrase(key, params), tuple(one.trial.name for one in able))
+
+
+def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> Iterator[Finding]:
+    if not trending:
+        return
+    worst = max(trending, key=lambda one: abs(_change(one)))
+    key = "found.steady.rose" if _change(worst) > 0 else "found.steady.fell"
+    params: dict[str, Value] = {
+        "count": len(trending), "of": of, "trial": worst.trial.name, "change_share": abs(_change(worst)),
+        "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
+    }  # fmt: skip
+    yield _finding(key, params, [worst, *(one for one in trending if one is not worst)])
+
+
+def _change(one: Judged) -> float:
+    return one.steadiness.trend.change if one.steadiness.trend else 0.0
+
+
+def _warmups(settled: Sequence[Judged], of: int) -> Iterator[Finding]:
+    """Trials whose warm-up went on into the measurement."""
+    late = [one for one in settled if one.steadiness.settled_after]
+    if not late:
+        return
+    longest = max(late, key=lambda one: one.seconds(one.steadiness.settled_after))
+    params: dict[str, Value] = {
+        "count": len(late), "of": of, "longest_s": longest.seconds(longest.steadiness.settled_after),
+        "difference_share": abs(longest.steadiness.first),
+    }  # fmt: skip
+    below = longest.steadiness.first < 0
+    yield _finding("found.steady.warmup" if below else "found.steady.warmup.high", params, late)
+
+
+def _dips(judged: Sequence[Judged], labels: Mapping[str, str]) -> Iterator[Finding]:
+    """Periodic dips: of the trial they cost most, and in how many trials they are."""
+    periodic = [(one, dips) for one in judged if (dips := one.steadiness.dips) and dips.period is not None]
+    if not periodic:
+        return
+    worst, dips = max(periodic, key=lambda item: item[1].lost)
+    params: dict[str, Value] = {
+        "count": len(periodic), "of": len(judged), "trial": worst.trial.name, "dips": len(dips.dips),
+        "treatment": labels.get(worst.trial.treatment, worst.trial.treatment),
+        "period_s": _about(worst.seconds(dips.period or 0.0)), "length_s": worst.seconds(dips.length),
+        "depth_share": dips.depth, "lost_share": dips.lost,
+    }  # fmt: skip
+    ones = [one for one, _ in periodic]
+    yield _finding("found.dips", params, [worst, *(one for one in ones if one is not worst)])
+    causes = worst.causes[:MOST_NAMED]
+    if causes:
+        said = tuple(_said(cause, len(dips.dips)) for cause in causes)
+        yield Finding("steady", "info", Phrase("found.dips.with", {"causes": said}), (worst.trial.name,))
+    else:
+        yield Finding("steady", "info", Phrase("found.dips.alone"), (worst.trial.name,))
+
+
+def _said(cause: Cause, of: int) -> Phrase:
+    if cause.dips is not None:
+        return Phrase(f"with.{cause.name}", {"count": cause.dips, "of": of})
+    if cause.times is None or not np.isfinite(cause.times):
+        return Phrase("with.only", {"what": Phrase(f"with.{cause.name}")})
+    return Phrase("with.times", {"what": Phrase(f"with.{cause.name}"), "factor_times": cause.times})
+
+
+def _about(seconds: float) -> float:
+    """A period as it is known: to about 1 %."""
+    return round(seconds) if seconds >= 10 else round(seconds, 1)
