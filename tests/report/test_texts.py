@@ -18,6 +18,7 @@ from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
+from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.monitors.postgres import monitor
 from loadcell.report.charts import saturation
@@ -65,6 +66,7 @@ FAMILIES = {
     "column.saturation": ("highest", "between", "enough", "knee", "power"),
     "column.law": ("rate", "sigma", "kappa", "peak", "top", "missed"),
     "tail": TAILS,
+    "with": ("checkpoints", *HOST, *TARGET),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),

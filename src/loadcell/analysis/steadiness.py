@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from loadcell.analysis import dips as dip_search
 from loadcell.analysis import timelines
 from loadcell.analysis.phrase import Finding, Phrase, Value
-from loadcell.analysis.steady import Steadiness, judge
+from loadcell.analysis.steady import FEWEST_VALUES, Steadiness, judge
 from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
@@ -83,33 +83,49 @@ class Judged:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Frames:
-    """What was recorded over time, as `StoredRun` gives it."""
+class Recorded(Protocol):
+    """The trials' documents, and what was recorded over time; a stored run gives it."""
 
-    intervals: pl.DataFrame
-    host: pl.DataFrame
-    target: pl.DataFrame
-    events: pl.DataFrame
+    trials: list[dict[str, Any]]
+
+    def intervals(self) -> pl.DataFrame:
+        """A row an interval and operation."""
+        ...
+
+    def samples(self, monitor: str) -> pl.DataFrame:
+        """A monitor's samples."""
+        ...
+
+    def events(self) -> pl.DataFrame:
+        """What happened when."""
+        ...
 
 
-def judge_all(trials: Sequence[Trial], frames: Frames) -> tuple[Judged, ...]:
-    """Every trial that has a timeline, in run order; those that broke off are no measure of steadiness."""
-    import polars as pl
+def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]:
+    """Every measured trial, in run order; those that broke off are no measure of steadiness.
 
-    lines = timelines.of_trials(frames.intervals)
+    Nothing is read for trials that are too short anyway.
+    """
+    steps = {record["name"]: _steps(record) for record in recorded.trials}
+    measured = [
+        trial for trial in trials if trial.status in {"ok", "invalid"} and steps.get(trial.name) is not None
+    ]
+    able = any((steps[trial.name] or (0, 0.0))[0] >= FEWEST_VALUES for trial in measured)
+    lines = timelines.of_trials(recorded.intervals()) if able else {}
     judged = [
-        Judged(trial, lines[trial.name], judge(lines[trial.name].throughput))
-        for trial in trials
-        if trial.name in lines and trial.status in {"ok", "invalid"}
+        Judged(trial, line, judge(line.throughput))
+        for trial in measured
+        if (line := lines.get(trial.name) or _unread(trial.name, steps[trial.name])) is not None
     ]
     if not any(one.steadiness.dips for one in judged):
         return tuple(judged)
-    total = frames.target
+    import polars as pl
+
+    total = recorded.samples("target")
     if "pid" in total.columns:
         total = total.filter(pl.col("pid") == 0)
-    samples = [timelines.samples_of(frames.host, HOST), timelines.samples_of(total, TARGET)]
-    checkpoints = _times_of(frames.events, CHECKPOINT)
+    samples = [timelines.samples_of(recorded.samples("host"), HOST), timelines.samples_of(total, TARGET)]
+    checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
         Judged(
             one.trial,
@@ -123,6 +139,20 @@ def judge_all(trials: Sequence[Trial], frames: Frames) -> tuple[Judged, ...]:
         )
         for one in judged
     )
+
+
+def _steps(record: Mapping[str, Any]) -> tuple[int, float] | None:
+    """How many intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
+    duration_s = (record.get("measure") or {}).get("duration_s")
+    step_s = ((record.get("settings") or {}).get("load") or {}).get("interval") or 1.0
+    return None if not duration_s else (round(duration_s / step_s), step_s)
+
+
+def _unread(trial: str, steps: tuple[int, float] | None) -> Timeline | None:
+    """A timeline that is too short to be worth reading; None for one that should have been there."""
+    if steps is None or steps[0] >= FEWEST_VALUES:
+        return None
+    return Timeline(trial, steps[1], np.array([]))
 
 
 def _times_of(events: pl.DataFrame, name: str) -> dict[str, list[float]]:

@@ -24,6 +24,9 @@ NOTABLE_TREND = 0.05
 #: Independent values that a judgement needs: with fewer, a slow swing looks like anything.
 FEWEST_EFFECTIVE = 8.0
 
+#: Values that a judgement needs.
+FEWEST_VALUES = warmup.BATCH * warmup.FEWEST_BATCHES
+
 State = Literal["steady", "never-settled", "trend", "too-short", "too-dependent"]
 
 

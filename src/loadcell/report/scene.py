@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis import run_trend, steadiness
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.phrase import Finding
+from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
 from loadcell.report.texts import Texts
 
@@ -27,6 +30,21 @@ class Scene:
     def of(cls, stored: StoredRun, language: str) -> Scene:
         """Analyse a run and get ready to speak about it."""
         return cls(stored, analyse(stored.run, stored.trials), Texts(language))
+
+    @cached_property
+    def steadiness(self) -> tuple[Judged, ...]:
+        """How steady each trial was that has a timeline."""
+        return steadiness.judge_all(self.analysis.trials, self.stored)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything there is to say of the run."""
+        treatments = self.analysis.treatments
+        return (
+            *self.analysis.findings,
+            *run_trend.findings(treatments),
+            *steadiness.findings(self.steadiness, treatments),
+        )
 
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:

@@ -25,7 +25,7 @@ def section(scene: Scene) -> Section:
 
 def findings(scene: Scene) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
-    return [*what_was_done(scene), *scene.analysis.findings]
+    return [*what_was_done(scene), *scene.findings]
 
 
 def what_was_done(scene: Scene) -> list[Finding]:
