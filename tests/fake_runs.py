@@ -58,7 +58,8 @@ class Fate:
 class Shape:
     """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
 
-    With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
+    `checkpoint_every_s` makes throughput dip for `checkpoint_lasts_s` again and again, with disk writes and an event each;
+    `fades` is the share of its throughput a trial loses from beginning to end. With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
     """
 
     factors: Mapping[str, Sequence[Any]] = field(default_factory=lambda: {"load.clients": [4, 16]})
@@ -80,6 +81,9 @@ class Shape:
     missed: frozenset[int] = frozenset()
     state: str = "finished"
     seed: int = 7
+    checkpoint_every_s: int = 0
+    checkpoint_lasts_s: int = 15
+    fades: float = 0.0
 
 
 def write_run(path: Path, shape: Shape | None = None) -> Path:
@@ -270,6 +274,9 @@ class _Trial:
             self._target(out)
         if self.measured and self.shape.server:
             self._server(out)
+        for second in range(1, self.shape.seconds):
+            if self._checkpoint(second) and second % self.shape.checkpoint_every_s == 0:
+                out.event({**self._at(second), "event": "checkpoint", "reason": "timed"})
         if self.trial["number"] in self.shape.failed_transactions:
             out.event(
                 {
@@ -305,7 +312,7 @@ class _Trial:
         operations = {"transaction": ("transaction", 1), **(OPERATIONS if self.shape.operations else {})}
         for second in self._seconds():
             settled = 1 - 0.5 * math.exp(-(second + self.shape.warmup_s) / 1.5)
-            rate = self.throughput * settled * self.chance.gauss(1, 0.03)
+            rate = self.throughput * settled * self.chance.gauss(1, 0.03) * self._pace(second)
             hiccup = 3.0 if second == self.shape.seconds // 2 else 1.0
             figures = self._latency(1, self.chance.gauss(1, 0.05)) or {}
             for name, (kind, each) in operations.items():
@@ -365,6 +372,17 @@ class _Trial:
     def _moment(self, at: Mapping[str, Any]) -> dict[str, Any]:
         return {"mono_ns": at["mono_ns"], "utc": at["utc"]}
 
+    def _checkpoint(self, second: int) -> bool:
+        every = self.shape.checkpoint_every_s
+        return (
+            bool(every) and second > 0 and second % every < self.shape.checkpoint_lasts_s and second >= every
+        )
+
+    def _pace(self, second: int) -> float:
+        """Of its throughput, what is left in this second."""
+        left = 1 - self.shape.fades * max(0, second) / self.shape.seconds
+        return left * (0.55 if self._checkpoint(second) else 1.0)
+
     def _busy(self, second: int) -> float:
         level = min(96.0, 8 + 88 * self.clients / (self.clients + 9))
         return max(
@@ -382,7 +400,7 @@ class _Trial:
                     "cpu_steal_percent": steal, "cpu_idle_percent": (100 - busy) * 0.9, "cpu_busy_percent": busy,
                     "cpu_max_core_percent": min(100.0, busy * 1.2), "load1": self.clients / 3,
                     "memory_available_bytes": 20 * GIB, "disk_read_bytes_per_s": abs(self.chance.gauss(2e5, 1e5)),
-                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7, 5e6)),
+                    "disk_write_bytes_per_s": abs(self.chance.gauss(3e7, 5e6)) * (5 if self._checkpoint(second) else 1),
                     "net_rx_bytes_per_s": 1e5, "net_tx_bytes_per_s": 1e5,
                 }
             )  # fmt: skip
@@ -524,6 +542,14 @@ def trial_levels(shape: Shape) -> dict[int, str]:
         trial["number"]: levels[trial["treatment"]]
         for trial in _order(treatments, shape, random.Random(shape.seed))
     }
+
+
+def an_hour() -> Shape:
+    """One long trial of each treatment, with a checkpoint every five minutes."""
+    return Shape(
+        factors={"storage": ["local", "replicated"]}, seconds=3600, repeats=1, warmup_s=60, checkpoint_every_s=300,
+        title="PostgreSQL for an hour", question="Does it keep its pace?",
+    )  # fmt: skip
 
 
 def two_treatments() -> Shape:

@@ -66,6 +66,7 @@ FAMILIES = {
     "column.saturation": ("highest", "between", "enough", "knee", "power"),
     "column.law": ("rate", "sigma", "kappa", "peak", "top", "missed"),
     "tail": TAILS,
+    "steady": ("steady", "never-settled", "trend", "too-dependent"),
     "with": ("checkpoints", *HOST, *TARGET),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,

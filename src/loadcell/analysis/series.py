@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import polars as pl
@@ -16,12 +16,19 @@ def bucket_size(points: int, at_most: int) -> int:
     return max(1, math.ceil(points / at_most))
 
 
-def thin(frame: pl.DataFrame, columns: Mapping[str, How], at_most: int) -> pl.DataFrame:
+#: Ends of the names under which `thin` gives the extremes of what it joined.
+LOWEST, HIGHEST = "_lowest", "_highest"
+
+
+def thin(
+    frame: pl.DataFrame, columns: Mapping[str, How], at_most: int, envelope: Collection[str] = ()
+) -> pl.DataFrame:
     """Join neighbouring rows of each trial until none has more than `at_most`.
 
     `frame` has `trial`, `t_s` (where the time a row stands for ended, in seconds from the measurement's start;
     rows up to 0 are warm-up and never join with rows after it) and `columns`, of which those missing in the frame
     are left out. A joined row takes the last `t_s`, and of every other column what its `How` says over the values there are; peaks are kept by `max`.
+    For the columns of `envelope` it also has their extremes (`<column>_lowest`, `<column>_highest`), if rows were joined.
     """
     how = {name: kind for name, kind in columns.items() if name in frame.columns}
     if frame.is_empty():
@@ -31,11 +38,14 @@ def thin(frame: pl.DataFrame, columns: Mapping[str, How], at_most: int) -> pl.Da
     if size == 1:
         return ordered
     in_window = pl.col("t_s") > 0
+    enveloped = [name for name in how if name in envelope]
+    ends = [pl.col(name).min().alias(name + LOWEST) for name in enveloped]
+    ends += [pl.col(name).max().alias(name + HIGHEST) for name in enveloped]
     row = pl.int_range(pl.len()).over("trial", in_window)
     return (
         ordered.with_columns(in_window.alias("_measured"), (row // size).alias("_bucket"))
         .group_by("trial", "_measured", "_bucket", maintain_order=True)
-        .agg(pl.col("t_s").last(), *(_joined(name, kind) for name, kind in how.items()))
+        .agg(pl.col("t_s").last(), *(_joined(name, kind) for name, kind in how.items()), *ends)
         .drop("_measured", "_bucket")
     )
 

@@ -60,17 +60,19 @@ def _format_of(suffix: str) -> str:
 def _json(path: Path) -> str:
     import json
 
-    from loadcell.analysis.analyse import analyse
+    from loadcell.report.scene import Scene
     from loadcell.store.read import read_run
 
     stored = read_run(path)
-    found = analyse(stored.run, stored.trials).document()
+    scene = Scene.of(stored, "en")
     document = {
         "run": str(stored.path),
         "plan": stored.run.get("plan_name"),
         "title": stored.run.get("title"),
         "state": stored.state,
         "damage": [str(damage) for damage in stored.damage],
-        **found,
+        **scene.analysis.document(),
+        "steadiness": [one.document() for one in scene.steadiness],
+        "findings": [finding.document() for finding in scene.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ POINTS_IN_ALL = 12_000
 #: Every source of rows, and with which colour its panels begin.
 SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "checkpoints": 0}
 CHECKPOINTS = "checkpoints"
-FEWEST_POINTS, MOST_POINTS = 40, 900
+FEWEST_POINTS, MOST_POINTS = 40, 500
 MIB = 2**20
 #: Of open loops only: what fell due a second (in them that is what was started), and the service time, which without a
 #: schedule is hardly another than the response time.
@@ -36,6 +37,7 @@ class Line:
     """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit.
 
     `proper` is a name that the server gave, shown as it is; `colour` is one that the name has elsewhere, too.
+    With an `envelope`, a band shows how far the values reach that a point stands for.
     """
 
     column: str
@@ -44,6 +46,7 @@ class Line:
     divide: float = 1.0
     proper: str = ""
     colour: str = ""
+    envelope: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,11 @@ class Panel:
 WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
 PANELS = (
     Panel("load", "axis.transactions", (
-        Line("throughput_per_s", "series.throughput"), Line("failed", "series.failed", "max"),
+        Line("throughput_per_s", "series.throughput", envelope=True), Line("failed", "series.failed", "max"),
         Line(DUE, "series.due"),
     )),
     Panel("load", "axis.response", (
-        Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max"),
+        Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
         Line(SENT, "series.sent-p99", "max"),
     )),
     Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),)),
@@ -83,7 +86,7 @@ PANELS = (
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
     ), least=1),
-    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu"),), least=10),
+    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu", envelope=True),), least=10),
     Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
     Panel("target", "axis.target-io", (
         Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
@@ -116,7 +119,8 @@ def draw(scene: Scene) -> Chart | None:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
     for source, of_source in columns.items():
-        thin = thinning.thin(frames[source], of_source, at_most)
+        enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
+        thin = thinning.thin(frames[source], of_source, at_most, enveloped)
         for trial, own in _by_trial(_in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = own
     for one in scene.server.checkpoints:
@@ -138,7 +142,7 @@ def draw(scene: Scene) -> Chart | None:
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, scene),
+        _views(panels, scene, joined=size > 1, clock=_clock(frames)),
         {},
         caption,
         panels=len(panels),
@@ -228,7 +232,14 @@ def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataF
     """Values in the units that are shown, as short as can be."""
     import polars as pl
 
-    divide = {line.column: line.divide for panel in panels if panel.source == source for line in panel.lines}
+    divide = {
+        line.column + end: line.divide
+        for panel in panels
+        if panel.source == source
+        for line in panel.lines
+        for end in ("", thinning.LOWEST, thinning.HIGHEST)
+        if line.column + end in frame.columns
+    }
     return frame.select(
         "trial",
         pl.col("t_s").round(1).alias("t"),
@@ -264,22 +275,62 @@ def _name(trial: Trial, scene: Scene) -> str:
     return name if trial.status == "ok" else f"{name} ({scene.texts(f'status.{trial.status}')})"
 
 
-def _views(panels: list[Panel], scene: Scene) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Clock:
+    """How time is written along the axis: its title, the expression of a label, and where labels stand (None: anywhere)."""
+
+    title: str
+    label: str | None = None
+    ticks: tuple[int, ...] | None = None
+
+
+#: Trials longer than these (in seconds) are read in minutes, and in hours and minutes.
+MINUTES_FROM, HOURS_FROM = 600, 3 * 3600
+#: Steps between ticks, in seconds, and about how many ticks there are room for.
+TICK_STEPS, TICKS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400), 12
+
+
+def _clock(frames: Mapping[str, pl.DataFrame]) -> _Clock:
+    """Seconds, minutes, or hours and minutes, as the longest trial asks for."""
+    first = min(_number(frame["t_s"].min()) for frame in frames.values())
+    last = max(_number(frame["t_s"].max()) for frame in frames.values())
+    if last <= MINUTES_FROM:
+        return _Clock("axis.time")
+    step = next((step for step in TICK_STEPS if last / step <= TICKS), TICK_STEPS[-1])
+    ticks = tuple(range(math.ceil(first / step) * step, math.floor(last / step) * step + 1, step))
+    if last <= HOURS_FROM:
+        return _Clock("axis.time.minutes", "format(datum.value / 60, ',~r')", ticks)
+    sign = "(datum.value < 0 ? '-' : '')"
+    hours, minutes = "floor(abs(datum.value) / 3600)", "floor(abs(datum.value) % 3600 / 60)"
+    return _Clock("axis.time.hours", f"{sign} + {hours} + ':' + format({minutes}, '02d')", ticks)
+
+
+def _number(value: Any) -> float:
+    """A minimum or maximum of a column that may be empty."""
+    return float(value) if value is not None else 0.0
+
+
+def _views(panels: list[Panel], scene: Scene, *, joined: bool, clock: _Clock) -> dict[str, Any]:
     """The views below one another, on one time axis."""
-    views = [_view(panel, scene, last=panel is panels[-1], first=panel is panels[0]) for panel in panels]
+    views = [
+        _view(panel, scene, clock, joined=joined, last=panel is panels[-1], first=panel is panels[0])
+        for panel in panels
+    ]
     shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
     return style.document({"vconcat": views, "spacing": 14, "resolve": shared})
 
 
-def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, Any]:
+def _view(
+    panel: Panel, scene: Scene, clock: _Clock, *, joined: bool, first: bool, last: bool
+) -> dict[str, Any]:
     texts = scene.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
-    x = alt.X(
-        "t:Q",
-        title=texts("axis.time") if last else None,
-        axis=alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=1),
-        scale=alt.Scale(nice=False),
-    )
+    written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=1)
+    if clock.label is not None:
+        written = alt.Axis(
+            labels=last, ticks=last, grid=False, labelExpr=clock.label, values=list(clock.ticks or ())
+        )
+    x = alt.X("t:Q", title=texts(clock.title) if last else None, axis=written, scale=alt.Scale(nice=False))
     scale = alt.Scale(domain=[0, panel.top]) if panel.top else alt.Scale(zero=True, nice=True)
     axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y("value:Q", title=None, axis=axis, scale=scale, stack="zero" if panel.stacked else None)
@@ -308,6 +359,7 @@ def _view(panel: Panel, scene: Scene, *, first: bool, last: bool) -> dict[str, A
     layers = [
         shade,
         *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
+        *_bands(panel, x, colours, joined=joined),
         shape,
         handles,
     ]
@@ -341,6 +393,17 @@ def _checkpoints(scene: Scene) -> list[alt.Chart]:
     written = marks.transform_filter("datum.to !== null").mark_rect(color="var(--caution)", opacity=0.12)
     begun = marks.mark_rule(color="var(--caution)", strokeDash=[4, 3], strokeWidth=1.4)
     return [written.encode(x=alt.X("t:Q"), x2="to:Q"), begun.encode(x=alt.X("t:Q"), tooltip=tips)]
+
+
+def _bands(panel: Panel, x: alt.X, colours: list[str], *, joined: bool) -> list[alt.Chart]:
+    """How far the values reach that each point stands for; nothing where every value has its own point."""
+    return [
+        alt.Chart(style.data(panel.source))
+        .mark_area(opacity=0.2, color=colour, line=False)
+        .encode(x, alt.Y(f"{line.column}{thinning.LOWEST}:Q", title=None), alt.Y2(f"{line.column}{thinning.HIGHEST}"))
+        for line, colour in zip(panel.lines, colours, strict=True)
+        if joined and line.envelope
+    ]  # fmt: skip
 
 
 def _quoted(text: str) -> str:

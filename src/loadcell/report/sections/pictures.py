@@ -6,6 +6,7 @@ from loadcell.analysis.treatments import LATENCIES
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.scene import Scene
+from loadcell.report.sections import steady
 
 
 def curves(scene: Scene) -> Section | None:
@@ -25,7 +26,10 @@ def percentiles(scene: Scene) -> Section | None:
 
 def series(scene: Scene) -> Section | None:
     """Trials over time; None when nothing was sampled."""
-    drawn = charts.drawn_in("series", scene)
+    drawn: list[Block] = [*charts.drawn_in("series", scene)]
+    judged = steady.table(scene)
+    if judged is not None:
+        drawn.append(Details(judged.title, [judged]))
     return Section("series", scene.texts("section.series"), drawn) if drawn else None
 
 
