@@ -130,9 +130,9 @@ def _treatments(shape: Shape) -> list[dict[str, Any]]:
 def _settings(shape: Shape, values: Mapping[str, Any]) -> dict[str, Any]:
     load = {
         "threads": "auto",
-        "warmup": float(shape.warmup_s),
-        "duration": float(shape.seconds),
-        "interval": 1.0,
+        "warmup": f"{shape.warmup_s}s",
+        "duration": f"{shape.seconds}s",
+        "interval": "1s",
     }
     return {
         "target": {"postgres": {"server": "embedded"}},

@@ -206,8 +206,8 @@ def test_long_series_are_thinned_and_say_so(stored: Stored) -> None:
     report = build(stored("long"))
     chart = next(chart for chart in report.charts() if chart.id == "chart-series")
     points = [len(own["load"]["t"]) for own in chart.series.values()]
-    assert all(300 < count <= 900 for count in points)
-    assert any("3 neighbouring samples" in caption for caption in chart.captions)
+    assert all(300 < count <= 500 for count in points)
+    assert any("5 neighbouring samples" in caption for caption in chart.captions)
 
 
 @pytest.mark.parametrize("name", ["nothing measured", "one repeat, no series", "nothing varied"])

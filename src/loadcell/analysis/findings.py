@@ -11,9 +11,9 @@ from loadcell.analysis import (
     drift,
     effects_findings,
     keeping_up,
-    littles_law,
     recommend_findings,
     saturation_findings,
+    validity,
 )
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
@@ -24,7 +24,7 @@ from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import CHECKS, STATUSES, Trial
+from loadcell.analysis.trials import STATUSES, Trial
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
@@ -159,22 +159,6 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding("expectations", "good", phrase)
 
 
-def checks(all_trials: Sequence[Trial]) -> Iterator[Finding]:
-    """What the trials' own checks noticed, and Little's law held against them once more."""
-    noticed: dict[str, list[str]] = {}
-    for trial in all_trials:
-        for check in trial.checks:
-            if check.verdict in {"noticed", "broken"}:
-                noticed.setdefault(check.name, []).append(trial.name)
-        law = littles_law.check(trial)
-        if law.verdict == "broken" and trial.name not in noticed.get("littles-law", ()):
-            noticed.setdefault("littles-law", []).append(trial.name)
-    for name, where in noticed.items():
-        called = Phrase(f"check.{name}") if name in CHECKS else Phrase("check.other", {"name": name})
-        params: dict[str, Value] = {"check": called, "count": len(where)}
-        yield Finding("checks", "caution", Phrase("found.check", params), tuple(where))
-
-
 def held(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     """What was verified of the data after the load, and held."""
     for name in VERIFIED:
@@ -257,6 +241,6 @@ def find(
         *errors(all_trials),
         *expectations(all_trials),
         *held(all_trials),
-        *checks(all_trials),
+        *validity.findings(all_trials),
         *trust(treatments),
     )

@@ -16,6 +16,7 @@ from loadcell.analysis.steady import FEWEST_VALUES, Steadiness, judge
 from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.plan.units import SECONDS, parse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,7 +145,8 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
 def _steps(record: Mapping[str, Any]) -> tuple[int, float] | None:
     """How many intervals a trial's measurement has, and their length in seconds; None when it was not measured."""
     duration_s = (record.get("measure") or {}).get("duration_s")
-    step_s = ((record.get("settings") or {}).get("load") or {}).get("interval") or 1.0
+    written = ((record.get("settings") or {}).get("load") or {}).get("interval") or 1.0
+    step_s = float(parse(written, SECONDS, "")) if isinstance(written, str) else float(written)
     return None if not duration_s else (round(duration_s / step_s), step_s)
 
 

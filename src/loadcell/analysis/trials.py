@@ -19,6 +19,7 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
+    "percentiles", "swap", "throttled", "other-processes", "client-waiting",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.

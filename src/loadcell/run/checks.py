@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from loadcell.run.record import TRANSACTION
@@ -106,8 +107,8 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
     return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
 
 
-def client_limit(result: Mapping[str, Any]) -> Check:
-    """No thread of the client was busy for more than 90% of the window.
+def client_limit(result: Mapping[str, Any], cores: int | None = None) -> Check:
+    """No thread of the client was busy for more than 90% of the window, nor were all of them on all of its `cores`.
 
     CPU time that went into waiting for the instant at which a request is due is not in `busy`: it ends at once when
     there is work.
@@ -116,10 +117,38 @@ def client_limit(result: Mapping[str, Any]) -> Check:
     if not threads:
         return Check("client-limit", "unknown", {})
     busiest = max(thread["busy"] for thread in threads)
-    verdict = "broken" if busiest > CLIENT_BUSY_LIMIT else "ok"
-    return Check(
-        "client-limit", verdict, {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)}
-    )
+    together = sum(thread["busy"] for thread in threads) / min(cores or len(threads), len(threads))
+    verdict = "broken" if max(busiest, together) > CLIENT_BUSY_LIMIT else "ok"
+    detail = {"busiest": busiest, "limit": CLIENT_BUSY_LIMIT, "threads": len(threads)}
+    if cores is not None and cores < len(threads):
+        detail |= {"of_its_cores": together, "cores": cores}
+    return Check("client-limit", verdict, detail)
+
+
+#: Figures of one distribution from the lowest to the highest that they can be.
+_RISING = ("min_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
+
+
+def percentiles(result: Mapping[str, Any]) -> Check:
+    """Percentiles rise, and a mean lies between the least and the greatest: no distribution has others."""
+    wrong, known = [], 0
+    for one in result.get("operations", []):
+        for kind in ("response", "service"):
+            figures = one.get(kind)
+            if not figures or not figures.get("count"):
+                continue
+            known += 1
+            rising = [figures[name] for name in _RISING if figures.get(name) is not None]
+            mean = figures.get("mean_ns")
+            falls = any(later < earlier for earlier, later in pairwise(rising))
+            # histograms keep three digits: a mean of values that are all alike may lie beside them by as much
+            outside = (
+                mean is not None and not 0.99 * rising[0] <= mean <= 1.01 * rising[-1] if rising else False
+            )
+            if falls or outside:
+                wrong.append({"operation": one["name"], "kind": kind, "figures": dict(figures)})
+    verdict = "broken" if wrong else "ok" if known else "unknown"
+    return Check("percentiles", verdict, {"wrong": wrong} if wrong else {})
 
 
 def pacing(result: Mapping[str, Any]) -> Check:
@@ -245,6 +274,10 @@ def conditions(name: str, found: Sequence[Condition]) -> Check:
 
 
 REASONS = {
+    "percentiles": (
+        "the percentiles of response times do not rise, or the mean is not among them",
+        "This is a defect of what measured them: please report it with this trial's directory.",
+    ),
     "counting-identity": (
         "the counts do not add up",
         "This is a defect of loadcell: please report it with this trial's directory.",
@@ -254,7 +287,7 @@ REASONS = {
         "Look for a suspended client machine or a wrong clock, and run it again.",
     ),
     "client-limit": (
-        "the client was the limit: one of its threads was busy more than 90% of the time",
+        "the client was the limit: one of its threads, or all its cores, were busy more than 90% of the time",
         "Give the load more threads (load.threads), or make it from another machine.",
     ),
     "server-counters": (

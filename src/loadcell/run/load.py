@@ -13,6 +13,7 @@ from loadcell.plan import rate
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.units import Duration
 from loadcell.run import neighbours
+from loadcell.run.machine import Machine
 from loadcell.run.means import Means
 from loadcell.run.phases import Phases
 from loadcell.run.record import TRANSACTION, interval_rows, utc_text
@@ -86,10 +87,12 @@ class LoadWatch:
     ) -> None:
         self.rows: list[dict[str, Any]] = []
         self.witness = Witness(means.root)
+        self.machine = Machine(means.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
         self.measuring_since_ns: int | None = None
         self.target_cpu: list[float] = []
+        self.target_processes: list[int] = []
         self._means = means
         self._phases = phases
         self._writer = writer
@@ -105,7 +108,7 @@ class LoadWatch:
 
     def start_monitors(self, target: Target[Any]) -> None:
         """Begin sampling the target, and whatever else monitors look at."""
-        roots = target.processes()
+        roots = self.target_processes = target.processes()
         context = MonitorContext(roots=lambda: roots, observed=target.observed())
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
@@ -197,11 +200,13 @@ class LoadWatch:
         if name == "measure":
             self.measuring_since_ns = mono_ns
             self.witness.begin()
+            self.machine.begin()
             waiting, self._waiting = self._waiting, []
             for file, columns, rows in waiting:
                 self._put(file, columns, rows)
         elif name == "drain":
             self.steal_share = self.witness.steal_share()
+            self.machine.end()
 
     def _interval(self, event: Mapping[str, Any]) -> None:
         rows = interval_rows(event)

@@ -11,7 +11,7 @@ from typing import Any
 
 from loadcell.design.order import Trial
 from loadcell.plan.model import Resolved
-from loadcell.run import checks
+from loadcell.run import checks, others
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import DATA_SEED, LoadWatch, specification, trial_seed
 from loadcell.run.means import Means, threads
@@ -44,6 +44,8 @@ class TrialRun:
     _document: dict[str, Any] = field(default_factory=dict)
     _checks: list[checks.Check] = field(default_factory=list)
     _target: Target[Any] | None = None
+    #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
+    _target_here: list[int] | None = None
 
     @property
     def _resolved(self) -> Resolved:
@@ -113,6 +115,8 @@ class TrialRun:
             )
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
+            roots = self._watch.target_processes
+            self._target_here = roots if roots or not others.on_this_machine(spec["target"]) else None
             try:
                 result = self._execute("run", spec, self._watch.event, limit_s)
             finally:
@@ -165,7 +169,8 @@ class TrialRun:
         first = [
             checks.counting_identity(result),
             checks.littles_law(result, load.clients or 0),
-            checks.client_limit(result),
+            checks.client_limit(result, self.means.cores),
+            checks.percentiles(result),
             *([checks.pacing(result), checks.backlog(result)] if result.get("schedule") else []),
         ]
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.rows, result)]
@@ -254,6 +259,7 @@ class TrialRun:
             checks.steal(watch.steal_share),
             checks.clock_step(watch.witness.steps_s),
             checks.neighbour(sorted(watch.neighbours)),
+            *watch.machine.checks(self._target_here),
         ]
         cpu = mean(watch.target_cpu)
         figures = metrics(self._document, None if cpu is None else cpu / 100)

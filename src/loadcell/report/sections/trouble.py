@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis import littles_law
+from loadcell.analysis import validity
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.scene import Scene
 from loadcell.report.sections.results import names
@@ -84,13 +84,8 @@ def _noticed(scene: Scene) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Check -> trial -> evidence."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for trial in scene.analysis.trials:
-        for check in trial.checks:
-            if check.verdict in {"noticed", "broken"}:
-                found.setdefault(check.name, {})[trial.name] = check.detail
-        law = littles_law.check(trial)
-        if law.verdict == "broken":
-            own = found.setdefault("littles-law", {})
-            own.setdefault(trial.name, {"expected": law.expected, "found": law.found})
+        for doubt in validity.doubts(trial):
+            found.setdefault(doubt.name, {})[trial.name] = doubt.detail
     return found
 
 

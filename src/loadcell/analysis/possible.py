@@ -1,0 +1,28 @@
+"""Percentiles that cannot be: of no distribution is p90 above p99, or the mean outside the extremes.
+
+Figures of other tools are taken as they are; a tool that estimates each percentile by itself can give such ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+#: Figures of one distribution from the lowest to the highest that they can be.
+RISING = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "p99.99_ms", "max_ms")
+#: Histograms keep three digits; a mean may lie this far beside an extreme that all values share.
+ROUNDING = 0.01
+
+
+def impossible(figures: Mapping[str, float | None]) -> dict[str, float]:
+    """The figures that contradict each other, the first such pair; empty when all of them can be."""
+    known = {name: value for name in RISING if (value := figures.get(name)) is not None}
+    for (lower, low), (upper, high) in pairwise(known.items()):
+        if low > high:
+            return {lower: low, upper: high}
+    mean, least, most = (figures.get(name) for name in ("mean_ms", "min_ms", "max_ms"))
+    if mean is not None and least is not None and mean < least * (1 - ROUNDING):
+        return {"mean_ms": mean, "min_ms": least}
+    if mean is not None and most is not None and mean > most * (1 + ROUNDING):
+        return {"mean_ms": mean, "max_ms": most}
+    return {}

@@ -1,0 +1,62 @@
+"""What speaks against a trial's figures: what it noticed itself, and what its stored figures show again, or first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis import littles_law, possible
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.trials import CHECKS, Trial
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One check that did not come out well: `broken` (the figures are wrong) or only noticed, with its evidence."""
+
+    name: str
+    broken: bool
+    detail: Mapping[str, Any]
+
+
+def doubts(trial: Trial) -> tuple[Doubt, ...]:
+    """Every doubt about one trial, each check once.
+
+    Little's law and the order of percentiles are held against the stored totals once more: old records, and those of
+    other tools, were never held against them.
+    """
+    found = {
+        check.name: Doubt(check.name, check.verdict == "broken", check.detail)
+        for check in trial.checks
+        if check.verdict in {"noticed", "broken"}
+    }
+    law = littles_law.check(trial)
+    if law.verdict == "broken":
+        found.setdefault(
+            "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.found})
+        )
+    wrong = possible.impossible(trial.response) if trial.response else {}
+    if wrong:
+        found.setdefault("percentiles", Doubt("percentiles", True, wrong))
+    return tuple(found.values())
+
+
+def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
+    """A sentence a check, with where it was noticed and what to do."""
+    noticed: dict[str, list[str]] = {}
+    broken: set[str] = set()
+    for trial in trials:
+        for doubt in doubts(trial):
+            noticed.setdefault(doubt.name, []).append(trial.name)
+            if doubt.broken:
+                broken.add(doubt.name)
+    for name, where in noticed.items():
+        params: dict[str, Value] = {"count": len(where)}
+        if name in CHECKS:
+            params |= {"check": Phrase(f"check.{name}"), "advice": Phrase(f"advice.{name}")}
+            phrase = Phrase("found.check.advice", params)
+        else:
+            params |= {"check": Phrase("check.other", {"name": name})}
+            phrase = Phrase("found.check", params)
+        yield Finding("checks", "problem" if name in broken else "caution", phrase, tuple(where))

@@ -1,0 +1,76 @@
+"""What speaks against a trial: recorded, or to be seen from its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadcell.analysis.possible import impossible
+from loadcell.analysis.trials import Check, Trial
+from loadcell.analysis.validity import doubts, findings
+
+#: Response times of Berkeley DB JE behind HTTP, as Apache Bench printed them: operation and threads, then
+#: least, p90, p99, greatest, mean and median in ms.
+BERKELEYDB = [
+    ("set 5", 6, 122, 316, 1461, 85, 73), ("set 10", 6, 128, 352, 1708, 87, 75), ("set 20", 6, 125, 365, 3354, 88, 75),
+    ("get 5", 9, 32, 29, 1030, 24, 24), ("get 10", 8, 26, 29, 1038, 23, 24), ("get 20", 8, 27, 29, 1218, 22, 21),
+    ("mget 5", 8, 28, 34, 4529, 34, 26), ("mget 10", 6, 28, 31, 4804, 32, 25), ("mget 20", 6, 27, 33, 1073, 25, 23),
+]  # fmt: skip
+
+
+def trial(**more: Any) -> Trial:
+    return Trial(1, "001-a-r1", "a", 1, 1, "ok", **more)
+
+
+def test_a_p90_above_p99_cannot_be() -> None:
+    wrong = {}
+    for name, least, p90, p99, most, mean, median in BERKELEYDB:
+        figures = {
+            "min_ms": least,
+            "p50_ms": median,
+            "p90_ms": p90,
+            "p99_ms": p99,
+            "max_ms": most,
+            "mean_ms": mean,
+        }
+        if found := impossible(figures):
+            wrong[name] = found
+    assert wrong == {"get 5": {"p90_ms": 32, "p99_ms": 29}}
+
+
+@pytest.mark.parametrize(
+    ("figures", "found"),
+    [
+        ({}, {}),
+        ({"p50_ms": 5.0}, {}),
+        ({"min_ms": 5.0, "p50_ms": 5.0, "max_ms": 5.0, "mean_ms": 5.0}, {}),
+        ({"p50_ms": None, "p99_ms": 3.0}, {}),
+        ({"p50_ms": 4.0, "p95_ms": None, "p99_ms": 3.0}, {"p50_ms": 4.0, "p99_ms": 3.0}),
+        ({"min_ms": 5.0, "mean_ms": 4.0}, {"mean_ms": 4.0, "min_ms": 5.0}),
+        ({"max_ms": 5.0, "mean_ms": 6.0}, {"mean_ms": 6.0, "max_ms": 5.0}),
+    ],
+)
+def test_what_can_be_and_what_cannot(figures: dict[str, float | None], found: dict[str, float]) -> None:
+    assert impossible(figures) == found
+
+
+def test_a_record_of_another_tool_is_doubted_by_its_figures_alone() -> None:
+    found = doubts(trial(response={"p90_ms": 32.0, "p99_ms": 29.0}))
+    assert [(doubt.name, doubt.broken) for doubt in found] == [("percentiles", True)]
+
+
+def test_each_check_is_said_once_with_what_to_do_and_how_bad_it_is() -> None:
+    checks = (
+        Check("swap", "noticed", {}), Check("littles-law", "broken", {}), Check("steal", "ok", {}),
+        Check("own-check", "noticed", {}), Check("throttled", "unknown", {}),
+    )  # fmt: skip
+    said = {
+        finding.phrase.key + "/" + finding.severity: finding for finding in findings([trial(checks=checks)])
+    }
+    assert len(said) == 3
+    assert "found.check/caution" in said
+    swap, law = list(findings([trial(checks=checks)]))[:2]
+    assert (swap.severity, law.severity) == ("caution", "problem")
+    assert swap.document()["params"]["advice"] == {"key": "advice.swap", "params": {}}
+    assert swap.evidence == ("001-a-r1",)
