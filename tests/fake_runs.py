@@ -59,7 +59,8 @@ class Shape:
     """What run to write. `factors` maps plan paths to levels (numbers or labels); `fates` is by trial number.
 
     `checkpoint_every_s` makes throughput dip for `checkpoint_lasts_s` again and again, with disk writes and an event each;
-    `fades` is the share of its throughput a trial loses from beginning to end. With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
+    `fades` is the share of its throughput a trial loses from beginning to end; `pace` multiplies all throughputs, and
+    `settings` are the target's beside the usual ones. With a factor `load.rate` its trials are open loops: throughput is the rate, or what the server can do.
     """
 
     factors: Mapping[str, Sequence[Any]] = field(default_factory=lambda: {"load.clients": [4, 16]})
@@ -84,6 +85,11 @@ class Shape:
     checkpoint_every_s: int = 0
     checkpoint_lasts_s: int = 15
     fades: float = 0.0
+    started: datetime = START
+    pace: float = 1.0
+    version: str = "0.1.0"
+    kernel: str = "6.1.0-28-amd64"
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_run(path: Path, shape: Shape | None = None) -> Path:
@@ -96,12 +102,12 @@ def write_run(path: Path, shape: Shape | None = None) -> Path:
     writer = RunWriter(path)
     try:
         writer.write_plan(_plan_text(shape))
-        writer.write_run(_run_document(shape, treatments, trials, START + length * len(trials)))
-        writer.write_environment(ENVIRONMENT)
+        writer.write_run(_run_document(shape, treatments, trials, shape.started + length * len(trials)))
+        writer.write_environment({**ENVIRONMENT, "hosts": [{**HOST, "kernel": shape.kernel}]})
         by_id = {treatment["id"]: treatment for treatment in treatments}
         for trial in trials:
             if trial["number"] not in shape.unwritten:
-                begun = START + length * (trial["number"] - 1)
+                begun = shape.started + length * (trial["number"] - 1)
                 _Trial(shape, trial, by_id[trial["treatment"]], begun, chance).write(writer)
     finally:
         writer.close()
@@ -179,10 +185,10 @@ def _run_document(
             for key, levels in shape.factors.items()
         ],
         "treatments": treatments, "trials": trials, "expect": list(shape.expect),
-        "loadcell_version": "0.1.0", "engine_version": "0.1.0", "python": "3.11.7",
-        "started_utc": _utc(START), "ended_utc": _utc(ended) if over else None, "state": shape.state,
+        "loadcell_version": shape.version, "engine_version": "0.1.0", "python": "3.11.7",
+        "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None, "state": shape.state,
         "executions": [
-            {"pid": 4242, "started_utc": _utc(START), "ended_utc": _utc(ended) if over else None, "how": "first"}
+            {"pid": 4242, "started_utc": _utc(shape.started), "ended_utc": _utc(ended) if over else None, "how": "first"}
         ],
         "command": ["loadcell", "run", "plans/postgres-concurrency.yaml"],
     }  # fmt: skip
@@ -202,20 +208,15 @@ def _plan_text(shape: Shape) -> str:
     return "\n".join([*lines, f"repeats: {shape.repeats}", f"expect: [{', '.join(shape.expect)}]"]) + "\n"
 
 
-ENVIRONMENT = {
-    "schema": 1,
-    "collected_utc": "2026-03-09T08:00:00.000000Z",
-    "hosts": [
-        {
-            "role": "client+target", "hostname": "bench-01", "kernel": "6.1.0-28-amd64",
-            "os": "Debian GNU/Linux 12 (bookworm)",
-            "cpu": {"model": "AMD EPYC 7763 64-Core Processor", "cores": 8, "threads": 16, "mhz": 2450.0},
-            "memory_bytes": 32 * GIB, "numa_nodes": 1, "virtualisation": "kvm", "clocksource": "kvm-clock",
-            "governor": "performance", "thp": "madvise", "swap_bytes": 0, "load_at_start": [0.12, 0.2, 0.18],
-            "disks": [{"name": "nvme0n1", "model": "Samsung PM9A3", "size_bytes": 960 * 10**9}],
-        }
-    ],
+HOST = {
+    "role": "client+target", "hostname": "bench-01", "kernel": "6.1.0-28-amd64",
+    "os": "Debian GNU/Linux 12 (bookworm)",
+    "cpu": {"model": "AMD EPYC 7763 64-Core Processor", "cores": 8, "threads": 16, "mhz": 2450.0},
+    "memory_bytes": 32 * GIB, "numa_nodes": 1, "virtualisation": "kvm", "clocksource": "kvm-clock",
+    "governor": "performance", "thp": "madvise", "swap_bytes": 0, "load_at_start": [0.12, 0.2, 0.18],
+    "disks": [{"name": "nvme0n1", "model": "Samsung PM9A3", "size_bytes": 960 * 10**9}],
 }  # fmt: skip
+ENVIRONMENT = {"schema": 1, "collected_utc": "2026-03-09T08:00:00.000000Z", "hosts": [HOST]}
 
 
 def _utc(moment: datetime) -> str:
@@ -245,7 +246,7 @@ class _Trial:
         self.clients = _clients(treatment["values"])
         n = self.clients
         speed = 180 * n / (1 + 0.02 * (n - 1) + 0.0001 * n * (n - 1)) * self._factor_speed()
-        self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial["block"])
+        self.throughput = speed * chance.gauss(1, 0.02) * (1 - 0.01 * trial["block"]) * shape.pace
         rate = treatment["values"].get("load.rate")
         self.due = float(rate.removesuffix("/s")) if rate else None
         if self.due is not None:
@@ -451,7 +452,7 @@ class _Trial:
             ],
             "target": {
                 "version": "PostgreSQL 16.4", "server": "embedded",
-                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on"},
+                "settings": {"shared_buffers": "128MB", "max_connections": "100", "fsync": "on", **self.shape.settings},
                 "data_directory": {"file_system": "ext4"},
             },
             "data_set": {"fingerprint": "5f1c", "how": "restored", "duration_s": 1.2, "size_bytes": 290_000_000},
@@ -542,6 +543,22 @@ def trial_levels(shape: Shape) -> dict[int, str]:
         trial["number"]: levels[trial["treatment"]]
         for trial in _order(treatments, shape, random.Random(shape.seed))
     }
+
+
+def write_history(
+    results: Path, paces: Sequence[float], shape: Shape | None = None, **from_change: Any
+) -> list[Path]:
+    """A run a day under `results`, with these paces; from the first pace that is not 1 on, with `from_change` as well."""
+    shape = replace(shape or Shape(), monitors=False, intervals=False)
+    changed = next((day for day, pace in enumerate(paces) if pace != 1), len(paces))
+    written = []
+    for day, pace in enumerate(paces):
+        started = START + timedelta(days=day)
+        name = f"{started:%Y%m%dT%H%M%SZ}-{day:04x}"
+        more = from_change if day >= changed else {}
+        own = replace(shape, pace=pace, started=started, seed=shape.seed + day, **more)
+        written.append(write_run(results / "postgres-concurrency" / name, own))
+    return written
 
 
 def an_hour() -> Shape:

@@ -60,5 +60,6 @@ SHAPES: dict[str, Callable[[], fake_runs.Shape]] = {
         monitors=False,
         repeats=1,
     ),
+    "an hour": fake_runs.an_hour,
     "long": lambda: fake_runs.Shape(seconds=2000, monitors=False, repeats=1),
 }

@@ -16,6 +16,7 @@ from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.findings import VERIFIED
+from loadcell.analysis.history.series import METRICS
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
@@ -67,6 +68,8 @@ FAMILIES = {
     "column.law": ("rate", "sigma", "kappa", "peak", "top", "missed"),
     "tail": TAILS,
     "steady": ("steady", "never-settled", "trend", "too-dependent"),
+    "history.metric": tuple(METRICS),
+    "history.method": ("t-test", "permutation", "windows"),
     "with": ("checkpoints", *HOST, *TARGET),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,

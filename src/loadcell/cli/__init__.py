@@ -31,6 +31,7 @@ COMMANDS = {
     "baseline": "Name runs that others are held against.",
     "list": "List the runs in the results directory.",
     "show": "Show one run: its results in the terminal.",
+    "history": "Show a plan's figures over all its runs, where they changed, and what changed there.",
     "query": "Ask runs anything in SQL.",
     "plans": "List the ready-made plans, show one, or print the plan language's JSON Schema.",
     "completion": "Print the script that makes a shell complete loadcell's commands, plans and settings.",

@@ -1,0 +1,157 @@
+"""Where a plan's figures changed for good, between which runs, and what else changed there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Literal
+
+from loadcell.analysis import change_points
+from loadcell.analysis.compare import differences
+from loadcell.analysis.compare.differences import Difference
+from loadcell.analysis.history.series import Metric, Run, Series, series_of
+
+Method = Literal["t-test", "permutation", "windows"]
+#: Runs on either side of a change: two may be a slip and its echo, three are a level.
+LEAST_RUNS = 3
+#: Runs from which a change can be found at all.
+FEWEST_RUNS = 2 * LEAST_RUNS
+#: A change smaller than this share is not worth a word.
+LEAST_CHANGE = 0.02
+#: The chance at which a last run within its level is called out.
+LATEST_LEVEL = 0.01
+#: Runs before the last that its level must have.
+FEWEST_BEFORE = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    """How changes are looked for."""
+
+    method: Method = "t-test"
+    level: float = change_points.LEVEL
+    least_change: float = LEAST_CHANGE
+
+
+@dataclass(frozen=True)
+class Change:
+    """One treatment's figure changed between two runs (positions): the means before and after, and the chance of it."""
+
+    series: Series
+    last: int
+    first: int
+    before: float
+    after: float
+    p: float
+
+    @property
+    def share(self) -> float:
+        """The new mean relative to the old one, less 1."""
+        return self.after / self.before - 1 if self.before else math.inf
+
+
+@dataclass(frozen=True)
+class Event:
+    """All changes between the same two runs, the largest first, and what else differs between these runs."""
+
+    last: int
+    first: int
+    changes: tuple[Change, ...]
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Latest:
+    """The last run lies outside what its level's runs let expect: `share` off their mean, by chance `p`."""
+
+    series: Series
+    share: float
+    p: float
+
+
+@dataclass(frozen=True)
+class History:
+    """Everything about a plan's runs."""
+
+    runs: tuple[Run, ...]
+    metric: Metric
+    options: Options
+    series: tuple[Series, ...]
+    events: tuple[Event, ...]
+    latest: tuple[Latest, ...]
+
+    @property
+    def judged(self) -> tuple[Series, ...]:
+        """The series that are long enough to be judged."""
+        return tuple(one for one in self.series if len(one.values) >= FEWEST_RUNS)
+
+    def changes_of(self, series: Series) -> tuple[Change, ...]:
+        """One treatment's changes, in order of time."""
+        return tuple(change for event in self.events for change in event.changes if change.series is series)
+
+
+def history(runs: Sequence[Run], metric: Metric, options: Options | None = None) -> History:
+    """Find the changes in runs, which are in order of time."""
+    how = options or Options()
+    found = series_of(runs)
+    changes: dict[tuple[int, int], list[Change]] = {}
+    latest = []
+    for one in found:
+        own = _changes(one, how)
+        for change in own:
+            changes.setdefault((change.last, change.first), []).append(change)
+        begins = one.places.index(own[-1].first) if own else 0
+        slip = _latest(one, begins)
+        if slip is not None and abs(slip.share) >= how.least_change:
+            latest.append(slip)
+    events = tuple(
+        Event(last, first, tuple(sorted(own, key=lambda change: -abs(change.share))), _between(runs[last], runs[first]))
+        for (last, first), own in sorted(changes.items())
+    )  # fmt: skip
+    return History(tuple(runs), metric, how, found, events, tuple(latest))
+
+
+def _changes(series: Series, how: Options) -> list[Change]:
+    if len(series.values) < FEWEST_RUNS:
+        return []
+    if how.method == "permutation":
+        points = change_points.by_permutation(series.values, how.level, LEAST_RUNS)
+    elif how.method == "windows":
+        points = change_points.by_windows(series.values, how.level, least_change=how.least_change)
+    else:
+        points = change_points.by_t_test(series.values, how.level, LEAST_RUNS)
+    return [
+        Change(
+            series, series.places[point.at - 1], series.places[point.at], point.before, point.after, point.p
+        )
+        for point in points
+        if point.magnitude >= how.least_change
+    ]
+
+
+def _latest(series: Series, begins: int) -> Latest | None:
+    """Whether the last value lies where the next of its level would: Student's prediction interval."""
+    from scipy.special import stdtr
+
+    before = series.values[begins:-1]
+    if len(before) < FEWEST_BEFORE:
+        return None
+    mean, scatter = fmean(before), stdev(before)
+    off = series.values[-1] - mean
+    if mean == 0 or off == 0:
+        return None
+    spread = scatter * math.sqrt(1 + 1 / len(before))
+    p = float(2 * stdtr(len(before) - 1, -abs(off) / spread)) if spread else 0.0
+    return Latest(series, off / mean, p) if p <= LATEST_LEVEL else None
+
+
+def _between(before: Run, after: Run) -> tuple[Difference, ...]:
+    """What else differs between two runs: plan, target, machine and tools, what most likely explains first."""
+    return (
+        *differences.plans(before.run, after.run),
+        *differences.targets(before.records, after.records),
+        *differences.hosts(before.environment, after.environment),
+        *differences.tools(before.run, after.run),
+    )

@@ -1,0 +1,116 @@
+"""A plan's runs in order of time, as series: one figure a run and treatment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis.repeats import summarise
+from loadcell.analysis.treatments import short_keys, treatments
+from loadcell.analysis.trials import Trial, of_run
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a trial: its name in the catalogue, and whether more of it is better."""
+
+    name: str
+    of: Callable[[Trial], float | None]
+    higher_is_better: bool
+
+
+def _latency(key: str) -> Callable[[Trial], float | None]:
+    return lambda trial: (trial.response or {}).get(key)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("throughput", lambda trial: trial.throughput_per_s, True),
+        *(Metric(name, _latency(f"{name}_ms"), False) for name in ("mean", "p50", "p95", "p99", "p99.9")),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run: its name and start, its documents, and for each treatment the median over the repeats that ended well."""
+
+    name: str
+    started_utc: str
+    state: str
+    run: Mapping[str, Any]
+    records: Sequence[Mapping[str, Any]]
+    environment: Mapping[str, Any]
+    values: Mapping[str, float]
+    repeats: Mapping[str, int]
+
+    @property
+    def short(self) -> str:
+        """What other commands take for it."""
+        return self.name.rpartition("-")[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One treatment over the runs that have a figure of it: `places` are positions among all runs."""
+
+    treatment: str
+    label: str
+    places: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+def run_of(
+    name: str,
+    state: str,
+    run: Mapping[str, Any],
+    records: list[dict[str, Any]],
+    environment: Mapping[str, Any],
+    metric: Metric,
+) -> Run:
+    """A run from its documents."""
+    found = treatments(run, of_run(run, records))
+    summaries = {
+        one.id: summarise([metric.of(trial) for trial in one.trials if trial.counts]) for one in found
+    }
+    return Run(
+        name,
+        str(run.get("started_utc") or ""),
+        state,
+        run,
+        records,
+        environment,
+        {key: summary.median for key, summary in summaries.items() if summary.median is not None},
+        {key: len(summary.values) for key, summary in summaries.items()},
+    )
+
+
+def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:
+    """A series a treatment, in the order of the latest run that has it; those of older runs only come last."""
+    names: dict[str, None] = {}
+    for run in reversed(runs):
+        names.update(dict.fromkeys(run.values))
+    labels = _labels(runs)
+    found = []
+    for name in names:
+        places = tuple(place for place, run in enumerate(runs) if name in run.values)
+        values = tuple(runs[place].values[name] for place in places)
+        found.append(Series(name, labels.get(name, name), places, values))
+    return tuple(found)
+
+
+def _labels(runs: Sequence[Run]) -> dict[str, str]:
+    """What treatments are called, as the latest run that has them does."""
+    labels: dict[str, str] = {}
+    for run in runs:
+        described = run.run.get("treatments") or ()
+        keys = list(dict.fromkeys(key for one in described for key in one.get("levels") or ()))
+        short = short_keys(keys)
+        for one in described:
+            levels = one.get("levels") or {}
+            labels[one["id"]] = (
+                ", ".join(f"{short[key]} = {level}" for key, level in levels.items()) or one["id"]
+            )
+    return labels

@@ -1,0 +1,119 @@
+"""`loadcell history PLAN`: a plan's runs over time, and where their figures changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from loadcell.cli.arguments import plan_argument
+
+if TYPE_CHECKING:
+    from loadcell.analysis.history.changes import Options
+
+#: The names of figures and ways; loadcell.analysis.history has what they are (a test holds the two together).
+METRICS = ("throughput", "mean", "p50", "p95", "p99", "p99.9")
+METHODS = ("t-test", "permutation", "windows")
+
+
+@click.command("history")
+@plan_argument()
+@click.option(
+    "--results", type=click.Path(), default="results", show_default=True, help="Where the runs are."
+)
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default="throughput",
+    show_default=True,
+    help="Which figure is looked at.",
+)
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the latest N runs.")
+@click.option(
+    "--test",
+    "method",
+    type=click.Choice(METHODS),
+    default="t-test",
+    show_default=True,
+    help="How chance is ruled out: Student's test corrected for looking everywhere, shuffling, or in windows as Otava.",
+)
+@click.option(
+    "--level", default="1%", show_default=True, metavar="PERCENT", help="The chance of a false change."
+)
+@click.option(
+    "--least-change",
+    default="2%",
+    show_default=True,
+    metavar="PERCENT",
+    help="The smallest change that matters.",
+)
+@click.option("--out", type=click.Path(), help="Write the page: a directory, or an .html file.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
+def history(
+    plan: str,
+    results: str,
+    metric: str,
+    last: int | None,
+    method: str,
+    level: str,
+    least_change: str,
+    out: str | None,
+    lang: str,
+    as_json: bool,
+) -> None:
+    """Show the figures of PLAN over all its runs, where they changed, and what changed there.
+
+    PLAN is a plan's file or its name, as `loadcell list` shows it. A change needs three runs on either side; it is
+    said between which runs it lies, and how their plans, targets, machines and tools differ.
+    """
+    from pathlib import Path
+
+    from loadcell.analysis.history.series import METRICS as KNOWN
+    from loadcell.report.history.gather import gather
+    from loadcell.store.errors import StoreError
+
+    options = _options(method, level, least_change)
+    try:
+        gathered = gather(plan, Path(results), KNOWN[metric], options, last)
+        if as_json:
+            import json
+
+            from loadcell.report.history.document import document
+
+            click.echo(json.dumps(document(gathered), indent=2, ensure_ascii=False))
+        written = None
+        if out is not None:
+            from loadcell.report.history.build import write
+
+            written = write(gathered, lang, Path(out))
+        if not as_json:
+            from loadcell.report.history.terminal import print_history
+
+            again = f"loadcell history {plan} --out history.html"
+            print_history(gathered, lang, page=None if written else again)
+        if written is not None:
+            click.echo(written, err=as_json)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _options(method: str, level: str, least_change: str) -> Options:
+    from loadcell.analysis.history.changes import Options
+
+    return Options(
+        method=method,  # type: ignore[arg-type]
+        level=_fraction("--level", level, most=0.5),
+        least_change=_fraction("--least-change", least_change, most=1.0, zero=True),
+    )
+
+
+def _fraction(option: str, text: str, most: float, *, zero: bool = False) -> float:
+    """`2%` as 0.02."""
+    try:
+        value = float(text.removesuffix("%")) / 100 if text.endswith("%") else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not (0 < value <= most or (zero and value == 0)):
+        raise click.UsageError(f"{option} {text}: write it as 2%, at most {most:.0%}.")
+    return value

@@ -1,0 +1,75 @@
+"""Reads every run of one plan in a results directory."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.analysis.history.changes import History, Options, history
+from loadcell.analysis.history.series import Metric, Run, run_of
+from loadcell.store.errors import StoreError
+from loadcell.store.find import runs_under
+from loadcell.store.read import read_run
+
+#: How many plans a message lists.
+MOST_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A plan's history, where it was read, its title, and what could not be read."""
+
+    plan: str
+    title: str
+    results: Path
+    history: History
+    left_out: tuple[str, ...]
+
+
+def plan_name(named: str) -> str:
+    """The name that runs of a plan go by, from the plan's file or the name itself."""
+    path = Path(named)
+    return path.stem if path.suffix in {".yaml", ".yml"} else path.name
+
+
+def gather(named: str, results: Path, metric: Metric, options: Options, last: int | None = None) -> Gathered:
+    """The history of a plan; of its `last` runs only, if given.
+
+    Raises StoreError when there is no results directory, or no run of this plan in it.
+    """
+    if not results.is_dir():
+        raise StoreError(
+            f"there is no directory {results}",
+            advice="Name the one that `loadcell run` wrote to with --results.",
+        )
+    name = plan_name(named)
+    runs: list[Run] = []
+    titles: list[str] = []
+    others: set[str] = set()
+    left_out = []
+    for path in runs_under(results):
+        try:
+            stored = read_run(path)
+        except StoreError as error:
+            left_out.append(f"{path.name}: {error.finding}")
+            continue
+        plan = str(stored.run.get("plan_name") or path.parent.name)
+        if plan.lower() != name.lower():
+            others.add(plan)
+            continue
+        runs.append(run_of(stored.id, stored.state, stored.run, stored.trials, stored.environment, metric))
+        titles.append(str(stored.run.get("title") or plan))
+    if not runs:
+        raise StoreError(f"there is no run of a plan {name!r} in {results}", advice=_nearest(name, others))
+    runs.sort(key=lambda run: (run.started_utc, run.name))
+    chosen = runs if last is None else runs[-last:]
+    return Gathered(name, titles[-1], results, history(chosen, metric, options), tuple(left_out))
+
+
+def _nearest(name: str, others: set[str]) -> str:
+    if not others:
+        return "`loadcell run PLAN` makes one; --results names another directory."
+    near = difflib.get_close_matches(name, others, n=1)
+    listed = ", ".join(sorted(others)[:MOST_LISTED])
+    return (f"Did you mean {near[0]}? " if near else "") + f"There are runs of: {listed}."

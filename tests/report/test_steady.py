@@ -1,0 +1,93 @@
+"""How steady trials were, as report, terminal and JSON say it, of hours written by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import fake_runs
+from loadcell.report.build import build
+from loadcell.report.charts import series
+from loadcell.report.scene import Scene
+from loadcell.report.terminal import print_run
+from loadcell.store.read import StoredRun, read_run
+
+Stored = Callable[[str], StoredRun]
+
+
+def text(stored: StoredRun, lang: str = "en") -> str:
+    out = StringIO()
+    print_run(stored, lang, Console(file=out, width=80))
+    return " ".join(out.getvalue().split())
+
+
+def test_checkpoints_every_five_minutes_are_said_with_what_came_with_them(stored: Stored) -> None:
+    said = text(stored("an hour"))
+    assert "Throughput dipped every 5 min" in said
+    assert "checkpoints (at 11 of 11 dips), disk writes of the host" in said
+    assert "Steady state: 2 of 2 trials" in said
+
+
+def test_and_in_chinese(stored: Stored) -> None:
+    said = text(stored("an hour"), "zh").replace(" ", "")
+    assert "吞吐量每隔5min出现一次下跌" in said
+    assert "检查点（11次下跌中有11次）" in said
+
+
+def test_a_trial_that_fades_has_no_steady_state(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(factors={}, repeats=2, seconds=900, fades=0.2, monitors=False)
+    said = text(read_run(fake_runs.write_run(tmp_path / "run", shape)))
+    assert "No steady state" in said
+    assert "Steady state:" not in said
+
+
+def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
+    """The model nears its level with a time constant of 1.5 s; without warm-up, that is in the measurement."""
+    shape = fake_runs.Shape(factors={}, repeats=1, warmup_s=0, seconds=120, monitors=False)
+    found = Scene.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
+    assert found[0].steadiness.settled_after <= 15
+    assert found[0].steadiness.steady
+
+
+def test_short_trials_are_not_judged_and_nothing_is_read_for_them(stored: Stored) -> None:
+    scene = Scene.of(stored("two"), "en")
+    assert {one.steadiness.state for one in scene.steadiness} == {"too-short"}
+    assert "found.steady.too-short" in {finding.phrase.key for finding in scene.findings}
+    assert "table-steady" not in str(build(stored("two")))
+
+
+def test_an_hour_is_read_in_minutes_with_bands_of_at_most_500_points(stored: Stored) -> None:
+    chart = next(chart for chart in build(stored("an hour")).charts() if chart.id == "chart-series")
+    for own in chart.series.values():
+        for source, columns in own.items():
+            assert len(columns["t"]) <= series.MOST_POINTS, source
+        load = own["load"]
+        assert all(
+            low <= middle <= high
+            for low, middle, high in zip(
+                load["throughput_per_s_lowest"], load["throughput_per_s"], load["throughput_per_s_highest"], strict=True
+            )
+        )  # fmt: skip
+    bottom = chart.spec["vconcat"][-1]["layer"][1]["encoding"]["x"]
+    assert bottom["title"] == "Minutes from the start of the measurement"
+    assert bottom["axis"]["values"] == list(range(0, 3601, 300))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_table_has_a_row_a_trial(stored: Stored, lang: str) -> None:
+    section = next(one for one in build(stored("an hour"), lang).sections if one.id == "series")
+    (details,) = [block for block in section.blocks if type(block).__name__ == "Details"]
+    (table,) = details.blocks  # type: ignore[union-attr]
+    assert [row[1].tone for row in table.rows] == ["good", "good"]  # type: ignore[union-attr]
+    assert all("45%" in row[-1].text for row in table.rows)  # type: ignore[union-attr]
+
+
+def test_a_trial_whose_intervals_are_gone_is_left_out(tmp_path: Path) -> None:
+    shape = fake_runs.Shape(factors={}, repeats=1, seconds=120, monitors=False)
+    run = fake_runs.write_run(tmp_path / "run", shape)
+    next(run.glob("trials/*/intervals.csv")).unlink()
+    assert Scene.of(read_run(run), "en").steadiness == ()
