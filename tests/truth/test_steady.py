@@ -7,9 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from analysis.made import noise, throughput, warming
+from analysis.made import dipping, noise, throughput, warming
+from loadcell.analysis import dips
 from loadcell.analysis.steady import judge
 from loadcell.analysis.within import mean_of
+from truth.figures import at_least, at_most, between
 
 SEEDS = 200
 
@@ -21,18 +23,19 @@ def test_trials_at_rest_are_not_called_unsteady(length: int, alike: float) -> No
     states = Counter(
         judge(1000 * (1 + noise(np.random.default_rng(seed), length, alike))).steady for seed in range(SEEDS)
     )
-    assert states[False] <= 0.05 * SEEDS
+    what = f"{length} s at rest, neighbours correlated by {alike}: called unsteady"
+    at_most(what, states[False] / SEEDS, 0.05)
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.5, 0.8])
 def test_the_interval_of_a_trials_own_mean_covers_it(alike: float) -> None:
-    """In 93 % of trials or more; batch means alone would reach 85 % at a correlation of 0.8."""
+    """Batch means alone would cover 85 % at a correlation of 0.8."""
     covered = 0
     for seed in range(SEEDS):
         found = mean_of(1000 * (1 + noise(np.random.default_rng(1000 + seed), 120, alike)))
         assert found is not None
         covered += abs(found.mean - 1000) <= found.half_width
-    assert covered >= 0.93 * SEEDS
+    at_least(f"95% interval of a trial's own mean, correlated by {alike}: covers", covered / SEEDS, 0.93)
 
 
 def test_a_fall_of_a_tenth_over_ten_minutes_is_seen() -> None:
@@ -40,14 +43,21 @@ def test_a_fall_of_a_tenth_over_ten_minutes_is_seen() -> None:
     seen = sum(
         judge(throughput(np.random.default_rng(seed), 600) * fall).steady is False for seed in range(100)
     )
-    assert seen >= 95
+    at_least("a fall of 10% over 10 minutes: seen", seen / 100, 0.95)
 
 
 def test_warm_up_ends_where_its_formula_says() -> None:
     """From half the level with a time constant of 10 s, 2 % are left after 32 s: the median cut is near it."""
-    cuts = []
-    for seed in range(100):
-        found = judge(warming(np.random.default_rng(seed), 300, 0.5, 10))
-        assert found.steady is not False
-        cuts.append(found.settled_after)
-    assert 25 <= np.median(cuts) <= 45
+    found = [judge(warming(np.random.default_rng(seed), 300, 0.5, 10)) for seed in range(100)]
+    between("warm-up of 32 s: median cut, s", float(np.median([one.settled_after for one in found])), 25, 45)
+    at_most(
+        "warm-up of 32 s in 300: called never settled", sum(one.steady is False for one in found) / 100, 0.05
+    )
+
+
+def test_the_period_of_dips_is_found() -> None:
+    right = 0
+    for seed in range(50):
+        found = dips.find(dipping(np.random.default_rng(seed), 3600, period=300, length=20, depth=0.4))
+        right += found is not None and found.period is not None and abs(found.period - 300) <= 1
+    at_least("dips of 40% every 300 s: period found within 1 s", right / 50, 0.95)

@@ -27,7 +27,7 @@ BRIDGED = 2
 #: Dips are periodic when there are this many,
 FEWEST = 4
 #: and their distances scatter by at most this share of the period: less for few, as four at random are often even.
-#: Dips thrown at random pass in about 2 % of cases, however many there are (simulated).
+#: Dips thrown at random pass in 1 to 4 % of cases, five the most often (simulated).
 MOST_SCATTER, SCATTER_EACH = 0.25, 0.04
 #: A series that is low for a larger share of its time has two levels, not dips.
 MOST_LOW = 0.4

@@ -78,10 +78,14 @@ class Judged:
                 "count": len(dips.dips), "length_s": self.seconds(dips.length), "depth": dips.depth,
                 "period_s": None if dips.period is None else self.seconds(dips.period), "lost": dips.lost,
                 "with": [
-                    {"name": cause.name, "times": cause.times, "dips": cause.dips} for cause in self.causes
+                    {"name": cause.name, "times": _finite(cause.times), "dips": cause.dips} for cause in self.causes
                 ],
             },
         }  # fmt: skip
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
 
 
 class Recorded(Protocol):
