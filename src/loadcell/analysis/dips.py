@@ -85,14 +85,16 @@ def find(series: Array) -> Dips | None:
     if usual is None:
         return None
     relative = series / usual
+    medians = _medians(relative)
+    if medians.min() >= 1 - LEAST_DEPTH:  # then no mean of them is lower
+        return None
     for width in WIDTHS:
         if width <= max(WIDTHS[0], series.size // 40):
-            smooth = _smooth(relative, width)
+            smooth = _smooth(medians, width)
             dips = _find(relative, smooth, _scatter_near(smooth, width), width)
             if dips is not None and dips.period is not None:
                 return dips
-    smooth = _smooth(relative, WIDTHS[0])
-    return _find(relative, smooth, _scatter(smooth - 1), WIDTHS[0])
+    return _find(relative, medians, _scatter(medians - 1), WIDTHS[0])
 
 
 def _scatter(deviations: Array) -> float:
@@ -125,7 +127,7 @@ def without(series: Array, dips: Dips) -> Array:
     filled = series.copy()
     inside = mask(dips, series.size, reach=dips.width // 2)
     places = np.arange(series.size)
-    beside = _smooth(series[~inside], WIDTHS[1])
+    beside = _smooth(_medians(series[~inside]), WIDTHS[1])
     filled[inside] = np.interp(places[inside], places[~inside], beside)
     return filled
 
@@ -142,18 +144,21 @@ def _usual(series: Array) -> Array | None:
     return line if sloped else np.full(series.size, float(np.median(series)))
 
 
-def _smooth(series: Array, width: int) -> Array:
-    """Running medians of 3 (a single odd value is no dip), then running means of `width`."""
-    medians: Array = np.median(_windows(series, WIDTHS[0]), axis=1)
-    means: Array = _windows(medians, width).mean(axis=1)
-    return medians if width == WIDTHS[0] else means
+def _medians(series: Array) -> Array:
+    """Running medians of 3: a single odd value is no dip."""
+    padded = np.pad(series, 1, mode="edge")
+    before, after = padded[:-2], padded[2:]
+    found: Array = np.maximum(np.minimum(before, after), np.minimum(np.maximum(before, after), padded[1:-1]))
+    return found
 
 
-def _windows(series: Array, width: int) -> Array:
-    """`width` neighbours round each value, the ends repeated."""
-    padded = np.pad(series, width // 2, mode="edge")
-    windows: Array = np.lib.stride_tricks.sliding_window_view(padded, width)
-    return windows
+def _smooth(medians: Array, width: int) -> Array:
+    """Running means of `width` values; of 3, the medians themselves serve."""
+    if width == WIDTHS[0]:
+        return medians
+    padded = np.pad(medians, width // 2, mode="edge")
+    means: Array = np.convolve(padded, np.full(width, 1 / width), mode="valid")
+    return means
 
 
 def _bridged(below: npt.NDArray[np.bool_], width: int) -> npt.NDArray[np.bool_]:

@@ -52,23 +52,28 @@ def of_trials(intervals: pl.DataFrame) -> dict[str, Timeline]:
 
     if not {"trial", "phase", "operation", "t_s", "duration_s", "throughput_per_s"} <= set(intervals.columns):
         return {}
-    measured = intervals.filter(
-        (pl.col("operation") == "transaction") & (pl.col("phase") == "measure")
-    ).select("trial", "t_s", "duration_s", "throughput_per_s")
-    found = {}
-    for key, own in measured.partition_by("trial", as_dict=True, maintain_order=True).items():
-        timeline = _timeline(str(key[0]), own.drop_nulls().sort("t_s"))
+    measured = (
+        intervals.filter((pl.col("operation") == "transaction") & (pl.col("phase") == "measure"))
+        .select("trial", "t_s", "duration_s", "throughput_per_s")
+        .drop_nulls()
+        .sort("trial", "t_s")
+    )
+    begin, lengths, rates = (
+        measured[column].to_numpy() for column in ("t_s", "duration_s", "throughput_per_s")
+    )
+    counts = measured.group_by("trial", maintain_order=True).len()
+    found, at = {}, 0
+    for trial, count in counts.iter_rows():
+        own = slice(at, at + count)
+        timeline = _timeline(trial, begin[own], lengths[own], rates[own])
         if timeline is not None:
-            found[timeline.trial] = timeline
+            found[trial] = timeline
+        at += count
     return found
 
 
-def _timeline(trial: str, rows: pl.DataFrame) -> Timeline | None:
-    lengths = rows["duration_s"].to_numpy()
-    if lengths.size == 0:
-        return None
+def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timeline | None:
     step_s = float(np.median(lengths))
-    begin, rates = rows["t_s"].to_numpy(), rows["throughput_per_s"].to_numpy()
     whole = (lengths >= WHOLE * step_s) & np.isfinite(rates)
     if step_s <= 0 or not whole.any():
         return None
