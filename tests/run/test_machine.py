@@ -122,6 +122,30 @@ class TestOtherProcesses:
         found = tree.measured(compiled)["other-processes"]
         assert found.detail["cores"] == {"make (77)": pytest.approx(0.3)}
 
+    def test_orphans_are_no_burden_of_the_first_process(self, tree: Tree) -> None:
+        tree.process(77, "shell")
+        tree.process(78, "compiler", parent=77, ticks=500 * HZ)
+
+        def ended() -> None:
+            tree.ends(77)
+            tree.ends(78)
+            tree.process(1, "init", parent=0, of_children=502 * HZ)
+
+        assert tree.measured(ended)["other-processes"].detail["cores"] == {}
+
+    def test_what_a_grandchild_had_used_is_taken_off_whoever_got_it(self, tree: Tree) -> None:
+        tree.process(77, "make")
+        tree.process(78, "sh", parent=77)
+        tree.process(79, "cc1", parent=78, ticks=100 * HZ)
+
+        def compiled() -> None:
+            tree.ends(78)
+            tree.ends(79)
+            tree.process(77, "make", of_children=103 * HZ)
+
+        found = tree.measured(compiled)["other-processes"]
+        assert found.detail["cores"] == {"make (77)": pytest.approx(0.3)}
+
     def test_a_target_that_may_be_any_process_here_makes_it_unknown(self, tree: Tree) -> None:
         machine = Machine(tree.root, OWN, now_ns=iter([0, 10**10]).__next__)
         machine.begin()

@@ -17,6 +17,9 @@ from loadcell.monitors.procfs import ProcessStat, process_ids, process_stat
 #: Kernel threads are children of this process: they work for whoever made the work, which may be the target.
 _KERNEL = 2
 
+#: The first process gets every orphan.
+_FIRST = 1
+
 #: A process by its id and when it started, as ids are used again.
 Key = tuple[int, int]
 
@@ -59,17 +62,21 @@ def between(
 ) -> list[Used]:
     """What each process used from one look to the other, most first, without `ours` and their descendants.
 
-    A process that ends hands what it used to its parent, its whole life at once: what it had used before the first look
-    is taken off again.
+    A process that ends hands what it used to the one that waits for it, its whole life at once: what it had used before
+    the first look is taken off again. Whoever waits for orphans gets lives that nobody knows the beginning of, so of
+    process 1 only its own time counts.
     """
     hz = tick_hz or os.sysconf("SC_CLK_TCK")
     spared = _with_descendants(set(ours), before) | _with_descendants(set(ours), after)
     ticks = {key: _total(stat) - (_total(before[key]) if key in before else 0) for key, stat in after.items()}
-    by_pid = {pid: (pid, start) for pid, start in after}
+    old = {pid: stat for (pid, _), stat in before.items()}
+    living = {pid: (pid, start) for pid, start in after}
     for key in before.keys() - after.keys():
-        parent = by_pid.get(before[key].parent)
-        if parent is not None:
-            ticks[parent] -= _total(before[key])
+        heir = before[key].parent
+        while heir not in living and heir in old:
+            heir = old[heir].parent
+        if heir in living and heir != _FIRST:
+            ticks[living[heir]] -= _total(before[key])
     used = [
         Used(stat.pid, stat.name, ticks[key] / hz)
         for key, stat in after.items()
@@ -79,7 +86,7 @@ def between(
 
 
 def _total(stat: ProcessStat) -> int:
-    return stat.user + stat.system + stat.children
+    return stat.user + stat.system + (0 if stat.pid == _FIRST else stat.children)
 
 
 def _with_descendants(roots: set[int], stats: dict[Key, ProcessStat]) -> set[int]:
