@@ -78,6 +78,7 @@ def test_every_way_of_judging_finds_a_clear_change(method: Any) -> None:
 def test_runs_without_a_figure_are_stepped_over() -> None:
     found = history(runs([100.0] * 7 + [None, None] + [80.0] * 7), METRICS["throughput"])
     assert [(event.last, event.first) for event in found.events] == [(6, 9)]
+    assert said(found)[-1] == "history.without"
 
 
 def test_a_change_too_small_to_matter_is_none() -> None:
@@ -98,7 +99,7 @@ def test_a_last_run_that_is_off_is_called_out_and_no_change_yet() -> None:
 @pytest.mark.parametrize("levels", [[100.0], [100.0, 90.0], [100.0] * 5, [None] * 9])
 def test_too_few_runs_say_so_and_nothing_else(levels: list[float | None]) -> None:
     found = history(runs(levels), METRICS["throughput"])
-    assert said(found) == ["history.too-few"]
+    assert said(found)[0] == "history.too-few"
 
 
 def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
@@ -108,7 +109,15 @@ def test_a_treatment_that_few_runs_have_is_named_as_not_judged() -> None:
     assert said(found) == ["history.no-change", "history.some-too-few"]
 
 
-def test_constant_and_zero_throughput_are_no_change() -> None:
-    run, records = documents({"1": [0.0, 0.0]})
+def test_a_constant_level_is_no_change() -> None:
+    run, records = documents({"1": [5.0, 5.0]})
     flat = [run_of(f"r{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(9)]
     assert said(history(flat, METRICS["throughput"])) == ["history.no-change"]
+
+
+@pytest.mark.parametrize("nothing", [0.0, float("nan"), None])
+def test_runs_in_which_nothing_succeeded_are_named_and_make_no_level(nothing: float | None) -> None:
+    run, records = documents({"1": [nothing, nothing]})
+    bare = [run_of(f"r-{n}", "finished", run, records, {}, METRICS["throughput"]) for n in range(3)]
+    found = history([*runs([100.0] * 8), *bare], METRICS["throughput"])
+    assert said(found) == ["history.no-change", "history.without"]

@@ -14,6 +14,14 @@ MOST_NAMED = 3
 
 def find(history: History) -> Iterator[Finding]:
     """Nothing here speaks of treatments that have too few runs, but to say so."""
+    yield from _judged(history)
+    bare = [run.short for run in history.runs if run.without]
+    if bare:
+        params: dict[str, Value] = {"count": len(bare), "runs": tuple(bare[-MOST_NAMED:])}
+        yield Finding("history", "caution", Phrase("history.without", params), tuple(bare))
+
+
+def _judged(history: History) -> Iterator[Finding]:
     runs = history.runs
     judged = history.judged
     if not judged:

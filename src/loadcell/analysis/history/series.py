@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,11 @@ class Run:
     repeats: Mapping[str, int]
 
     @property
+    def without(self) -> tuple[str, ...]:
+        """The treatments it has no figure of."""
+        return tuple(name for name in self.repeats if name not in self.values)
+
+    @property
     def short(self) -> str:
         """What other commands take for it."""
         return self.name.rpartition("-")[2]
@@ -82,9 +88,14 @@ def run_of(
         run,
         records,
         environment,
-        {key: summary.median for key, summary in summaries.items() if summary.median is not None},
+        {key: summary.median for key, summary in summaries.items() if _figure(summary.median)},  # type: ignore[misc]
         {key: len(summary.values) for key, summary in summaries.items()},
     )
+
+
+def _figure(value: float | None) -> bool:
+    """Whether there is a figure: where nothing succeeded, or nothing was recorded, there is none to compare with."""
+    return value is not None and math.isfinite(value) and value > 0
 
 
 def series_of(runs: Sequence[Run]) -> tuple[Series, ...]:

@@ -66,6 +66,7 @@ def build(gathered: Gathered, lang: str) -> Report:
         badges=badges,
         sections=[section for section in sections if section is not None],
         version=__version__,
+        kind="history.kind",
     )
 
 

@@ -9,7 +9,7 @@ from loadcell.analysis.history import findings
 from loadcell.analysis.history.changes import Change
 from loadcell.report import numbers
 from loadcell.report.history.gather import Gathered
-from loadcell.report.terminal import _SIGNS, WIDTH, _lines
+from loadcell.report.terminal import WIDTH, print_findings
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def print_history(
     """Print it; `page` is the command that writes the page, if it was not written."""
     from rich import box
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -81,13 +80,7 @@ def print_history(
     if len(ordered) > MOST_ROWS:
         out.print(Text(texts("terminal.more-rows", count=len(ordered) - MOST_ROWS), style="dim"))
     out.print()
-    for finding in findings.find(history):
-        sign, style = _SIGNS[finding.severity]
-        said = Text.from_markup(
-            texts.marked(finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape)
-        )
-        for number, line in enumerate(_lines(said, out.width - 2)):
-            out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
+    print_findings(list(findings.find(history)), texts, out)
     for unread in gathered.left_out:
         out.print(Text(f"! {unread}", style="yellow"), soft_wrap=True)
     if page is not None:
