@@ -37,6 +37,8 @@ NOTABLE_TIMES = 1.5
 MEETING_LEVEL = 0.05
 #: Checkpoints explain dips when at least this share of the dips begins at one.
 MOST_AT_EVENT = 0.7
+#: A mean within a trial that is known less well than this is a reason to measure for longer.
+ROUGH = 0.05
 #: How many things a sentence names that come with dips.
 MOST_NAMED = 2
 
@@ -222,9 +224,12 @@ def _finding(key: str, params: Mapping[str, Value], ones: Sequence[Judged]) -> F
 
 def _all_steady(able: Sequence[Judged]) -> Finding:
     errors = [share for one in able if (w := one.steadiness.within) and (share := w.error_share) is not None]
-    params: dict[str, Value] = {"count": len(able), "error_share": median(errors) if errors else 0.0}
-    key = "found.steady.all" if errors else "found.steady.all.bare"
-    return Finding("steady", "good", Phrase(key, params), tuple(one.trial.name for one in able))
+    error = median(errors) if errors else 0.0
+    params: dict[str, Value] = {"count": len(able), "error_share": error}
+    rough = error > ROUGH
+    key = "found.steady.all.rough" if rough else "found.steady.all" if errors else "found.steady.all.bare"
+    evidence = tuple(one.trial.name for one in able)
+    return Finding("steady", "caution" if rough else "good", Phrase(key, params), evidence)
 
 
 def _trends(trending: Sequence[Judged], of: int, labels: Mapping[str, str]) -> Iterator[Finding]:
