@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.distributions import beta_share, f_tail, t_quantile
+from loadcell.analysis.distributions import f_tail, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,6 @@ def test_fishers_critical_values_have_a_tail_of_a_twentieth(f: float, above: int
 def test_f_with_one_degree_above_is_t_squared() -> None:
     for freedom in (1, 2, 7, 40):
         assert f_tail(t_quantile(0.95, freedom) ** 2, 1, freedom) == pytest.approx(0.05, abs=1e-9)
-
-
-def test_the_beta_function_has_its_closed_forms() -> None:
-    assert beta_share(1, 3, 0.3) == pytest.approx(1 - 0.7**3)
-    assert beta_share(2.5, 2.5, 0.5) == pytest.approx(0.5)
-    assert (beta_share(2, 3, 0), beta_share(2, 3, 1)) == (0, 1)
 
 
 def test_no_ratio_at_all_is_no_surprise() -> None:
