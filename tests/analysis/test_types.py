@@ -59,7 +59,7 @@ def test_what_was_verified_and_holds_is_told_and_what_does_not_is_too() -> None:
     assert said(analysis())["found.held"]["count"] == 3
     broken = said(analysis("broken"))
     assert "found.held" not in broken
-    assert "found.check" in broken
+    assert "found.check.advice" in broken
 
 
 def test_a_run_without_types_has_none() -> None:
