@@ -45,23 +45,24 @@ def page(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) 
 
 
 ALL = {"chart-throughput", "chart-latency", "chart-percentiles", "chart-series"}
+LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
 
 
 @pytest.mark.parametrize(
     ("name", "charts"),
     [
         ("two", ALL),
-        ("sweep", ALL),
-        ("two hundred", ALL),
-        ("trouble", ALL),
+        ("sweep", ALL | LINES),
+        ("two hundred", ALL | LINES | FACTORS),
+        ("trouble", ALL | LINES),
         ("rates", ALL | {"chart-waiting"}),
         ("watched", ALL | {"chart-waits"}),
-        ("two factors", ALL),
-        ("many factors", ALL),
+        ("two factors", ALL | LINES | FACTORS),
+        ("many factors", ALL | FACTORS),
         ("hostile", ALL),
         ("nothing varied", ALL),
-        ("pictures side by side", ALL),
-        ("numbered", ALL),
+        ("pictures side by side", ALL | LINES | {"chart-effects"}),
+        ("numbered", ALL | FACTORS),
         ("one repeat, no series", ALL - {"chart-series"}),
         ("nothing measured", set()),
     ],
