@@ -56,7 +56,7 @@ LINES, FACTORS = {"chart-saturation"}, {"chart-effects", "chart-interaction"}
         ("two hundred", ALL | LINES | FACTORS),
         ("trouble", ALL | LINES),
         ("rates", ALL | {"chart-waiting"}),
-        ("watched", ALL | {"chart-waits"}),
+        ("watched", ALL | {"chart-waits"} | LINES),
         ("two factors", ALL | LINES | FACTORS),
         ("many factors", ALL | FACTORS),
         ("hostile", ALL),

@@ -48,11 +48,12 @@ def draw(scene: Scene) -> Chart | None:
     bar = base.transform_filter("isValid(datum.low)").mark_rule(
         strokeWidth=7, opacity=0.28, strokeCap="round"
     ).encode(y=y, x=alt.X("low:Q", scale=scale, axis=axis, title=title), x2="high:Q", color=colour, tooltip=tips)  # fmt: skip
+    bars = [bar] if effects.repeated else []
     dot = base.mark_point(size=52, filled=True, opacity=1).encode(y=y, x=x, color=colour, tooltip=tips)
     return Chart(
         "chart-effects",
         texts("chart.effects"),
-        style.document(style.layered(one, bar, dot, height=style.ROW * len(order))),
+        style.document(style.layered(one, *bars, dot, height=style.ROW * len(order))),
         {"levels": rows, "one": [{"value": 1.0}]},
         [texts("caption.effects.interval" if effects.repeated else "caption.effects.once")],
         legend=False,

@@ -64,7 +64,9 @@ def draw(scene: Scene) -> Chart | None:
     return Chart(
         "chart-interaction",
         texts("chart.interaction", of=lines_name, at=across_name),
-        style.document(style.layered(bar, line, dot, height=style.CHART - 60)),
+        style.document(
+            style.layered(*([bar] if effects.repeated else []), line, dot, height=style.CHART - 60)
+        ),
         {"cells": rows},
         [texts("caption.interaction" if effects.repeated else "caption.interaction.once")],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -53,8 +53,8 @@ def draw(scene: Scene) -> Chart | None:
     if len(lines) < sum(isinstance(line, Saturation) for line in scene.analysis.saturation):
         captions.append(texts("caption.saturation.some", count=len(lines)))
     views = [
-        _throughput(x_axis, names, texts),
-        _strip(x_axis, names, _order(data["marks"], texts), texts, last=not data["power"]),
+        _throughput(x_axis, names, data["curve"], texts),
+        _strip(x_axis, names, data["marks"], texts, last=not data["power"]),
         *([_power_view(x_axis, names, texts)] if data["power"] else []),
     ]
     shared = {"scale": {"x": "shared", "y": "independent", "color": "shared"}}
@@ -159,7 +159,10 @@ def _colour(names: Sequence[str]) -> dict[str, Any]:
     return {"color": alt.Color("line:N", scale=style.colours(list(names)), legend=legend)}
 
 
-def _throughput(x_axis: Axis, names: Sequence[str], texts: Texts) -> dict[str, Any]:
+def _throughput(
+    x_axis: Axis, names: Sequence[str], rows: Sequence[Mapping[str, Any]], texts: Texts
+) -> dict[str, Any]:
+    """Points, and of curve and band what there are `rows` for: Vega complains of marks without any."""
     x, colour = _x(x_axis, texts, last=False), _colour(names)
     plain: dict[str, Any] = {} if names else {"color": SERIES[0]}
     tips = [
@@ -193,23 +196,28 @@ def _throughput(x_axis: Axis, names: Sequence[str], texts: Texts) -> dict[str, A
         .mark_point(size=26, opacity=0.85, filled=True, **plain)
         .encode(x=x, y=_y("value:Q"), tooltip=[*tips, repeat], **colour, **shape)
     )
-    return style.layered(
-        band, fitted, joined, points, height=style.CHART - 60, title=texts("axis.throughput")
-    )
+    layers = [
+        *([band] if any("low" in row for row in rows) else []),
+        *([fitted] if any(row["fitted"] for row in rows) else []),
+        *([joined] if not all(row["fitted"] for row in rows) else []),
+        points,
+    ]
+    return style.layered(*layers, height=style.CHART - 60, title=texts("axis.throughput"))
 
 
-def _order(marks: Sequence[dict[str, Any]], texts: Texts) -> list[str]:
+def _order(marks: Sequence[Mapping[str, Any]], texts: Texts) -> list[str]:
     """The names of the marks there are, from top to bottom."""
     there = {row["mark"] for row in marks}
     return [name for mark in MARKS if (name := texts(f"mark.saturation.{mark}")) in there]
 
 
 def _strip(
-    x_axis: Axis, names: Sequence[str], order: Sequence[str], texts: Texts, *, last: bool
+    x_axis: Axis, names: Sequence[str], rows: Sequence[Mapping[str, Any]], texts: Texts, *, last: bool
 ) -> dict[str, Any]:
     """Where each mark stands and might stand: a row a mark, within it a line of its own for each line of load."""
+    order = _order(rows, texts)
     y = alt.Y(
-        "mark:N", title=None, sort=list(order), scale=alt.Scale(domain=list(order)),
+        "mark:N", title=None, sort=order, scale=alt.Scale(domain=order),
         axis=alt.Axis(grid=True, labelOverlap=False, minExtent=LABELS, maxExtent=LABELS, labelLimit=LABELS),
     )  # fmt: skip
     x, colour = _x(x_axis, texts, last=last), _colour(names)
@@ -230,7 +238,8 @@ def _strip(
     )
     dot = marks.mark_point(size=46, filled=True, opacity=1, **plain).encode(x=x, tooltip=tips, **at)
     row = MARK + MORE * max(0, len(names) - 1)
-    return style.layered(bar, dot, height=row * len(order), title=texts("chart.saturation.marks"))
+    layers = [*([bar] if any("low" in found for found in rows) else []), dot]
+    return style.layered(*layers, height=row * len(order), title=texts("chart.saturation.marks"))
 
 
 def _power_view(x_axis: Axis, names: Sequence[str], texts: Texts) -> dict[str, Any]:
