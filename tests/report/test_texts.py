@@ -21,7 +21,6 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
-from loadcell.analysis.usl import Reason
 from loadcell.monitors.postgres import monitor
 from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
