@@ -2,6 +2,7 @@
 //! a snapshot each interval and one result at the end.
 
 pub mod clock;
+pub mod groups;
 pub mod limits;
 pub mod load;
 pub mod observe;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::load::{Ground, NoResult, run as run_load};
+use crate::groups::{self, Group};
+use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
 use crate::protocol::postgres::advice;
@@ -15,24 +16,32 @@ use crate::workload::pgbench;
 
 /// Makes the load that `spec` describes.
 pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
-    let spec = Spec::read(spec)?;
-    let (name, section) = spec.workload();
-    // Each workload brings sessions of its own type, so that no call to them is dynamic.
-    match name {
-        "sysbench" => {
-            let sessions = sql::sysbench(&spec, section)?;
-            run_load(&sessions, &ground(&spec)?, &spec.load, observer)
-        }
-        "tpcc" => {
-            let sessions = sql::tpcc(&spec, section)?;
-            run_load(&sessions, &ground(&spec)?, &spec.load, observer)
-        }
-        "pgbench" => {
-            let sessions = sql::pgbench(&spec, section)?;
-            run_load(&sessions, &ground(&spec)?, &spec.load, observer)
-        }
-        _ => Err(unknown(name).into()),
+    if let Some(groups) = groups::read(spec)? {
+        return run_groups(&groups, observer);
     }
+    let spec = Spec::read(spec)?;
+    run_load(&*sessions(&spec)?, &ground(&spec)?, &spec.load, observer)
+}
+
+/// Makes the load of several groups of clients at once.
+fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
+    let made = made.collect::<Result<Vec<_>, _>>()?;
+    let each = groups.iter().zip(&made);
+    let parts = each.map(|(group, sessions)| Part { name: &group.name, sessions: &**sessions, load: &group.spec.load });
+    run_together(&parts.collect::<Vec<_>>(), &ground(&groups[0].spec)?, observer)
+}
+
+/// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path
+/// of a request.
+fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+    let (name, section) = spec.workload();
+    Ok(match name {
+        "sysbench" => Box::new(sql::sysbench(spec, section)?),
+        "tpcc" => Box::new(sql::tpcc(spec, section)?),
+        "pgbench" => Box::new(sql::pgbench(spec, section)?),
+        _ => return Err(unknown(name)),
+    })
 }
 
 /// Loads the data that `spec` describes.

@@ -28,6 +28,16 @@ impl Total {
         }
     }
 
+    /// Adds what other clients did.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.carried_in += other.carried_in;
+        self.in_flight += other.in_flight;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.failed_response.merge(&other.failed_response);
+    }
+
     pub fn attempted(&self) -> u64 {
         self.carried_in + self.counts.started
     }
@@ -104,6 +114,11 @@ impl Books {
 
     pub fn done(&mut self, thread: usize) {
         self.waiting[thread].done = true;
+    }
+
+    /// Whether all there will ever be has been put.
+    pub fn is_done(&self) -> bool {
+        self.waiting.iter().all(|lane| lane.done)
     }
 
     /// The next interval that is complete: the slot that holds all of it, and all slots, to be emptied and given back to
@@ -190,6 +205,21 @@ impl Totals {
         self.reconnects += slot.reconnects;
         self.disconnected_ns += slot.disconnected_ns;
         self.resting_ns += slot.resting_ns;
+    }
+
+    /// Adds what clients did whose operations, and so whose errors, are others.
+    pub fn add_all_but_operations(&mut self, other: &Self) {
+        self.queries.add(&other.queries);
+        self.lateness.merge(&other.lateness);
+        self.waited.merge(&other.waited);
+        self.backlog.merge(&other.backlog);
+        self.presence_ns += other.presence_ns;
+        self.reconnects += other.reconnects;
+        self.disconnected_ns += other.disconnected_ns;
+        self.resting_ns += other.resting_ns;
+        self.age_at_start_ns += other.age_at_start_ns;
+        self.age_at_end_ns += other.age_at_end_ns;
+        self.threads.extend(&other.threads);
     }
 }
 

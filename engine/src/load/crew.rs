@@ -10,14 +10,29 @@ use crate::clock::Nanos;
 use crate::limits;
 use crate::pace::{Closed, Open, Pacer, Share};
 use crate::reactor::{Control, Mail, Message, Reactor, Settings};
-use crate::record::{Lifetime, Outlet, Recorder, Slot, Window};
+use crate::record::{Lifetime, Operation, Outlet, Recorder, Slot, Window};
 use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 
-/// All threads of a load. Dropping it makes them end.
+/// Threads that make load with sessions of one type. Dropping it makes them end.
 pub struct Crew {
     members: Vec<Member>,
-    pub news: Receiver<(usize, Message)>,
+}
+
+/// Sessions of whatever type, as far as starting threads for them goes: from there on no call to them is dynamic.
+pub trait Startable: Sync {
+    /// What they count and time.
+    fn counted(&self) -> &[Operation];
+
+    /// Starts the threads, numbered from `first` on in their news; they connect their clients at once.
+    fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        ground: &Ground,
+        load: &Load,
+        first: usize,
+        to: &Sender<(usize, Message)>,
+    ) -> Result<Crew, Problem>;
 }
 
 struct Member {
@@ -26,25 +41,29 @@ struct Member {
     clients: u32,
 }
 
-impl Crew {
-    /// Starts the threads; they connect their clients at once.
-    pub fn start<'scope, F: SessionFactory>(
+impl<F: SessionFactory> Startable for F {
+    fn counted(&self) -> &[Operation] {
+        self.operations()
+    }
+
+    fn start<'scope>(
+        &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        factory: &'scope F,
         ground: &Ground,
         load: &Load,
-    ) -> Result<Self, Problem> {
-        limits::allow_connections(load.clients)?;
+        first: usize,
+        to: &Sender<(usize, Message)>,
+    ) -> Result<Crew, Problem> {
+        let factory = self;
         let threads = load.threads.min(load.clients) as usize;
-        let (to, news) = channel();
-        let mut crew = Self { members: Vec::with_capacity(threads), news };
+        let mut crew = Crew { members: Vec::with_capacity(threads) };
         for thread in 0..threads {
             let control = Arc::new(Control::new().map_err(unavailable)?);
             let (spares, returned) = channel();
             // With the one it makes itself a thread has two: one is filled while the other is merged.
             let _ = spares.send(Box::new(Slot::new(factory.operations().len())));
             let clients = (thread as u32..load.clients).step_by(threads);
-            let mail = Mail { thread, to: to.clone() };
+            let mail = Mail { thread: first + thread, to: to.clone() };
             let settings = Settings {
                 endpoint: ground.endpoint.clone(),
                 connect_timeout_ns: ground.connect_timeout_ns,
@@ -66,7 +85,9 @@ impl Crew {
         }
         Ok(crew)
     }
+}
 
+impl Crew {
     pub fn size(&self) -> usize {
         self.members.len()
     }

@@ -1,20 +1,19 @@
 //! Leads a load: decides when it begins and ends, and tells what happens. Runs on the caller's thread, beside the load.
 
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::books::Books;
-use super::crew::Crew;
-use super::overload::Overload;
+use super::group::Group;
+use super::mix::Mix;
 use super::report::{self, Outcome};
 use super::{Ground, NoResult};
 use crate::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
 use crate::observe::{Go, Observer, TICK};
 use crate::reactor::{Message, Refusal};
-use crate::record::{Lifetime, Operation, Phase, Published, RECONNECTED, Slot, Trouble, Window};
-use crate::spec::{Load, Problem};
+use crate::record::{Phase, Published, RECONNECTED, Window};
+use crate::spec::Problem;
 
 /// Between a decision and the instant it is for, so that every thread has heard of it by then.
 const LEAD: Nanos = 20 * MILLISECOND;
@@ -23,51 +22,39 @@ const LEAD: Nanos = 20 * MILLISECOND;
 const REFUSAL_GRACE: Nanos = 3 * SECOND / 2;
 
 pub struct Leader<'a> {
-    operations: &'a [Operation],
+    groups: Vec<Group<'a>>,
+    /// Of several groups; one by itself is the whole.
+    mix: Option<Mix>,
     ground: &'a Ground,
-    load: &'a Load,
-    crew: Crew,
+    news: Receiver<(usize, Message)>,
     observer: &'a mut dyn Observer,
     calendar: Calendar,
-    books: Books,
-    lifetime: Lifetime,
     finished: usize,
     window: Window,
     phase: Phase,
     outcome: Outcome,
-    /// The last trouble that was told of, for when it turns out to be the end.
-    trouble: Option<Trouble>,
-    /// Since when there has been no connection at all.
-    lost_since: Option<Nanos>,
-    /// Of an open loop.
-    overload: Option<Overload>,
     ticked: Nanos,
 }
 
 impl<'a> Leader<'a> {
     pub fn new(
-        operations: &'a [Operation],
+        groups: Vec<Group<'a>>,
+        mix: Option<Mix>,
         ground: &'a Ground,
-        load: &'a Load,
-        crew: Crew,
+        news: Receiver<(usize, Message)>,
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
-            operations,
+            groups,
+            mix,
             ground,
-            load,
-            books: Books::new(crew.size(), operations),
-            crew,
+            news,
             observer,
             calendar: Calendar::read(),
-            lifetime: Lifetime::new(operations.len()),
             finished: 0,
             window: Window::UNKNOWN,
             phase: Phase::Connect,
             outcome: Outcome::completed(),
-            trouble: None,
-            lost_since: None,
-            overload: load.schedule.as_ref().map(|schedule| Overload::new(schedule.most_overdue_ns)),
             ticked: 0,
         }
     }
@@ -75,29 +62,27 @@ impl<'a> Leader<'a> {
     pub fn lead(mut self) -> Result<Value, NoResult> {
         if self.connect()? {
             self.begin()?;
-            while self.finished < self.crew.size() {
+            let threads = self.groups.iter().map(|group| group.crew.size()).sum();
+            while self.finished < threads {
                 self.work()?;
             }
         }
-        Ok(report::result(&report::Account {
-            operations: self.operations,
-            window: &self.window,
-            calendar: &self.calendar,
-            totals: &self.books.totals,
-            lifetime: &self.lifetime,
-            clients: &self.crew.clients().collect::<Vec<_>>(),
-            schedule: self.load.schedule.as_ref(),
-            outcome: &self.outcome,
-        }))
+        Ok(report::result(&self.groups, self.mix.as_ref(), &self.window, &self.calendar, &self.outcome))
+    }
+
+    /// How many clients there are.
+    fn clients(&self) -> u32 {
+        self.groups.iter().map(|group| group.load.clients).sum()
     }
 
     /// Waits until all clients are connected; whether they are.
     fn connect(&mut self) -> Result<bool, NoResult> {
         let started = now();
+        let clients = self.clients();
         let mut connected = 0;
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut deadline = Nanos::MAX;
-        while connected < self.load.clients {
+        while connected < clients {
             match self.next_message(deadline)? {
                 Some((_, Message::Connected)) => connected += 1,
                 Some((_, Message::Refused(refusal))) => {
@@ -110,19 +95,19 @@ impl<'a> Leader<'a> {
             if self.outcome.is_stopped() {
                 return Ok(false);
             }
-            let decided = connected + refusals.len() as u32 == self.load.clients;
+            let decided = connected + refusals.len() as u32 == clients;
             if let Some(first) = refusals.first()
                 && (decided || now() >= deadline)
             {
-                let refused = self.load.clients - connected;
-                self.outcome = Outcome::connect_failed(self.ground, self.load.clients, refused, first);
+                let refused = clients - connected;
+                self.outcome = Outcome::connect_failed(self.ground, clients, refused, first);
                 return Ok(false);
             }
         }
         let done = now();
         self.tell(json!({
             "type": "connected",
-            "clients": self.load.clients,
+            "clients": clients,
             "took_ns": done - started,
             "mono_ns": done,
             "utc_ns": self.calendar.utc(done),
@@ -132,10 +117,11 @@ impl<'a> Leader<'a> {
 
     /// Sets the instants of the load.
     fn begin(&mut self) -> Result<(), NoResult> {
+        let load = self.groups[0].load;
         let begin = now() + LEAD;
-        let start = begin + self.load.warmup_ns;
-        self.window = Window { begin, start, end: start + self.load.duration_ns, interval: self.load.interval_ns };
-        self.crew.begin(self.window);
+        let start = begin + load.warmup_ns;
+        self.window = Window { begin, start, end: start + load.duration_ns, interval: load.interval_ns };
+        self.groups.iter().for_each(|group| group.crew.begin(self.window));
         Ok(())
     }
 
@@ -144,23 +130,31 @@ impl<'a> Leader<'a> {
         if let Some((thread, message)) = self.next_message(self.next_phase().1)? {
             self.note(thread, message)?;
         }
-        while let Some(slots) = self.books.take() {
-            self.tell_interval(&slots[0].1)?;
-            self.watch_backlog(&slots[0].1);
-            for (thread, mut slot) in slots {
-                slot.clear();
-                self.crew.give_back(thread, slot);
-            }
+        while let Some(key) = self.next_interval() {
+            self.tell_interval(key)?;
+            self.watch_backlog(key);
+            let took_part = self.groups.iter_mut().filter(|group| group.at(key).is_some());
+            took_part.for_each(Group::give_back);
         }
         self.change_phase()?;
         self.watch_connections();
         Ok(())
     }
 
+    /// The next interval that is complete in every group that took part in it.
+    fn next_interval(&mut self) -> Option<(Phase, u32)> {
+        let mut complete = true;
+        for group in &mut self.groups {
+            complete &= group.is_ready();
+        }
+        let ready = self.groups.iter().filter_map(|group| group.ready.as_ref());
+        ready.map(|slots| slots[0].1.span.key()).min().filter(|_| complete)
+    }
+
     /// The next message, if one comes until `until` or the next tick.
     fn next_message(&mut self, until: Nanos) -> Result<Option<(usize, Message)>, NoResult> {
         let wait = Duration::from_nanos(until.saturating_sub(now())).min(TICK);
-        let message = match self.crew.news.recv_timeout(wait) {
+        let message = match self.news.recv_timeout(wait) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Err(broken("every thread is gone").into()),
@@ -176,29 +170,37 @@ impl<'a> Leader<'a> {
 
     fn note(&mut self, thread: usize, message: Message) -> Result<(), NoResult> {
         match message {
-            Message::Published(Published::Slot(slot)) => self.books.put(thread, slot),
+            Message::Published(Published::Slot(slot)) => self.group_of(thread).put(thread, slot),
             Message::Published(Published::Trouble(trouble)) => {
-                self.tell(json!({
+                let mut event = json!({
                     "type": "trouble",
                     "mono_ns": trouble.at,
                     "utc_ns": self.calendar.utc(trouble.at),
                     "code": trouble.code,
                     "message": trouble.message,
                     "client": trouble.client,
-                }))?;
+                });
+                if self.mix.is_some() {
+                    event["group"] = self.group_of(thread).name.into();
+                }
+                self.tell(event)?;
                 if trouble.code != RECONNECTED {
-                    self.trouble = Some(trouble);
+                    self.group_of(thread).trouble = Some(trouble);
                 }
             }
             Message::Finished(Ok(lifetime)) => {
-                self.books.done(thread);
-                self.lifetime.add(&lifetime);
+                self.group_of(thread).done(thread, &lifetime);
                 self.finished += 1;
             }
             Message::Finished(Err(why)) => return Err(broken(&why).into()),
             Message::Connected | Message::Refused(_) => {}
         }
         Ok(())
+    }
+
+    fn group_of(&mut self, thread: usize) -> &mut Group<'a> {
+        let found = self.groups.iter_mut().find(|group| group.threads().contains(&thread));
+        found.expect("every thread is some group's")
     }
 
     fn tell(&mut self, event: Value) -> Result<(), NoResult> {
@@ -226,7 +228,7 @@ impl<'a> Leader<'a> {
         if end < self.window.end {
             self.outcome = outcome;
             self.window.end = end;
-            self.crew.end_at(end);
+            self.groups.iter().for_each(|group| group.crew.end_at(end));
         }
     }
 
@@ -250,39 +252,60 @@ impl<'a> Leader<'a> {
         self.tell(json!({"type": "phase", "phase": phase, "mono_ns": at, "utc_ns": self.calendar.utc(at)}))
     }
 
-    fn tell_interval(&mut self, slot: &Slot) -> Result<(), NoResult> {
-        match slot.span.phase {
-            Phase::Warmup | Phase::Measure => {
-                // A reader may count on hearing of a phase before its intervals.
-                while self.phase < slot.span.phase {
-                    self.change_phase()?;
-                }
-                let open = self.load.schedule.is_some();
-                self.tell(report::interval(slot, self.operations, &self.calendar, self.window.start, open))
-            }
-            Phase::Connect | Phase::Drain => Ok(()),
+    fn tell_interval(&mut self, key: (Phase, u32)) -> Result<(), NoResult> {
+        let (phase, _) = key;
+        if !matches!(phase, Phase::Warmup | Phase::Measure) {
+            return Ok(());
         }
+        // A reader may count on hearing of a phase before its intervals.
+        while self.phase < phase {
+            self.change_phase()?;
+        }
+        let slots = self.groups.iter().map(|group| group.at(key));
+        let (slot, operations) = match &mut self.mix {
+            Some(mix) => {
+                mix.bring_together(slots);
+                (mix.whole(), &mix.operations[..])
+            }
+            None => (self.groups[0].at(key).expect("it is ready"), self.groups[0].operations),
+        };
+        let open = self.groups.iter().any(|group| group.load.schedule.is_some());
+        let mut event = report::interval(slot, operations, &self.calendar, self.window.start, open);
+        if self.mix.is_some() {
+            let took_part = self.groups.iter().filter_map(|group| group.at(key).map(|slot| (group, slot)));
+            event["groups"] = took_part.map(|(group, slot)| report::group_interval(group, slot)).collect();
+        }
+        self.tell(event)
     }
 
     /// Gives up when ever more is due than the target takes.
-    fn watch_backlog(&mut self, slot: &Slot) {
-        let counts = matches!(slot.span.phase, Phase::Warmup | Phase::Measure);
-        if let Some(overload) = self.overload.as_mut().filter(|_| counts)
-            && overload.sees(slot)
-        {
-            self.end_early(Outcome::overloaded(slot, self.load.clients));
+    fn watch_backlog(&mut self, key: (Phase, u32)) {
+        if !matches!(key.0, Phase::Warmup | Phase::Measure) {
+            return;
+        }
+        let mut overloaded = None;
+        for group in self.groups.iter_mut().filter(|group| group.at(key).is_some()) {
+            if group.is_overloaded() {
+                let slot = group.at(key).expect("it took part");
+                overloaded = overloaded.or(Some(Outcome::overloaded(slot, group.load.clients).of_group(group.name)));
+            }
+        }
+        if let Some(outcome) = overloaded {
+            self.end_early(outcome);
         }
     }
 
-    /// Gives up when no client has had a connection for too long.
+    /// Gives up when no client of a group has had a connection for too long.
     fn watch_connections(&mut self) {
-        if self.crew.connections() > 0 || self.phase == Phase::Drain {
-            self.lost_since = None;
+        if self.phase == Phase::Drain {
             return;
         }
-        let since = *self.lost_since.get_or_insert_with(now);
-        if now() - since >= self.load.lost_ns {
-            self.end_early(Outcome::lost(self.ground, self.load.lost_ns, self.trouble.as_ref()));
+        let ground = self.ground;
+        let lost = self.groups.iter_mut().filter_map(|group| group.is_lost().then_some(&*group)).next();
+        let outcome =
+            lost.map(|group| Outcome::lost(ground, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name));
+        if let Some(outcome) = outcome {
+            self.end_early(outcome);
         }
     }
 }

@@ -2,20 +2,25 @@
 
 mod books;
 mod crew;
+mod group;
 mod leader;
+mod mix;
 mod overload;
 mod report;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
+use crate::limits;
 use crate::observe::Observer;
-use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 use crate::transport::Endpoint;
+
+pub use crew::Startable;
 
 /// Where the load goes to.
 pub struct Ground {
@@ -39,15 +44,47 @@ impl From<Problem> for NoResult {
     }
 }
 
-/// Makes load with the sessions of `factory`, and gives the result as the specification's reader expects it.
-pub fn run<F: SessionFactory>(
-    factory: &F,
+/// Clients that all do the same, of several groups that make load side by side.
+pub struct Part<'a> {
+    pub name: &'a str,
+    pub sessions: &'a dyn Startable,
+    /// The clients are the group's own; the window is the first group's.
+    pub load: &'a Load,
+}
+
+/// Makes load with `sessions`, and gives the result as the specification's reader expects it.
+pub fn run(
+    sessions: &dyn Startable,
     ground: &Ground,
     load: &Load,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
+    lead(&[Part { name: "", sessions, load }], None, ground, observer)
+}
+
+/// Makes the load of several groups of clients at once, in one window; their intervals and their result are one record,
+/// in which each group has its own figures.
+pub fn run_together(parts: &[Part<'_>], ground: &Ground, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    let groups = parts.iter().map(|part| (part.name, part.sessions.counted()));
+    lead(parts, Some(mix::Mix::of(groups)), ground, observer)
+}
+
+fn lead(
+    parts: &[Part<'_>],
+    mix: Option<mix::Mix>,
+    ground: &Ground,
+    observer: &mut dyn Observer,
+) -> Result<Value, NoResult> {
+    limits::allow_connections(parts.iter().map(|part| part.load.clients).sum())?;
     std::thread::scope(|scope| {
-        let crew = crew::Crew::start(scope, factory, ground, load)?;
-        leader::Leader::new(factory.operations(), ground, load, crew, observer).lead()
+        let (to, news) = channel();
+        let mut groups: Vec<group::Group<'_>> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let first = groups.last().map_or(0, |before| before.threads().end);
+            let crew = part.sessions.start(scope, ground, part.load, first, &to)?;
+            groups.push(group::Group::new(part, first, crew));
+        }
+        drop(to); // From now on only threads have one: when all are gone, that is heard.
+        leader::Leader::new(groups, mix, ground, news, observer).lead()
     })
 }

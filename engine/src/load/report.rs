@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::Ground;
 use super::books::{Total, Totals};
+use super::group::Group;
+use super::mix::Mix;
 use crate::clock::{Calendar, Nanos};
 use crate::limits::max_rss_bytes;
 use crate::reactor::Refusal;
@@ -61,6 +63,14 @@ impl Outcome {
         }
     }
 
+    /// The same, of one group among several; the only one of a load has no name.
+    pub fn of_group(self, name: &str) -> Self {
+        if name.is_empty() {
+            return self;
+        }
+        Self { reason: self.reason.map(|reason| format!("client group {name}: {reason}")), ..self }
+    }
+
     pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
         let said = said(&first.why.code, &first.why.message);
         Self {
@@ -92,16 +102,27 @@ fn advised(ground: &Ground, code: &str) -> Option<String> {
     Some((ground.advice)(code)).filter(|advice| !advice.is_empty()).map(Into::into)
 }
 
-/// Everything that a result is made of.
-pub struct Account<'a> {
-    pub operations: &'a [Operation],
-    pub window: &'a Window,
-    pub calendar: &'a Calendar,
-    pub totals: &'a Totals,
-    pub lifetime: &'a Lifetime,
-    pub clients: &'a [u32],
-    pub schedule: Option<&'a Schedule>,
-    pub outcome: &'a Outcome,
+/// What the figures of a load, or of one group of its clients, are made of.
+struct Account<'a> {
+    operations: &'a [Operation],
+    window: &'a Window,
+    totals: &'a Totals,
+    lifetime: &'a Lifetime,
+    clients: Vec<u32>,
+    schedule: Option<&'a Schedule>,
+}
+
+impl<'a> Account<'a> {
+    fn of(group: &'a Group<'_>, window: &'a Window) -> Self {
+        Self {
+            operations: group.operations,
+            window,
+            totals: &group.books.totals,
+            lifetime: &group.lifetime,
+            clients: group.crew.clients().collect(),
+            schedule: group.load.schedule.as_ref(),
+        }
+    }
 }
 
 /// One interval, of all threads together. Its times in the interval log are relative to `base`; `open` says that the
@@ -149,12 +170,45 @@ pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base
     event
 }
 
+/// What a group's clients have in progress, and due, at the end of an interval.
+pub fn group_interval(group: &Group<'_>, slot: &Slot) -> Value {
+    let mut found = json!({
+        "name": group.name,
+        "in_flight": slot.tallies[TRANSACTION.index()].in_flight,
+        "connected": slot.connected,
+    });
+    if group.load.schedule.is_some() {
+        found["backlog"] = slot.backlog.waiting.into();
+        found["overdue_ns"] = slot.backlog.overdue_ns.into();
+    }
+    found
+}
+
 /// What a load came to.
-pub fn result(account: &Account<'_>) -> Value {
-    let Account { operations, window, calendar, totals, lifetime, outcome, .. } = account;
+pub fn result(
+    groups: &[Group<'_>],
+    mix: Option<&Mix>,
+    window: &Window,
+    calendar: &Calendar,
+    outcome: &Outcome,
+) -> Value {
+    let together;
+    let (account, errors) = match mix {
+        None => (Account::of(&groups[0], window), errors(groups[0].operations, &groups[0], None)),
+        Some(mix) => {
+            let totals = mix.totals(groups.iter().map(|group| &group.books.totals));
+            together = (totals, mix.lifetime(groups.iter().map(|group| &group.lifetime)));
+            let each = groups.iter().enumerate();
+            let errors = each.flat_map(|(index, group)| errors(mix.of_group(index), group, Some(group.name)));
+            let errors = errors.collect();
+            let clients = groups.iter().flat_map(|group| group.crew.clients()).collect();
+            let (totals, lifetime) = (&together.0, &together.1);
+            (Account { operations: &mix.operations, window, totals, lifetime, clients, schedule: None }, errors)
+        }
+    };
     // A load that never began has no window.
     let begun = window.start != Nanos::MAX;
-    json!({
+    let mut result = json!({
         "outcome": outcome.name,
         "reason": outcome.reason,
         "advice": outcome.advice,
@@ -163,25 +217,54 @@ pub fn result(account: &Account<'_>) -> Value {
             "start_utc_ns": calendar.utc(window.start),
             "duration_ns": window.duration(),
         })),
-        "operations": operations.iter().zip(&totals.operations).map(operation).collect::<Value>(),
-        "queries": {
-            "total": totals.queries.total(),
-            "read": totals.queries.read,
-            "write": totals.queries.write,
-            "other": totals.queries.other,
-        },
-        "errors": totals.errors.iter().map(|error| json!({
+        "errors": errors,
+        "hlog": if begun { whole_window(&account) } else { Vec::new() },
+        "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
+    });
+    add_figures(&mut result, &account);
+    if mix.is_some() {
+        let each = groups.iter().map(|group| {
+            let mut figures = json!({"name": group.name});
+            add_figures(&mut figures, &Account::of(group, window));
+            figures
+        });
+        result["groups"] = each.collect();
+    }
+    result
+}
+
+/// What is counted of a load, and of each of its groups alike.
+fn add_figures(to: &mut Value, account: &Account<'_>) {
+    let Account { operations, totals, lifetime, .. } = account;
+    to["operations"] = operations.iter().zip(&totals.operations).map(operation).collect();
+    to["queries"] = json!({
+        "total": totals.queries.total(),
+        "read": totals.queries.read,
+        "write": totals.queries.write,
+        "other": totals.queries.other,
+    });
+    to["lifetime"] = life(operations, lifetime);
+    to["schedule"] = account.schedule.map_or(Value::Null, |schedule| kept(schedule, account));
+    to["client"] = client(account);
+}
+
+/// The errors of a group under the names `operations`; those of whole transactions are everywhere said of `transaction`.
+fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Vec<Value> {
+    let each = group.books.totals.errors.iter().map(|error| {
+        let operation =
+            if error.operation == TRANSACTION { "transaction" } else { operations[error.operation.index()].name };
+        let mut found = json!({
             "code": error.code,
-            "operation": operations[error.operation.index()].name,
+            "operation": operation,
             "count": error.count,
             "message": error.message,
-        })).collect::<Value>(),
-        "lifetime": life(operations, lifetime),
-        "schedule": account.schedule.map(|schedule| kept(schedule, account)),
-        "client": client(account),
-        "hlog": if begun { whole_window(account) } else { Vec::new() },
-        "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
-    })
+        });
+        if let Some(name) = name {
+            found["group"] = name.into();
+        }
+        found
+    });
+    each.collect()
 }
 
 fn operation((operation, total): (&Operation, &Total)) -> Value {
@@ -238,7 +321,7 @@ fn kept(schedule: &Schedule, account: &Account<'_>) -> Value {
 fn client(account: &Account<'_>) -> Value {
     let Totals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
     let Totals { age_at_start_ns, age_at_end_ns, .. } = account.totals;
-    let each = threads.iter().zip(account.clients).map(|(work, clients)| {
+    let each = threads.iter().zip(&account.clients).map(|(work, clients)| {
         json!({
             "cpu_ns": work.cpu_ns,
             "wall_ns": work.wall_ns,

@@ -41,7 +41,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.carried_in += other.carried_in;
         self.in_flight += other.in_flight;
@@ -149,7 +149,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.waiting += other.waiting;
         self.peak += other.peak;
         self.overdue_ns = self.overdue_ns.max(other.overdue_ns);
@@ -166,10 +166,15 @@ impl Slot {
         for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
             mine.merge(theirs);
         }
-        self.queries.add(&other.queries);
         for error in &other.errors {
             count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
         }
+        self.merge_all_but_operations(other);
+    }
+
+    /// Adds what clients recorded in the same interval whose operations are others.
+    pub fn merge_all_but_operations(&mut self, other: &Self) {
+        self.queries.add(&other.queries);
         self.lateness.merge(&other.lateness);
         self.waited.merge(&other.waited);
         self.backlog.merge(&other.backlog);

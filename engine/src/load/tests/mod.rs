@@ -1,5 +1,6 @@
 //! Whole loads against a server that is known in every respect.
 
+mod groups;
 mod open;
 mod server;
 

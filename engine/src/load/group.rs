@@ -1,0 +1,106 @@
+//! A group of clients that all do the same, as the one that leads the load sees it: its threads, and what they say.
+
+use std::ops::Range;
+
+use super::Part;
+use super::books::Books;
+use super::crew::Crew;
+use super::overload::Overload;
+use crate::clock::{Nanos, now};
+use crate::record::{Lifetime, Operation, Phase, Slot, Trouble};
+use crate::spec::Load;
+
+/// What a group's threads recorded in one interval: the first slot holds all of it.
+pub type Slots = Vec<(usize, Box<Slot>)>;
+
+pub struct Group<'a> {
+    pub name: &'a str,
+    pub operations: &'a [Operation],
+    pub load: &'a Load,
+    pub crew: Crew,
+    pub books: Books,
+    pub lifetime: Lifetime,
+    /// The next interval, once it is complete in this group.
+    pub ready: Option<Slots>,
+    /// The last trouble that was told of, for when it turns out to be the end.
+    pub trouble: Option<Trouble>,
+    /// The number of its first thread among those of all groups.
+    first: usize,
+    /// Of an open loop.
+    overload: Option<Overload>,
+    /// Since when there has been no connection at all.
+    lost_since: Option<Nanos>,
+}
+
+impl<'a> Group<'a> {
+    pub fn new(part: &Part<'a>, first: usize, crew: Crew) -> Self {
+        let Part { name, sessions, load } = *part;
+        let operations = sessions.counted();
+        Self {
+            name,
+            operations,
+            load,
+            books: Books::new(crew.size(), operations),
+            crew,
+            lifetime: Lifetime::new(operations.len()),
+            ready: None,
+            trouble: None,
+            first,
+            overload: load.schedule.as_ref().map(|schedule| Overload::new(schedule.most_overdue_ns)),
+            lost_since: None,
+        }
+    }
+
+    /// The numbers of its threads.
+    pub fn threads(&self) -> Range<usize> {
+        self.first..self.first + self.crew.size()
+    }
+
+    /// A thread has handed over a slot.
+    pub fn put(&mut self, thread: usize, slot: Box<Slot>) {
+        self.books.put(thread - self.first, slot);
+    }
+
+    /// A thread has ended.
+    pub fn done(&mut self, thread: usize, lifetime: &Lifetime) {
+        self.books.done(thread - self.first);
+        self.lifetime.add(lifetime);
+    }
+
+    /// Takes the next interval up if it is complete. Whether one is there, or none will come any more.
+    pub fn is_ready(&mut self) -> bool {
+        if self.ready.is_none() {
+            self.ready = self.books.take();
+        }
+        self.ready.is_some() || self.books.is_done()
+    }
+
+    /// What it recorded in the interval that is ready and has this key, if it took part in it.
+    pub fn at(&self, key: (Phase, u32)) -> Option<&Slot> {
+        self.ready.as_ref().map(|slots| &*slots[0].1).filter(|slot| slot.span.key() == key)
+    }
+
+    /// Gives the slots of the interval that is ready back to their threads.
+    pub fn give_back(&mut self) {
+        for (thread, mut slot) in self.ready.take().into_iter().flatten() {
+            slot.clear();
+            self.crew.give_back(thread, slot);
+        }
+    }
+
+    /// Whether ever more is due than the target takes, at the end of the interval that is ready.
+    pub fn is_overloaded(&mut self) -> bool {
+        let (Some(overload), Some(slots)) = (&mut self.overload, &self.ready) else { return false };
+        overload.sees(&slots[0].1)
+    }
+
+    /// Whether no client has had a connection for too long.
+    pub fn is_lost(&mut self) -> bool {
+        if self.crew.connections() > 0 {
+            self.lost_since = None;
+            return false;
+        }
+        let since = *self.lost_since.get_or_insert_with(now);
+        now() - since >= self.load.lost_ns
+    }
+}
