@@ -28,6 +28,12 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     (null in a closed loop) says what was offered and achieved, how late the client was where a connection was free
     (`pacing_error`), how long requests waited for one (`backlog_wait`), and the backlog; each interval has a `backlog`.
 
+    With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name", "workload",
+    "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `max_retries`, `schedule`). Operation
+    `transaction` is then all groups together, `<group>` (kind `type`) one of them, `<group>:<operation>` what it does.
+    The result's `groups` have each group's own `operations`, `queries`, `lifetime`, `schedule` and `client`; errors,
+    trouble and intervals say of which group they are. A group that is lost or overloaded ends the load for all.
+
     Raises EngineError when the specification cannot be carried out.
     """
 

@@ -161,3 +161,12 @@ def test_a_real_tree_that_works_and_forks() -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_of_a_long_load_processes_have_fewer_rows_and_the_total_has_all() -> None:
+    context = MonitorContext(roots=lambda: [os.getpid()], length_s=3 * 1_800)
+    target = Target(TargetOptions(), context)
+    assert target.sample(0.0) == []
+    rows = [[row["pid"] for row in target.sample(1.0)] for _ in range(6)]
+    assert [len(found) > 1 for found in rows] == [False, False, True, False, False, True]
+    assert all(found[-1] == 0 for found in rows), "the total is always there"

@@ -64,7 +64,7 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
 def test_an_empty_file(raw: bytes, tmp_path: Path) -> None:
     problem = problem_with(written(tmp_path, raw))
     assert problem.finding == "is empty"
-    assert "target, workload, load" in (problem.allowed or "")
+    assert "target, workload, workloads, load" in (problem.allowed or "")
 
 
 def test_a_file_of_fifty_megabytes_is_refused_at_once(tmp_path: Path) -> None:

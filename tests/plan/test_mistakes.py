@@ -144,7 +144,7 @@ CASES = [
     Case("no such path", PLAN + "factors: {‹load.cleints: [1]}", "factors.load.cleints", 'no setting "cleints" in load',
          "clients, rate, arrivals", "load.clients"),
     Case("a path from nowhere", PLAN + "factors: {‹clients: [1]}", "factors.clients", 'no setting "clients"',
-         "target, workload, load", "load.clients"),
+         "target, workload, workloads, load", "load.clients"),
     Case("a path below a value", PLAN + "factors: {‹load.clients.x: [1]}", "factors.load.clients.x", "a single value"),
     Case("a path to another target's typo", PLAN + "factors: {‹target.databse.data: [a]}", "factors.target.databse.data",
          'no target "databse"', "database, cache", "target.database.data"),

@@ -195,23 +195,23 @@ class TestServerCounters:
 
 
 class TestIntervals:
-    def rows(self, count: int = 5) -> list[dict[str, Any]]:
-        return [
-            row
-            for index in range(count)
-            for row in interval_rows(interval("measure", index, times(0), 400, 4))
-        ]
+    def covered(self, count: int = 5, lacking: int = 0) -> checks.Covered:
+        covered = checks.Covered()
+        for phase in ("warmup", "measure"):
+            for index in range(count):
+                for row in interval_rows(interval(phase, index, times(0), 400, 4)):
+                    row["succeeded"] -= lacking if index == 2 else 0
+                    covered.add(row)
+        return covered
 
     def test_cover_the_window_and_add_up(self) -> None:
-        assert verdict(checks.intervals_complete(self.rows(), result())) == "ok"
+        assert verdict(checks.intervals_complete(self.covered(), result())) == "ok"
 
     def test_one_that_is_missing(self) -> None:
-        assert verdict(checks.intervals_complete(self.rows(4), result())) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(4), result())) == "broken"
 
     def test_one_that_counts_otherwise_than_the_total(self) -> None:
-        rows = self.rows()
-        rows[2]["succeeded"] -= 1
-        assert verdict(checks.intervals_complete(rows, result())) == "broken"
+        assert verdict(checks.intervals_complete(self.covered(lacking=1), result())) == "broken"
 
 
 class TestTheMachine:

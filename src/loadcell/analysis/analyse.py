@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadcell.analysis import documents, effects, findings, recommend, saturation
+from loadcell.analysis import documents, effects, findings, groups, recommend, saturation
 from loadcell.analysis.effects import Effects
+from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.keeping_up import kept
 from loadcell.analysis.layout import Layout, lay_out
 from loadcell.analysis.logarithms import speed_of
@@ -70,6 +71,7 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
         "figures": {name: _repeats(found) for name, found in treatment.figures.items()},
         "types": [_type(found) for found in treatment.types],
         "outcomes": [_type(found) for found in treatment.outcomes],
+        "groups": [_group(found) for found in groups.over(treatment)],
     }  # fmt: skip
 
 
@@ -78,6 +80,15 @@ def _type(found: OfType) -> dict[str, Any]:
         "name": found.name, "succeeded": found.succeeded, "failed": found.failed, "share": found.share,
         "throughput_per_s": _repeats(found.throughput),
         "response": {key: _repeats(figures) for key, figures in found.response.items()},
+    }  # fmt: skip
+
+
+def _group(found: OfGroup) -> dict[str, Any]:
+    return {
+        "name": found.name, "clients": found.clients, "succeeded": found.succeeded, "failed": found.failed,
+        "share": found.share, "throughput_per_s": _repeats(found.throughput),
+        "response": {key: _repeats(figures) for key, figures in found.response.items()},
+        "offered_per_s": _repeats(found.offered), "backlog_peak": _repeats(found.backlog),
     }  # fmt: skip
 
 

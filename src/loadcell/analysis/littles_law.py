@@ -8,6 +8,7 @@ answered, which the engine has counted for itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.open_loop import OpenLoop
@@ -39,6 +40,8 @@ def check(trial: Trial) -> Law:
     taken by then is in the record, and makes up for it. A client that was between two transactions there, for at
     most as long as the longest took, is in none; nor is who had no connection at the end.
     """
+    if trial.groups:
+        return _of_groups([check(group) for group in trial.groups.values()])
     if trial.open_loop is not None:
         return _open(trial, trial.open_loop)
     if trial.response is None or trial.duration_s is None or not trial.clients or not trial.duration_s:
@@ -52,6 +55,22 @@ def check(trial: Trial) -> Law:
     low = trial.clients * (1 - tolerance) - trial.reconnecting_s / trial.duration_s
     holds = low <= found <= trial.clients * (1 + tolerance)
     return Law("ok" if holds else "broken", float(trial.clients), found, tolerance)
+
+
+def _of_groups(laws: Sequence[Law]) -> Law:
+    """Of client groups side by side it holds if it holds of each; what is there of each adds up."""
+    verdicts = [law.verdict for law in laws]
+    verdict = next((one for one in ("broken", "unknown") if one in verdicts), "ok")
+    expected, found, tolerance = (
+        [value for value in values if value is not None]
+        for values in zip(*((law.expected, law.found, law.tolerance) for law in laws), strict=True)
+    )
+    return Law(
+        verdict,
+        sum(expected) if len(expected) == len(laws) else None,
+        sum(found) if len(found) == len(laws) else None,
+        max(tolerance, default=None),
+    )
 
 
 def _open(trial: Trial, loop: OpenLoop) -> Law:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import open_loop, types
+from loadcell.analysis import groups, open_loop, types
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning
 from loadcell.analysis.types import Counted
@@ -74,6 +74,7 @@ class Trial:
     """One trial. Rates are per second, latencies in ms; None where the trial has no such figure.
 
     `figures` are those that its workload alone has (tpmC), `types` and `outcomes` what it counts transactions by.
+    `groups` is the part of each client group, where there are several, as a trial of its own.
     `arm` tells two identical treatments apart in an A/A run.
     """
 
@@ -108,6 +109,7 @@ class Trial:
     types: Mapping[str, Counted] = field(default_factory=dict)
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
     arm: str | None = None
+    groups: Mapping[str, Trial] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
@@ -181,6 +183,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.get("arm"),
+        groups={name: from_record(own) for name, own in groups.records(record).items()},
     )
 
 

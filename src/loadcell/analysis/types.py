@@ -41,12 +41,12 @@ class OfType:
 
 
 def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
-    """Those of one kind from a trial's record, in its order."""
-    operations = record.get("operations") or {}
+    """Those of one kind from a trial's record, in its order. Client groups, which are types to the engine, are none here."""
+    operations, groups = record.get("operations") or {}, record.get("groups") or {}
     return {
         name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), one.get("response"))
         for name, one in operations.items()
-        if one.get("kind") == kind
+        if one.get("kind") == kind and name not in groups
     }
 
 

@@ -92,7 +92,10 @@ def _set(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
 
     loaded = _loaded(ctx)
     base = loaded.base if loaded else None
-    known = settings(installed(), base.target_name, base.workload_name) if base else settings(installed())
+    groups = {group.name: group.workload_name for group in base.groups} if base else {}
+    known = (
+        settings(installed(), base.target_name, base.workload_name, groups) if base else settings(installed())
+    )
     paths = [
         *known,
         *Head.model_fields,

@@ -10,7 +10,7 @@ from loadcell.cli.arguments import change_options, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
-    from loadcell.plan.model import Load
+    from loadcell.plan.model import Load, Resolved
     from loadcell.plan.parts import Options
 
 
@@ -66,9 +66,19 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
         "settings": plan.base.document(),
         "given": {
             "target": {plan.base.target_name: _given(plan.base.target)},
-            "workload": {plan.base.workload_name: _given(plan.base.workload)},
+            **_given_work(plan.base),
         },
-        "open_loop": _open_loop(plan.base.load),
+        "open_loop": None if plan.base.groups else _open_loop(plan.base.load),
+        "groups": [
+            {
+                "name": group.name,
+                "workload": group.workload_name,
+                "share": group.share,
+                "clients": group.load.clients,
+                "open_loop": _open_loop(group.load),
+            }
+            for group in plan.base.groups
+        ],
         "design": plan.design,
         "repeats": plan.repeats,
         "order": plan.order,
@@ -108,6 +118,15 @@ def _open_loop(load: Load) -> dict[str, Any] | None:
         "arrivals": load.arrivals,
         "connections": load.clients,
         "requests": round(rate.requests(load.rate, load.duration)),
+    }
+
+
+def _given_work(settings: Resolved) -> dict[str, Any]:
+    """The workload's options that the plan gives, or those of each group's."""
+    if not settings.groups:
+        return {"workload": {settings.workload_name: _given(settings.workload)}}
+    return {
+        "workloads": {group.name: {group.workload_name: _given(group.workload)} for group in settings.groups}
     }
 
 

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadcell.plan.expect import METRICS
+from loadcell.plan.expect import metric
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ def show(document: dict[str, Any]) -> None:
     if document["remarks"]:
         console.print()
     for expectation in document["expect"]:
-        meaning = METRICS[expectation["metric"]].meaning
+        meaning = metric(expectation["metric"]).meaning
         console.print(f"[bold]Expect[/] {escape(expectation['expression'])}  [dim]{escape(meaning)}[/]")
     console.print(
         f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run[/] {escape(document['plan'])} runs it."
@@ -61,13 +61,27 @@ def _facts(document: dict[str, Any]) -> Table:
     table.add_column(overflow="fold")
     settings = document["settings"]
     for section in ("target", "workload"):
-        name, options = next(iter(document["given"][section].items()))
-        table.add_row(section, escape(f"{name}: {_options(options)}"))
+        if section in document["given"]:
+            name, options = next(iter(document["given"][section].items()))
+            table.add_row(section, escape(f"{name}: {_options(options)}"))
+    for group in document["groups"]:
+        options = document["given"]["workloads"][group["name"]][group["workload"]]
+        table.add_row(group["name"], escape(f"{group['workload']}: {_options(options)}"))
+        table.add_row("", escape(_group_load(group)))
     table.add_row("load", escape(_options(_load(settings["load"]))))
     if document["open_loop"]:
         table.add_row("open loop", escape(_open_loop(document["open_loop"])))
     table.add_row("monitors", escape(", ".join(settings["monitors"]) or "none"))
     return table
+
+
+def _group_load(group: dict[str, Any]) -> str:
+    """`32 clients, as share 80` or, of an open loop, its rate."""
+    if group["open_loop"]:
+        said = _open_loop(group["open_loop"])
+    else:
+        said = f"{group['clients']:,} client{'s' if group['clients'] > 1 else ''}"
+    return said if group["share"] is None else f"{said} (share {group['share']:g})"
 
 
 def _load(load: dict[str, Any]) -> dict[str, Any]:

@@ -25,11 +25,13 @@ class MonitorContext:
     """What a monitor may look at.
 
     `roots` gives the process ids at the root of the target, at this moment; `observed` is what the target shows to
-    monitors of its own kind (`Target.observed`), None when it shows nothing.
+    monitors of its own kind (`Target.observed`), None when it shows nothing. `length_s` is how long the load will last,
+    warm-up included: what grows with it may be written less often.
     """
 
     roots: Callable[[], list[int]]
     observed: Any = None
+    length_s: float = 0.0
 
 
 class Monitor(ABC, Generic[Opts]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from loadcell.monitors.procfs import ProcessStat, process_stat, read_small, tree
 from loadcell.plan.parts import Options
 
 _ROLE_LENGTH = 80
+#: Of each process at most so many rows: with a hundred of them some 30 MB, however long the load lasts.
+_MOST_SAMPLES = 1_800
 #: `postgres: user database 127.0.0.1(5432) idle in transaction`: what it does changes with every sample
 _POSTGRES_BACKEND = re.compile(r"^postgres: (?:.*: )?\S+ \S+ (?:\[local\]|\S+\(\d+\))")
 
@@ -52,9 +55,11 @@ class Target(Monitor[TargetOptions]):
         self._roles: dict[tuple[int, int], str] = {}
         self._tick_hz = os.sysconf("SC_CLK_TCK")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
+        self._every = max(1, math.ceil(context.length_s / _MOST_SAMPLES))
+        self._samples = 0
 
     def sample(self, elapsed_s: float) -> list[Row]:
-        """Rows of every process that is there now; none at the first call."""
+        """Rows of every process that is there now; none at the first call. Of a long load, often the total only."""
         now = self._read()
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
@@ -62,7 +67,11 @@ class Target(Monitor[TargetOptions]):
         rows = [self._row(before.get(key), totals, elapsed_s) for key, totals in now.items()]
         roles = {key: role for key, role in self._roles.items() if key in now}
         self._roles = roles
-        return [*rows, self._total(rows, before, now, elapsed_s)] if rows else []
+        if not rows:
+            return []
+        total = self._total(rows, before, now, elapsed_s)
+        self._samples += 1
+        return [*rows, total] if self._samples % self._every == 0 else [total]
 
     def _read(self) -> dict[tuple[int, int], _Totals]:
         """By process id and start time, so that an id used again is another process."""

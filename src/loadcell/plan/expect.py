@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -72,13 +72,28 @@ METRICS: Mapping[str, Metric] = {
     )
 }
 
+#: what there is of the whole load only: threads and processes are not told apart by the groups they work for
+_OF_THE_WHOLE = ("client.cpu", "target.cpu")
+
+
+def metric(name: str) -> Metric:
+    """The metric of this name; of a client group, `read-only.throughput`, with the group's name in front. Raises KeyError."""
+    if name in METRICS:
+        return METRICS[name]
+    group, _, rest = name.partition(".")
+    if rest in _OF_THE_WHOLE:
+        raise KeyError(name)
+    own = METRICS[rest]
+    return Metric(name, own.kind, f"{group}: {own.meaning}")
+
+
 _ALLOWED: Mapping[Kind, str] = {
     "count": "a bare number, such as 0",
     "rate": units.Rate.allowed,
     "share": units.Fraction.allowed,
     "time": units.Duration.allowed,
 }
-_EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
+_EXPRESSION = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|=<|=>|<|>|=)\s*(.*?)\s*")
 _FORM = "metric, comparison, value: errors == 0, latency.p99 < 20ms, throughput >= 1000/s"
 
 
@@ -110,15 +125,20 @@ class Expectation:
     threshold: float
 
     @staticmethod
-    def parse(text: str) -> Expectation:
-        """From `metric comparator value`. Raises ExpectationError."""
+    def parse(text: str, groups: Sequence[str] = ()) -> Expectation:
+        """From `metric comparator value`; a plan's client groups have metrics of their own. Raises ExpectationError."""
         match = _EXPRESSION.fullmatch(text)
         if match is None:
             raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
         name, comparator, value = match.groups()
-        if name not in METRICS:
+        known = _known(name, groups)
+        if known is None:
+            every = [*METRICS, *(f"{group}.{own}" for group in groups for own in METRICS)]
+            of_groups = f"; of a client group: {listed(f'{group}.throughput' for group in groups)}, ..."
             raise ExpectationError(
-                f"there is no metric {shown(name)}", allowed=listed(METRICS), nearest=nearest(name, METRICS)
+                f"there is no metric {shown(name)}",
+                allowed=listed(METRICS) + (of_groups if groups else ""),
+                nearest=nearest(name, every),
             )
         if comparator not in COMPARATORS:
             meant = {"=": "==", "=<": "<=", "=>": ">="}[comparator]
@@ -127,7 +147,7 @@ class Expectation:
                 allowed=listed(COMPARATORS),
                 nearest=f"{name} {meant} {value}",
             )
-        threshold = _threshold(METRICS[name].kind, name, value)
+        threshold = _threshold(known.kind, name, value)
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
@@ -137,6 +157,15 @@ class Expectation:
             return Verdict("unknown", None)
         met = COMPARATORS[self.comparator](value, self.threshold)
         return Verdict("met" if met else "missed", value)
+
+
+def _known(name: str, groups: Sequence[str]) -> Metric | None:
+    if name not in METRICS and name.partition(".")[0] not in groups:
+        return None
+    try:
+        return metric(name)
+    except KeyError:
+        return None
 
 
 def _threshold(kind: Kind, name: str, value: str) -> float:

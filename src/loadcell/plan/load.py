@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from loadcell.plan import explain, secrets
+from loadcell.plan import explain, groups, secrets
 from loadcell.plan.arrange import Arrangement, arrange
 from loadcell.plan.expect import Expectation, ExpectationError
 from loadcell.plan.factors import read_factors
@@ -24,9 +24,9 @@ from loadcell.plan.source import compose, read_text
 #: the keys a plan may have
 KEYS = (
     *("title", "question"),
-    *SECTIONS[:3],
+    *SECTIONS[:4],
     *("factors", "cross", "design", "repeats", "order", "seed"),
-    *SECTIONS[3:],
+    *SECTIONS[4:],
     "expect",
 )
 #: up to here every treatment is checked when the plan is loaded; of more, this many spread evenly over all
@@ -49,7 +49,8 @@ def load_plan(
     text = read_text(path)
     root = _tree(text, path, problems)
     problems.extend(_unknown_keys(root, parts))
-    root = apply_sets(root.without(*(key for key in root.entries if key not in KEYS)), sets, parts, problems)
+    root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
+    root = apply_sets(root, sets, parts, problems)
     problems.extend(secrets.problems_of(root, os.environ if env is None else env))
     head = _head(root, problems)
     expect = tuple(_expectations(root, problems))
@@ -135,7 +136,7 @@ def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
         try:
             if not isinstance(item, Scalar):
                 raise ExpectationError(f"found {shown(plain(item))}", allowed="text such as errors == 0")
-            yield Expectation.parse(item.text)
+            yield Expectation.parse(item.text, groups.names(root))
         except ExpectationError as error:
             problems.append(
                 Problem.at(item.mark, "expect", error.finding, allowed=error.allowed, nearest=error.nearest)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
@@ -69,6 +69,17 @@ class Load(Options):
         return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 
+#: settings of a load that each of several client groups may have for itself; the others make the trial's one window
+OF_A_GROUP = ("clients", "rate", "arrivals", "max_backlog", "threads", "max_retries")
+
+GroupLoad: type[Options] = create_model(
+    "GroupLoad",
+    __base__=Options,
+    __doc__="The load of one client group among several.",
+    **{name: (Load.model_fields[name].annotation, Load.model_fields[name]) for name in OF_A_GROUP},
+)  # type: ignore[call-overload]
+
+
 class Limits(Options):
     """How long each phase of a trial may take before the trial is `timed-out`."""
 
@@ -87,11 +98,52 @@ class Limits(Options):
 
 
 @dataclass(frozen=True)
+class Group:
+    """Clients that all do the same, of one group or of several that work at once.
+
+    `load` is what these clients do, the trial's window included. `share` is their part of the plan's load, None where
+    they have a load of their own. The only group of a plan with one `workload` has no name.
+    """
+
+    name: str
+    workload_name: str
+    workload: Options
+    load: Load
+    share: float | None = None
+
+    @property
+    def section(self) -> str:
+        """The dotted path of its workload's options."""
+        return (
+            f"workloads.{self.name}.{self.workload_name}" if self.name else f"workload.{self.workload_name}"
+        )
+
+    def placed(self, path: str) -> str:
+        """Where a setting stands that is at `path` (`workload.sysbench.tables`, `load.clients`) of a plan for it alone."""
+        section, _, key = path.partition(".")
+        if self.name and section == "workload":
+            return f"workloads.{self.name}.{key}" if key else f"workloads.{self.name}"
+        if self.name and self.share is None and section == "load" and key.partition(".")[0] in OF_A_GROUP:
+            return f"workloads.{self.name}.{path}"
+        return path
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values, as under the group's name in a plan."""
+        found: dict[str, Any] = {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}
+        if self.share is not None:
+            found["share"] = self.share
+        else:
+            load = self.load.document()
+            found["load"] = {key: value for key, value in load.items() if key in OF_A_GROUP}
+        return found
+
+
+@dataclass(frozen=True)
 class Resolved:
     """Every setting of one treatment, defaults included, checked against the models of the installed parts.
 
     `target`, `workload` and the values of `monitors` are the `Options` object of the part so named; secrets
-    in them are still references (`${env:NAME}`).
+    in them are still references (`${env:NAME}`). A plan with `workloads` has `groups`, and no `workload`: its name is empty.
     """
 
     target_name: str
@@ -102,13 +154,37 @@ class Resolved:
     monitors: Mapping[str, Options] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     expect: tuple[Expectation, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def each(self) -> tuple[Group, ...]:
+        """The groups; a plan with one workload is one group without a name."""
+        return self.groups or (Group("", self.workload_name, self.workload, self.load),)
+
+    @property
+    def clients(self) -> int:
+        """Clients of all groups."""
+        return sum(group.load.clients or 0 for group in self.each)
+
+    def alone(self, group: Group) -> Resolved:
+        """The settings of a plan that has this group only, as its one workload."""
+        return replace(
+            self, workload_name=group.workload_name, workload=group.workload, load=group.load, groups=()
+        )
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values in the plan's own words: quantities as text with units, secrets as references."""
+        load = self.load.document()
+        if self.groups:
+            work = {"workloads": {group.name: group.document() for group in self.groups}}
+            if self.groups[0].share is None:
+                load = {key: value for key, value in load.items() if key not in OF_A_GROUP}
+        else:
+            work = {"workload": {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)}}
         return {
             "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
-            "workload": {self.workload_name: self.workload.model_dump(mode="json", by_alias=True)},
-            "load": self.load.document(),
+            **work,
+            "load": load,
             "monitors": {
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
-from loadcell.plan.model import Limits, Load
+from loadcell.plan.model import GroupLoad, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import listed, nearest, shown
 
 #: the sections of a plan whose settings a treatment has; all else says how the experiment is done
-SECTIONS = ("target", "workload", "load", "monitors", "limits")
+SECTIONS = ("target", "workload", "workloads", "load", "monitors", "limits")
 
 
 class PathError(ValueError):
@@ -44,13 +44,29 @@ def locate(path: str, parts: Parts) -> tuple[str, ...]:
             allowed=f"a path that begins with {listed(SECTIONS)}",
             nearest=_anywhere(likely, parts),
         )
+    if section == "workloads":  # whose names are the plan's own
+        return _step(of_group(parts), rest[1:], (section, *rest[:1]))
     return _step(_section(section, parts), rest, (section,))
 
 
-def settings(parts: Parts, target: str | None = None, workload: str | None = None) -> list[str]:
-    """Dotted paths of all settings, free-form mappings by their own path; of one target and workload when named."""
+def settings(
+    parts: Parts,
+    target: str | None = None,
+    workload: str | None = None,
+    groups: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Dotted paths of all settings, free-form mappings by their own path; of one target and workload when named.
+
+    `groups` are a plan's client groups by name, each with its workload: they have settings of their own.
+    """
     found: list[str] = []
     for section in SECTIONS:
+        if section == "workloads":
+            for name, own in (groups or {}).items():
+                for key, below in of_group(parts).items():
+                    if key in (own, "share", "load"):
+                        found.extend(_leaves(below, (section, name, key)))
+            continue
         tree = _section(section, parts)
         if isinstance(tree, Mapping):
             only = {"target": target, "workload": workload}.get(section)
@@ -60,6 +76,15 @@ def settings(parts: Parts, target: str | None = None, workload: str | None = Non
         else:
             found.extend(_leaves(tree, (section,)))
     return found
+
+
+def of_group(parts: Parts) -> dict[str, Any]:
+    """What may stand under the name of a client group: a workload, and how much of it."""
+    return {
+        **{name: part.Options for name, part in parts.workloads.items()},
+        "share": float,
+        "load": GroupLoad,
+    }
 
 
 def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
@@ -96,7 +121,9 @@ def _step(tree: Any, segments: list[str], done: tuple[str, ...]) -> tuple[str, .
             return _step(tree[head], rest, (*done, head))
         kind = so_far.removesuffix("s")
         raise PathError(
-            f"there is no {kind} {shown(head)}",
+            f"there is no setting {shown(head)} in {so_far}"
+            if "." in so_far
+            else f"there is no {kind} {shown(head)}",
             allowed=listed(tree),
             nearest=_joined(so_far, nearest(head, tree), rest),
         )

@@ -108,6 +108,22 @@ def stretches(rate: Rate | Steps | Ramp, duration_s: float) -> tuple[Stretch, ..
     return tuple(found)
 
 
+def part(rate: Rate | Steps | Ramp, of_it: float) -> Rate | Steps | Ramp:
+    """The same course at a part of the height."""
+
+    def lower(whole: Rate) -> Rate:
+        return Rate(float(whole) * of_it)
+
+    match rate:
+        case Steps():
+            return Steps(
+                steps=tuple(step.model_copy(update={"rate": lower(step.rate)}) for step in rate.steps)
+            )
+        case Ramp():
+            return rate.model_copy(update={"from_": lower(rate.from_), "to": lower(rate.to)})
+    return lower(rate)
+
+
 def length_s(rate: Rate | Steps | Ramp) -> Duration | None:
     """How long what is written takes; None for a single rate, which lasts as long as is needed."""
     match rate:

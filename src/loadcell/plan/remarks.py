@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loadcell.plan import rate
 from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Advice, Parts
 from loadcell.plan.treatment import Treatment
 
 #: of more treatments, this many from the first to the last are asked about
 _ASKED_AT_MOST = 1_000
+#: two hours of seconds; and what an interval takes in intervals.csv and latency.hlog (measured: two client groups of pgbench
+#: with eight statements)
+_MANY_INTERVALS = 7_200
+_INTERVAL_BYTES = 8_000
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,32 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     settings = treatment.resolved
     target = parts.targets[settings.target_name]
-    workload = parts.workloads[settings.workload_name]
-    said: list[Advice] = list(rate.advice(settings.load.rate, settings.load.clients, settings.load.duration))
+    said: list[Advice] = list(_length(settings.load))
     if hasattr(target, "advice"):
-        said += target.advice(settings.target, settings.load.model_dump())
+        load = {**settings.load.model_dump(), "clients": settings.clients}
+        said += target.advice(settings.target, load)
+    for group in settings.each:
+        found = _of_group(settings.alone(group), parts)
+        said += [Advice(group.placed(own.path), own.text) for own in found]
+    return said
+
+
+def _length(load: Load) -> Iterator[Advice]:
+    """What a trial of hours writes."""
+    rows = int(load.duration / load.interval)
+    if rows > _MANY_INTERVALS:
+        yield Advice(
+            "load.interval",
+            f"{load.duration.text} of {load.interval.text} make a series of {rows:,} intervals, some "
+            f"{rows * _INTERVAL_BYTES / 1e6:,.0f} MB for each trial: 10s are as telling over hours",
+        )
+
+
+def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
+    """On a workload and its load, as if it were the only one."""
+    workload = parts.workloads[settings.workload_name]
+    load = settings.load
+    said: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration))
     if hasattr(workload, "advice"):
         section = f"workload.{settings.workload_name}"
         said += [Advice(f"{section}.{own.path}", own.text) for own in workload(settings.workload).advice()]

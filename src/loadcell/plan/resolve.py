@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from loadcell.plan import explain, rate
+from loadcell.plan import explain, groups, rate
 from loadcell.plan.expect import Expectation
 from loadcell.plan.model import OPEN_LOOP, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
@@ -107,6 +107,8 @@ class Resolver:
 
     def resolve(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
         """The tree as `Resolved`, or None with every mistake in it."""
+        if root.get("workloads") is not None:
+            return self._several(root)
         problems: list[Problem] = []
         target = self._one_part(root, "target", self._parts.targets, problems)
         workload = self._one_part(root, "workload", self._parts.workloads, problems)
@@ -127,6 +129,23 @@ class Resolver:
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
         return Resolved(*target, *workload, load, monitors, limits, self._expect), []
+
+    def _several(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
+        """The same of a plan with client groups, each of which is resolved as if it stood alone."""
+        problems: list[Problem] = []
+        target = self._one_part(root, "target", self._parts.targets, problems)
+        load = self._section(root, "load", Load, problems)
+        limits = self._section(root, "limits", Limits, problems)
+        monitors = self._monitors(root, problems)
+        if load is None:
+            return None, problems
+        found: list[Problem] = []
+        each = groups.Reader(self._parts, self.resolve, root, load, found).read()
+        problems.extend(problem for problem in found if problem not in problems)
+        if problems or target is None or limits is None:
+            return None, problems
+        settings = Resolved(*target, "", Options(), load, monitors, limits, self._expect, each)
+        return settings, []
 
     def _read(
         self, model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]

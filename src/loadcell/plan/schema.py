@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from loadcell.plan.expect import COMPARATORS, METRICS
-from loadcell.plan.model import Head, Limits, Load
+from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
 
@@ -29,7 +29,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         *parts.monitors.values(),
     ]
     models: list[type[BaseModel]] = list(
-        dict.fromkeys([Head, Load, Limits, *(part.Options for part in everything)])
+        dict.fromkeys([Head, Load, GroupLoad, Limits, *(part.Options for part in everything)])
     )
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCE
@@ -43,13 +43,15 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         "title": "loadcell plan",
         "type": "object",
         "additionalProperties": False,
-        "required": ["target", "workload"],
+        "required": ["target"],
+        "oneOf": [{"required": ["workload"]}, {"required": ["workloads"]}],
         "properties": {
             **head["properties"],
             "target": _one_of(parts.targets, known, "The system under test: one target, with its options."),
             "workload": _one_of(
                 parts.workloads, known, "What is done to it: one workload, with its options."
             ),
+            "workloads": _groups(parts, known),
             "load": {"description": _first_line(Load), **known[Load]},
             "factors": _factors(parts),
             "cross": {
@@ -83,6 +85,28 @@ def _one_of(
         "minProperties": 1,
         "maxProperties": 1,
         "properties": {name: _named(part, known) for name, part in installed.items()},
+    }
+
+
+def _groups(parts: Parts, known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+    """By name, or as a list with names."""
+    own = {
+        **{name: _named(part, known) for name, part in parts.workloads.items()},
+        "share": {
+            "description": "Its part of the plan's load, whose parts are all shares together.",
+            "type": "number",
+            "exclusiveMinimum": 0,
+        },
+        "load": {"description": _first_line(GroupLoad), **known[GroupLoad]},
+    }
+    group = {"type": "object", "additionalProperties": False, "properties": own}
+    listed = {**group, "properties": {"name": {"type": "string"}, **own}, "required": ["name"]}
+    return {
+        "description": "Client groups that work side by side, each with one workload and a share or a load.",
+        "anyOf": [
+            {"type": "object", "minProperties": 1, "additionalProperties": group},
+            {"type": "array", "minItems": 1, "items": listed},
+        ],
     }
 
 
@@ -144,11 +168,11 @@ def _expect() -> dict[str, Any]:
     comparators = "|".join(sorted(COMPARATORS, key=len, reverse=True))
     meanings = "; ".join(f"{metric.name}: {metric.meaning}" for metric in METRICS.values())
     return {
-        "description": f"What every trial has to meet, or the run exits with status 1. Metrics: {meanings}.",
+        "description": f"What every trial has to meet, or the run exits with status 1; of a client group with its name and a dot in front. Metrics: {meanings}.",
         "type": "array",
         "items": {
             "type": "string",
-            "pattern": rf"^\s*({names})\s*({comparators})\s*\S+(\s*\S+)?\s*$",
+            "pattern": rf"^\s*([A-Za-z][\w-]*\.)?({names})\s*({comparators})\s*\S+(\s*\S+)?\s*$",
             "examples": ["errors == 0", "latency.p99 < 20ms", "throughput >= 1000/s", "error_rate < 1%"],
         },
     }

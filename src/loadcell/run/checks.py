@@ -182,7 +182,12 @@ def backlog(result: Mapping[str, Any]) -> Check:
 
 
 def server_counters(
-    before: Mapping[str, int], after: Mapping[str, int], lifetime: Mapping[str, Any] | None, *, alone: bool
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    lifetime: Mapping[str, Any] | None,
+    *,
+    alone: bool,
+    groups: Sequence[Mapping[str, Any]] = (),
 ) -> Check:
     """The server counted what the client did, over the whole load, warm-up and drain included.
 
@@ -190,7 +195,8 @@ def server_counters(
     those it was told of. Where loadcell
     is the server's only user, commits are also not more than its transactions (without BEGIN: its statements, as each
     commits by itself) with 2% and 200 for the server's background work, connecting, and these very questions.
-    A server whose counters fell was restarted: nothing can be said.
+    A server whose counters fell was restarted: nothing can be said. `groups` are the lifetimes of client groups, where
+    there are several: each has transactions of its own kind.
     """
     if (
         lifetime is None
@@ -205,7 +211,7 @@ def server_counters(
     commits, changed = grown("xact_commit"), grown("tup_inserted", "tup_updated", "tup_deleted")
     transactions, rows = int(lifetime["transactions"]), int(lifetime.get("rows_changed", 0))
     committed = transactions - int(lifetime.get("rolled_back", 0))
-    most = _most_commits(lifetime)
+    most = sum(map(_most_commits, groups or [lifetime]))
     detail = {
         "commits": {"server": commits, "client": committed},
         "rows_changed": {"server": changed, "client": rows},
@@ -223,23 +229,38 @@ def _most_commits(lifetime: Mapping[str, Any]) -> float:
     return max(1.0, queries / transactions) * (transactions + failed)
 
 
-def intervals_complete(rows: Iterable[Mapping[str, Any]], result: Mapping[str, Any]) -> Check:
+@dataclass
+class Covered:
+    """What the intervals of a window add up to: all that is kept of them, however many there are."""
+
+    intervals: int = 0
+    seconds: float = 0.0
+    succeeded: int = 0
+    failed: int = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Take in a row of intervals.csv; only those of all transactions within the measurement count."""
+        if row["phase"] == "measure" and row["operation"] == TRANSACTION:
+            self.intervals += 1
+            self.seconds += row["duration_s"]
+            self.succeeded += row["succeeded"] or 0
+            self.failed += row["failed"] or 0
+
+
+def intervals_complete(covered: Covered, result: Mapping[str, Any]) -> Check:
     """The intervals cover the window without gap or overlap, and add up to its totals."""
     transaction = next((one for one in result.get("operations", []) if one["name"] == TRANSACTION), None)
     window = result.get("window") or {}
-    mine = [row for row in rows if row["phase"] == "measure" and row["operation"] == TRANSACTION]
     if transaction is None or not window.get("duration_ns"):
         return Check("intervals-complete", "unknown", {})
-    covered = sum(row["duration_s"] for row in mine)
     seconds = window["duration_ns"] / 1e9
-    succeeded, failed = (sum(row[key] or 0 for row in mine) for key in ("succeeded", "failed"))
     detail = {
-        "intervals": len(mine), "covered_s": covered, "window_s": seconds,
-        "succeeded": succeeded, "succeeded_total": transaction["succeeded"],
-        "failed": failed, "failed_total": transaction["failed"],
+        "intervals": covered.intervals, "covered_s": covered.seconds, "window_s": seconds,
+        "succeeded": covered.succeeded, "succeeded_total": transaction["succeeded"],
+        "failed": covered.failed, "failed_total": transaction["failed"],
     }  # fmt: skip
-    whole = abs(covered - seconds) <= INTERVAL_SLACK * seconds
-    same = succeeded == transaction["succeeded"] and failed == transaction["failed"]
+    whole = abs(covered.seconds - seconds) <= INTERVAL_SLACK * seconds
+    same = covered.succeeded == transaction["succeeded"] and covered.failed == transaction["failed"]
     return Check("intervals-complete", "ok" if whole and same else "broken", detail)
 
 

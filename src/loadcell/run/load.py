@@ -10,17 +10,19 @@ from typing import Any
 from loadcell.monitors.base import MonitorContext, Row, table_file
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate
-from loadcell.plan.model import Load, Resolved
+from loadcell.plan.model import Group, Load, Resolved
 from loadcell.plan.units import Duration
-from loadcell.run import neighbours
+from loadcell.run import groups, neighbours
+from loadcell.run.checks import Covered
 from loadcell.run.machine import Machine
 from loadcell.run.means import Means
 from loadcell.run.phases import Phases
-from loadcell.run.record import TRANSACTION, interval_rows, utc_text
+from loadcell.run.record import TRANSACTION, Mean, interval_rows, utc_text
 from loadcell.run.witness import Witness
 from loadcell.store.layout import INTERVAL_COLUMNS, INTERVALS, SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
+from loadcell.workloads.together import Together
 
 #: The data are the same in every trial of every run: only the work on them is random.
 DATA_SEED = 1
@@ -47,7 +49,7 @@ def specification(
         "target": endpoint,
         "workload": workload,
         "load": {
-            "clients": load.clients,
+            "clients": resolved.clients,
             "threads": threads,
             "warmup_ns": load.warmup.ns,
             "duration_ns": load.duration.ns,
@@ -56,6 +58,21 @@ def specification(
             "schedule": schedule(load),
         },
     }
+
+
+def specification_of_groups(
+    endpoint: dict[str, Any], together: Together, resolved: Resolved, threads: int, seed: int
+) -> dict[str, Any]:
+    """The same of client groups, which `threads` are divided among."""
+    common = specification(endpoint, {}, resolved, threads, seed)
+    window = {key: common["load"][key] for key in ("warmup_ns", "duration_ns", "interval_ns")}
+
+    def load(group: Group, own_threads: int) -> dict[str, Any]:
+        own = specification(endpoint, {}, resolved.alone(group), own_threads, seed)["load"]
+        return {key: value for key, value in own.items() if key not in window}
+
+    own = groups.of_specification(together, resolved, threads, load)
+    return {**{key: common[key] for key in ("version", "seed", "target")}, "load": window, "groups": own}
 
 
 def schedule(load: Load) -> dict[str, Any] | None:
@@ -79,19 +96,20 @@ def schedule(load: Load) -> dict[str, Any] | None:
 class LoadWatch:
     """Stands beside one load: writes intervals, samples and events as they come, and looks out for disturbances.
 
-    Times are relative to the measurement's start, which is known only when it begins: rows before it wait.
+    Times are relative to the measurement's start, which is known only when it begins: rows before it wait. Of what is
+    written nothing is kept: a load of many hours takes no more memory than one of seconds.
     """
 
     def __init__(
         self, means: Means, phases: Phases, writer: TrialWriter, resolved: Resolved, event: Event
     ) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.covered = Covered()
         self.witness = Witness(means.root)
         self.machine = Machine(means.root)
         self.neighbours: set[int] = set()
         self.steal_share: float | None = None
         self.measuring_since_ns: int | None = None
-        self.target_cpu: list[float] = []
+        self.target_cpu = Mean()
         self.target_processes: list[int] = []
         self._means = means
         self._phases = phases
@@ -109,7 +127,9 @@ class LoadWatch:
     def start_monitors(self, target: Target[Any]) -> None:
         """Begin sampling the target, and whatever else monitors look at."""
         roots = self.target_processes = target.processes()
-        context = MonitorContext(roots=lambda: roots, observed=target.observed())
+        load = self._resolved.load
+        length_s = float(load.warmup + load.duration)
+        context = MonitorContext(roots=lambda: roots, observed=target.observed(), length_s=length_s)
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
             self._columns[name] = (monitor.file, (*SAMPLE_HEAD, *monitor.columns))
@@ -164,9 +184,9 @@ class LoadWatch:
             file, columns = self._columns[name]
             self._put(file, columns, rows)
             if name == "target" and self.measuring_since_ns is not None:
-                self.target_cpu += [
-                    row["cpu_percent"] for row in rows if row["pid"] == 0 and row["cpu_percent"] is not None
-                ]
+                for row in rows:
+                    if row["pid"] == 0 and row["cpu_percent"] is not None:
+                        self.target_cpu.add(row["cpu_percent"])
         while not self._told.empty():
             self._event(self._told.get())
         step_s = self.witness.tick()
@@ -215,7 +235,7 @@ class LoadWatch:
             self._writer.latency(event["hlog"])
         for row in rows:
             if row["operation"] == TRANSACTION:
-                self.rows.append(row)
+                self.covered.add(row)
                 if row["phase"] == "measure":
                     self._errors += row["failed"] or 0
                 self._means.progress.interval(

@@ -45,9 +45,12 @@ class Means:
         return found
 
 
-def threads(load: Load, cores: int, *, local: bool) -> int:
-    """How many threads the client uses: what the plan says, or a share of the cores; never more than clients."""
+def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:
+    """How many threads the client uses: what the plan says, or a share of the cores; never more than clients.
+
+    `clients` are those of all groups, where the load has groups.
+    """
     if isinstance(load.threads, int):
         return load.threads
     share = max(1, cores // (LOCAL_SHARE if local else REMOTE_SHARE))
-    return min(share, load.clients or 1)
+    return min(share, clients or load.clients or 1)

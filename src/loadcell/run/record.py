@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,7 +42,9 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is known."""
     seconds = event["duration_ns"] / 1e9
     rows = []
+    state = {TRANSACTION: event, **{group["name"]: group for group in event.get("groups", ())}}
     for operation in event["operations"]:
+        now = state.get(operation["name"], {})
         row = {
             "mono_ns": event["start_mono_ns"],
             "utc": utc_text(event["start_utc_ns"]),
@@ -49,8 +52,8 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
             "operation": operation["name"],
             "kind": operation["kind"],
             "duration_s": seconds,
-            "in_flight": event["in_flight"] if operation["name"] == TRANSACTION else None,
-            "backlog": event.get("backlog") if operation["name"] == TRANSACTION else None,
+            "in_flight": now.get("in_flight"),
+            "backlog": now.get("backlog"),
             "throughput_per_s": operation["succeeded"] / seconds if seconds > 0 else None,
         }
         for count in ("started", "succeeded", "failed", "retried"):
@@ -75,9 +78,9 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
             name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
         },
         "errors": [{**error, "meaning": meaning(error["code"])} for error in result.get("errors", [])],
-        "schedule": _schedule(result.get("schedule"), seconds),
+        "schedule": schedule_account(result.get("schedule"), seconds),
         "lifetime": result.get("lifetime"),
-        "client": _client(result.get("client")),
+        "client": client_account(result.get("client")),
     }
     if seconds > 0:
         found["measure"] = {
@@ -90,7 +93,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _schedule(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
+def schedule_account(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
     """How an open loop was kept; `requests_mean` is how many were due and not answered, on average over the window."""
     if kept is None:
         return None
@@ -137,7 +140,7 @@ def _totals(transaction: Mapping[str, Any], queries: Mapping[str, Any], seconds:
     }
 
 
-def _client(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def client_account(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if client is None:
         return None
     threads = [
@@ -195,7 +198,19 @@ def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, 
     return found
 
 
-def mean(values: Iterable[float]) -> float | None:
-    """Arithmetic mean; None of nothing."""
-    numbers = list(values)
-    return sum(numbers) / len(numbers) if numbers else None
+@dataclass
+class Mean:
+    """An arithmetic mean of however many values, none of which is kept; None of nothing."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Take one more value in."""
+        self.count += 1
+        self.total += value
+
+    @property
+    def mean(self) -> float | None:
+        """The mean so far."""
+        return self.total / self.count if self.count else None

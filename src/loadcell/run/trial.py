@@ -11,15 +11,22 @@ from typing import Any
 
 from loadcell.design.order import Trial
 from loadcell.plan.model import Resolved
-from loadcell.run import checks, others
+from loadcell.run import checks, groups, others
 from loadcell.run.keeper import Keeper
-from loadcell.run.load import DATA_SEED, LoadWatch, specification, trial_seed
+from loadcell.run.load import (
+    DATA_SEED,
+    LoadWatch,
+    specification,
+    specification_of_groups,
+    trial_seed,
+)
 from loadcell.run.means import Means, threads
 from loadcell.run.phases import LIMIT_KEYS, Phases, TrialEndedError
-from loadcell.run.record import mean, measured, metrics, utc_text
+from loadcell.run.record import measured, metrics, utc_text
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
+from loadcell.workloads.together import Together
 
 #: The engine's outcome, and the `reason_code`, of a load in which ever more was due than the target took.
 OVERLOADED = "overloaded"
@@ -89,8 +96,14 @@ class TrialRun:
             return
 
         def load(endpoint: dict[str, Any]) -> dict[str, Any]:
-            spec = specification(endpoint, loading, self._resolved, self._threads(target), DATA_SEED)
-            return self._execute("prepare", spec, self._loading, self._resolved.limits.prepare)
+            account: dict[str, Any] = {}
+            for kind, section in loading.items():
+                spec = specification(
+                    endpoint, {kind: section}, self._resolved, self._threads(target), DATA_SEED
+                )
+                own = self._execute("prepare", spec, self._loading, self._resolved.limits.prepare)
+                account = {**own, "rows": account.get("rows", 0) + own["rows"]} if account else own
+            return account
 
         made = target.prepare(data, load, will_change=workload.changes_data)
         self._document["data_set"] = {
@@ -106,13 +119,7 @@ class TrialRun:
         resolved = self._resolved
         limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
         with self._phases.step("warmup", None, breakable=False):
-            spec = specification(
-                target.endpoint(),
-                self._workload().engine(),
-                resolved,
-                self._threads(target),
-                trial_seed(self.run_seed, self.trial.repeat),
-            )
+            spec = self._specification(target)
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
@@ -130,12 +137,23 @@ class TrialRun:
                 raise self._broken_off(result)
         return result
 
+    def _specification(self, target: Target[Any]) -> dict[str, Any]:
+        """What the engine is asked for."""
+        together, settings = self._workload(), self._resolved
+        endpoint, threads = target.endpoint(), self._threads(target)
+        seed = trial_seed(self.run_seed, self.trial.repeat)
+        if settings.groups:
+            return specification_of_groups(endpoint, together, settings, threads, seed)
+        [(_, workload)] = together.members
+        return specification(endpoint, workload.engine(), settings, threads, seed)
+
     def _add_figures(self, result: dict[str, Any]) -> None:
         """The workload's own figures, beside those that every workload has."""
         totals, measure = self._document["totals"], self._document["measure"]
         if totals is not None:
-            operations = {one["name"]: one for one in result["operations"]}
-            totals["figures"] = self._workload().figures(operations, measure["duration_s"])
+            together = self._workload()
+            totals["figures"] = together.figures(result, measure["duration_s"])
+            self._document.update(groups.recorded(result, together, measure["duration_s"]))
 
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
@@ -160,23 +178,19 @@ class TrialRun:
         alone = getattr(self._resolved.target, "server", None) != "external"
         self._checks.append(
             checks.server_counters(
-                self._counters_before, target.counters(), result.get("lifetime"), alone=alone
+                self._counters_before,
+                target.counters(),
+                result.get("lifetime"),
+                alone=alone,
+                groups=[group["lifetime"] for group in result.get("groups", [])],
             )
         )
 
     def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
-        load = self._resolved.load
-        first = [
-            checks.counting_identity(result),
-            checks.littles_law(result, load.clients or 0),
-            checks.client_limit(result, self.means.cores),
-            checks.percentiles(result),
-            *([checks.pacing(result), checks.backlog(result)] if result.get("schedule") else []),
-        ]
-        self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.rows, result)]
-        workload = self._workload()
-        if workload.verified is not None:
-            self._checks.append(checks.conditions(workload.verified, workload.verify(target.ask)))
+        first = [*groups.held(result, self._resolved, self.means.cores), checks.percentiles(result)]
+        self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
+        for name, conditions in self._workload().verify(target.ask).items():
+            self._checks.append(checks.conditions(name, conditions))
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._document["status"] = "ok"
@@ -208,11 +222,12 @@ class TrialRun:
         if event.get("type") == "progress":
             self.means.progress.preparing(event["done_rows"], event["total_rows"])
 
-    def _workload(self) -> Any:
-        return self.means.parts.workloads[self._resolved.workload_name](self._resolved.workload)
+    def _workload(self) -> Together:
+        return Together.of(self._resolved, self.means.parts)
 
     def _threads(self, target: Target[Any]) -> int:
-        return threads(self._resolved.load, self.means.cores, local=bool(target.processes()))
+        load, local = self._resolved.load, bool(target.processes())
+        return threads(load, self.means.cores, local=local, clients=self._resolved.clients)
 
     def _event(self, event: dict[str, Any]) -> None:
         self.writer.event({"mono_ns": self.means.monotonic_ns(), "utc": utc_text(), **event})
@@ -237,7 +252,7 @@ class TrialRun:
             "ended_utc": None,
             "phases": [],
             "settings": self._resolved.document(),
-            "notes": list(self._workload().notes()),
+            "notes": self._workload().notes(),
             "measure": None,
             "totals": None,
             "operations": {},
@@ -261,8 +276,8 @@ class TrialRun:
             checks.neighbour(sorted(watch.neighbours)),
             *watch.machine.checks(self._target_here),
         ]
-        cpu = mean(watch.target_cpu)
-        figures = metrics(self._document, None if cpu is None else cpu / 100)
+        cpu = watch.target_cpu.mean
+        figures = metrics(self._document, None if cpu is None else cpu / 100) | groups.metrics(self._document)
         if self._document["status"] != "ok":  # figures that are not trusted meet and miss nothing
             figures = {}
         verdicts = [(one, one.judge(figures)) for one in self._resolved.expect]

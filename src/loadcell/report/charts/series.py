@@ -12,7 +12,7 @@ import altair as alt
 from loadcell.analysis import series as thinning
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import style, waits
+from loadcell.report.charts import by_group, style, waits
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -36,7 +36,7 @@ DUE, SENT = "due_per_s", "sent_p99_ms"
 class Line:
     """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit.
 
-    `proper` is a name that the server gave, shown as it is; `colour` is one that the name has elsewhere, too.
+    `proper` is a name that a plan or the server gave, shown as it is; `colour` is one that the name has elsewhere, too.
     With an `envelope`, a band shows how far the values reach that a point stands for.
     """
 
@@ -98,8 +98,11 @@ def draw(scene: Scene) -> Chart | None:
     """None when no trial has intervals or samples."""
     import polars as pl
 
+    # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
+    intervals, groups = scene.stored.intervals(), by_group.names(scene)
+    load = by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups)
     frames = {
-        "load": _open_loop(_ends(_only(scene.stored.intervals(), "kind", pl.lit("transaction")))),
+        "load": _ends(load) if groups else _open_loop(_ends(load)),
         "host": scene.stored.samples("host"),
         "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
         "waits": scene.server.over_time,
@@ -108,7 +111,7 @@ def draw(scene: Scene) -> Chart | None:
     frames = {
         name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
     }
-    drawn = [_waits(scene) if panel is WAITS else panel for panel in PANELS]
+    drawn = [_waits(scene) if panel is WAITS else panel for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
@@ -151,6 +154,17 @@ def draw(scene: Scene) -> Chart | None:
         chosen=[shown.name],
         series=series,
     )
+
+
+def _panels(groups: list[str]) -> list[Panel]:
+    """Every view there can be; those of client groups under those of the whole load."""
+    titles = (("axis.transactions.groups", by_group.THROUGHPUT), ("axis.response.groups", by_group.TAIL))
+    found = list(PANELS)
+    for place, (title, figure) in enumerate(titles, 2):
+        how: thinning.How = "max" if figure == by_group.TAIL else "mean"
+        lines = tuple(Line(by_group.column(figure, name), "", how, proper=name) for name in groups)
+        found.insert(place, Panel("load", title, lines))
+    return found
 
 
 def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:

@@ -71,6 +71,9 @@ def _what(scene: Scene) -> list[tuple[str, str]]:
         if isinstance(part, dict) and len(part) == 1:
             name, options = next(iter(part.items()))
             entries.append((texts(title), _part(name, options)))
+    for name, group in (settings.get("workloads") or {}).items():
+        workload = next((key for key in group if key not in ("share", "load")), "")
+        entries.append((texts("method.group", name=name), _part(workload, group.get(workload))))
     return entries
 
 

@@ -9,7 +9,7 @@ from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.scene import Scene
-from loadcell.report.sections import types
+from loadcell.report.sections import groups, types
 
 #: More factors than this make one column of names instead.
 MOST_FACTOR_COLUMNS = 4
@@ -21,7 +21,9 @@ def section(scene: Scene) -> Section | None:
     if scene.analysis.treatments:
         blocks.append(table(scene))
     blocks += [
-        found for found in (types.table(scene), expectations(scene), errors(scene)) if found is not None
+        found
+        for found in (groups.table(scene), types.table(scene), expectations(scene), errors(scene))
+        if found is not None
     ]
     return Section("results", scene.texts("section.results"), blocks) if blocks else None
 

@@ -1,0 +1,63 @@
+"""Client groups, where several workloads ran side by side: what each was given, and how it fared."""
+
+from __future__ import annotations
+
+from loadcell.analysis.groups import OfGroup, over
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.types import FIGURES
+from loadcell.report import numbers
+from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.scene import Scene
+from loadcell.report.sections.pictures import title
+
+
+def table(scene: Scene) -> Table | None:
+    """A row for each group of each treatment; None where the plan has one workload."""
+    texts = scene.texts
+    found = [(treatment, group) for treatment in scene.analysis.treatments for group in over(treatment)]
+    if not found:
+        return None
+    opened = any(group.offered.median is not None for _, group in found)
+    workloads = {
+        name: str(group.get("workload"))
+        for record in scene.stored.trials
+        for name, group in (record.get("groups") or {}).items()
+    }
+    columns = [
+        Column(texts("column.number"), figure=True),
+        Column(texts("column.treatment")),
+        Column(texts("column.group"), code=True),
+        Column(texts("column.workload")),
+        Column(texts("column.clients"), figure=True),
+        *([Column(texts("column.offered"), figure=True)] if opened else []),
+        Column(texts("column.throughput"), figure=True),
+        Column(texts("column.share"), figure=True),
+        *(Column(title(key, scene), figure=True) for key in FIGURES),
+        *([Column(texts("column.backlog"), figure=True)] if opened else []),
+        Column(texts("column.errors"), figure=True),
+    ]
+    rows = [_row(treatment, group, workloads, opened, scene) for treatment, group in found]
+    return Table("table-groups", texts("table.groups"), columns, rows, texts("table.groups.note"))
+
+
+def _row(
+    treatment: Treatment, group: OfGroup, workloads: dict[str, str], opened: bool, scene: Scene
+) -> list[Cell]:
+    none = Cell(scene.texts("mark.none"))
+
+    def figure(value: float | None, write: numbers.Write) -> Cell:
+        return none if value is None else Cell(write(value), sort=value)
+
+    return [
+        Cell(str(treatment.index), sort=treatment.index),
+        Cell(treatment.label, sort=treatment.index),
+        Cell(group.name),
+        Cell(workloads.get(group.name, "")),
+        figure(group.clients, numbers.whole),
+        *([figure(group.offered.median, numbers.rate)] if opened else []),
+        figure(group.throughput.median, numbers.rate),
+        figure(group.share, numbers.share),
+        *(figure(group.response[key].median, numbers.significant) for key in FIGURES),
+        *([figure(group.backlog.median, numbers.whole)] if opened else []),
+        Cell(numbers.whole(group.failed), sort=group.failed, tone="problem" if group.failed else ""),
+    ]

@@ -1,0 +1,99 @@
+"""The workloads of a trial as one: their data side by side, and what is true of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.plan.model import Group, Resolved
+from loadcell.plan.parts import Parts
+from loadcell.workloads.base import Ask, Condition
+
+
+@dataclass(frozen=True)
+class Together:
+    """What a trial asks of its workloads; each of `members` is a client group with its workload."""
+
+    members: Sequence[tuple[Group, Any]]
+
+    @classmethod
+    def of(cls, settings: Resolved, parts: Parts) -> Together:
+        """The workloads that these settings name: one, or that of each group."""
+        return cls([(group, parts.workloads[group.workload_name](group.workload)) for group in settings.each])
+
+    def data(self) -> dict[str, Any] | None:
+        """Every data set once: tables of different kinds have different names, and those of one kind are the same."""
+        return _merged(workload.data() for _, workload in self.members)
+
+    def loading(self) -> dict[str, Any]:
+        """What the engine is given to load them, by the kind of data."""
+        return _merged(workload.loading() for _, workload in self.members) or {}
+
+    @property
+    def changes_data(self) -> bool:
+        """Whether any of them does."""
+        return any(workload.changes_data for _, workload in self.members)
+
+    def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
+        """Figures that only some workloads have, of all groups together."""
+        found: dict[str, float] = {}
+        for own in self.figures_of_groups(result, seconds).values():
+            for name, value in own.items():
+                found[name] = found.get(name, 0.0) + value
+        return found
+
+    def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:
+        """The same by group, from the engine's result."""
+        found = {}
+        for group, workload in self.members:
+            operations = {one["name"]: one for one in account(result, group.name).get("operations", [])}
+            found[group.name] = workload.figures(operations, seconds)
+        return found
+
+    def notes(self) -> list[str]:
+        """What a reader must know of any of them, once."""
+        return list(dict.fromkeys(note for _, workload in self.members for note in workload.notes()))
+
+    def verify(self, ask: Ask) -> dict[str, list[Condition]]:
+        """Each check of data there is, by name, with the conditions that the load left standing.
+
+        A condition holds of tables that others write, too, only if they keep it as well: if it is one of theirs. Of
+        whoever writes without telling of its data nothing is known, so nothing is asked.
+        """
+        found: dict[str, list[Condition]] = {}
+        for group, workload in self.members:
+            name = workload.verified
+            if name is None:
+                continue
+            others = [
+                other
+                for its, other in self.members
+                if its is not group and other.changes_data and _share(workload.data(), other.data())
+            ]
+            conditions = workload.verify(ask)
+            for other in others:
+                kept = {one.says for one in other.verify(ask)} if other.verified == name else set()
+                conditions = [one for one in conditions if one.says in kept]
+            known = {one.says for one in found.setdefault(name, [])}
+            found[name] += [one for one in conditions if one.says not in known]
+        return found
+
+
+def account(result: Mapping[str, Any], group: str) -> Mapping[str, Any]:
+    """What the engine's result says of one group, or, without a name, of the only one."""
+    if not group:
+        return result
+    return next((one for one in result.get("groups", []) if one["name"] == group), {})
+
+
+def _merged(each: Any) -> dict[str, Any] | None:
+    merged: dict[str, Any] = {}
+    for one in each:
+        merged.update(one or {})
+    return merged or None
+
+
+def _share(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Whether two workloads may have tables in common: who has no data of its own works on anybody's."""
+    return one is None or other is None or bool(one.keys() & other.keys())

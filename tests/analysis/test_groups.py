@@ -1,0 +1,116 @@
+"""Client groups in the analysis: each as a trial of its own, put together over repeats; Little's law of closed beside open ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.runs import run_of
+from loadcell.analysis import littles_law
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.groups import over, records
+from loadcell.analysis.trials import from_record
+
+
+def operation(kind: str, succeeded: int, mean_ms: float, failed: int = 0) -> dict[str, Any]:
+    return {
+        "kind": kind, "succeeded": succeeded, "failed": failed, "attempted": succeeded + failed, "retried": 0,
+        "throughput_per_s": succeeded / 10,
+        "response": {"count": succeeded, "mean_ms": mean_ms, "p99_ms": 3 * mean_ms, "max_ms": 4 * mean_ms},
+    }  # fmt: skip
+
+
+def with_groups(record: dict[str, Any], shop: int, look: int) -> dict[str, Any]:
+    """A record of two groups over 10 s: four clients in a closed loop, and an open one with 1.5 requests on average."""
+    schedule = {
+        "arrivals": "poisson", "offered_per_s": 30.0, "achieved_per_s": look / 10, "backlog": {"peak": 7},
+        "requests_mean": 1.5,
+    }  # fmt: skip
+    return {
+        **record,
+        "settings": {"load": {}},
+        "totals": {**record["totals"], "transactions": {"succeeded": shop + look, "failed": 0}},
+        "operations": {
+            "shop": operation("type", shop, 40_000 / shop),
+            "shop:new_order": operation("type", shop // 2, 20.0),
+            "shop:skipped": operation("outcome", 3, 20.0),
+            "look": operation("type", look, 15_000 / look),
+            "look:select": operation("read", look, 1.0),
+        },
+        "errors": [
+            {"code": "40001", "group": "shop", "operation": "transaction", "count": 4, "message": "again"}
+        ],
+        "groups": {
+            "shop": {
+                "workload": "tpcc",
+                "clients": 4,
+                "schedule": None,
+                "client": {},
+                "figures": {"tpmC": 9.0},
+            },
+            "look": {"workload": "pgbench", "clients": 2, "schedule": schedule, "client": {}, "figures": {}},
+        },
+    }
+
+
+def analysis() -> Analysis:
+    run, found = run_of({"10": [100.0, 120.0, 900.0]})
+    shops = (400, 500, 9_999)
+    found = [with_groups(one, shop, 300) for one, shop in zip(found, shops, strict=True)]
+    found[2]["status"] = "invalid"
+    return analyse(run, found)
+
+
+def test_a_group_is_a_trial_of_its_own() -> None:
+    trial = analysis().trials[0]
+    shop, look = trial.groups["shop"], trial.groups["look"]
+    assert (shop.clients, shop.succeeded, shop.figures, shop.open_loop) == (4, 400, {"tpmC": 9.0}, None)
+    assert list(shop.types) == ["new_order"]
+    assert list(shop.outcomes) == ["skipped"]
+    assert [error.code for error in shop.errors] == ["40001"]
+    assert (look.types, look.errors) == ({}, ())
+    assert look.open_loop is not None
+    assert look.open_loop.offered_per_s == 30.0
+
+
+def test_groups_are_no_types_of_the_whole_but_their_types_are() -> None:
+    [treatment] = analysis().treatments
+    assert [one.name for one in treatment.types] == ["shop:new_order"]
+    assert [one.name for one in treatment.outcomes] == ["shop:skipped"]
+
+
+def test_they_are_put_together_over_the_repeats_that_count() -> None:
+    [treatment] = analysis().treatments
+    shop, look = over(treatment)
+    assert (shop.name, shop.clients, shop.succeeded, shop.share) == ("shop", 4, 900, 0.6)
+    assert (look.name, look.succeeded, look.share) == ("look", 600, 0.4)
+    assert shop.throughput.values == (40.0, 50.0)
+    assert shop.offered.median is None
+    assert (look.offered.median, look.backlog.median) == (30.0, 7.0)
+    assert look.response["p99_ms"].median == 150.0
+
+
+def test_a_run_without_groups_has_none() -> None:
+    run, found = run_of({"10": [100.0]})
+    assert records(found[0]) == {}
+    [treatment] = analyse(run, found).treatments
+    assert over(treatment) == ()
+
+
+class TestLittlesLaw:
+    def law(self, shop_s: float = 40.0, look_s: float = 15.0) -> littles_law.Law:
+        """Of groups whose response times add up to so many seconds."""
+        _, found = run_of({"10": [100.0]})
+        record = with_groups(found[0], 400, 300)
+        record["operations"]["shop"]["response"]["mean_ms"] = shop_s * 1e3 / 400
+        record["operations"]["look"]["response"]["mean_ms"] = look_s * 1e3 / 300
+        return littles_law.check(from_record(record))
+
+    def test_holds_if_it_holds_of_each(self) -> None:
+        law = self.law()
+        assert law.verdict == "ok"
+        assert law.expected == 4 + 1.5
+        assert law.found is not None
+        assert abs(law.found - 5.5) < 1e-9
+
+    def test_does_not_hold_if_it_holds_of_the_sum_only(self) -> None:
+        assert self.law(shop_s=35.0, look_s=20.0).verdict == "broken"

@@ -1,0 +1,109 @@
+"""Workloads side by side: their data once, and only such conditions verified as every writer keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.workloads.together import Together
+
+CUSTOM = "\\set a random(1, 10)\nUPDATE pgbench_accounts SET abalance = 0 WHERE aid = :a;\n"
+LOOK = "SELECT count(*) FROM pgbench_branches;\n"
+
+
+def together(directory: Path, **groups: str) -> Together:
+    """Of a plan with these groups, beside the scripts custom.sql and look.sql."""
+    (directory / "custom.sql").write_text(CUSTOM)
+    (directory / "look.sql").write_text(LOOK)
+    path = directory / "plan.yaml"
+    each = "".join(f"  {name}: {{{workload}, share: 1}}\n" for name, workload in groups.items())
+    path.write_text(f"target: {{postgres: {{}}}}\nworkloads:\n{each}load: {{clients: 8}}\n")
+    return Together.of(load_plan(path, installed()).base, installed())
+
+
+def asked(found: Together) -> dict[str, list[str]]:
+    """Names of the checks, and what they hold the data against, on a server where all is well."""
+
+    def ask(question: str) -> list[tuple[Any, ...]]:
+        return [(0, 0)] if "pgbench" in question else []
+
+    return {name: [one.says for one in conditions] for name, conditions in found.verify(ask).items()}
+
+
+BALANCES = ["sum(branches) = sum(tellers)", "sum(accounts) = sum(history)", "sum(tellers) = sum(history)"]
+
+
+def test_equal_data_are_loaded_once_and_others_beside_them(tmp_path: Path) -> None:
+    found = together(
+        tmp_path,
+        a="pgbench: {scale: 2}",
+        b="pgbench: {scale: 2, scripts: [select-only]}",
+        c="sysbench: {tables: 3}",
+    )
+    data = found.data()
+    assert data is not None
+    assert list(data) == ["pgbench", "sysbench"]
+    assert data["pgbench"]["scale"] == 2
+    assert list(found.loading()) == ["pgbench", "sysbench"]
+
+
+def test_one_group_alone_has_the_data_of_its_workload(tmp_path: Path) -> None:
+    alone = together(tmp_path, a="sysbench: {tables: 3}")
+    [(_, workload)] = alone.members
+    assert alone.data() == workload.data()
+
+
+def test_data_change_when_any_group_changes_them(tmp_path: Path) -> None:
+    reads, writes = "pgbench: {scripts: [select-only]}", "pgbench: {}"
+    assert not together(tmp_path, a=reads, b=reads).changes_data
+    assert together(tmp_path, a=reads, b=writes).changes_data
+
+
+def test_readers_beside_it_leave_a_writers_conditions_as_they_are(tmp_path: Path) -> None:
+    assert asked(together(tmp_path, a="pgbench: {}", b="pgbench: {scripts: [look.sql]}")) == {
+        "pgbench-balances": BALANCES
+    }
+
+
+def test_of_two_writers_what_both_keep_is_verified(tmp_path: Path) -> None:
+    found = asked(together(tmp_path, a="pgbench: {}", b="pgbench: {scripts: [simple-update]}"))
+    assert found == {"pgbench-balances": BALANCES[:2]}
+
+
+def test_beside_a_writer_of_whom_nothing_is_known_nothing_is_verified(tmp_path: Path) -> None:
+    found = asked(together(tmp_path, a="pgbench: {}", b="pgbench: {scripts: [custom.sql]}"))
+    assert found == {"pgbench-balances": []}
+
+
+def test_whoever_has_no_data_of_its_own_may_write_anybodys(tmp_path: Path) -> None:
+    found = asked(together(tmp_path, a="tpcc: {}", b="pgbench: {scripts: [custom.sql], init_steps: ''}"))
+    assert found["tpcc-consistency"] == []
+
+
+def test_a_writer_of_other_tables_is_of_no_concern(tmp_path: Path) -> None:
+    assert asked(together(tmp_path, a="pgbench: {}", b="sysbench: {}")) == {"pgbench-balances": BALANCES}
+
+
+def test_figures_are_those_of_each_group_and_of_all(tmp_path: Path) -> None:
+    found = together(tmp_path, a="tpcc: {}", b="tpcc: {}", c="sysbench: {}")
+
+    def group(name: str, orders: int) -> dict[str, Any]:
+        operations = [
+            {"name": "transaction", "succeeded": 2 * orders},
+            {"name": "new_order", "succeeded": orders},
+        ]
+        return {"name": name, "operations": operations}
+
+    result = {"groups": [group("a", 30), group("b", 12), group("c", 500)]}
+    assert found.figures_of_groups(result, 60.0) == {
+        "a": {"tpmC": 30.0, "tpmTotal": 60.0},
+        "b": {"tpmC": 12.0, "tpmTotal": 24.0},
+        "c": {},
+    }
+    assert found.figures(result, 60.0) == {"tpmC": 42.0, "tpmTotal": 84.0}
+
+
+def test_what_a_reader_must_know_is_said_once(tmp_path: Path) -> None:
+    assert together(tmp_path, a="tpcc: {}", b="tpcc: {}").notes() == ["tpcc.unaudited", "tpcc.no-waits"]
