@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from loadcell.analysis.groups import OfGroup, over
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.types import FIGURES
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.scene import Scene
 from loadcell.report.sections.pictures import title
+
+#: What there is room for beside what a group was given.
+_TIMES = ("p50_ms", "p95_ms", "p99_ms", "max_ms")
 
 
 def table(scene: Scene) -> Table | None:
@@ -32,7 +34,7 @@ def table(scene: Scene) -> Table | None:
         *([Column(texts("column.offered"), figure=True)] if opened else []),
         Column(texts("column.throughput"), figure=True),
         Column(texts("column.share"), figure=True),
-        *(Column(title(key, scene), figure=True) for key in FIGURES),
+        *(Column(title(key, scene), figure=True) for key in _TIMES),
         *([Column(texts("column.backlog"), figure=True)] if opened else []),
         Column(texts("column.errors"), figure=True),
     ]
@@ -57,7 +59,7 @@ def _row(
         *([figure(group.offered.median, numbers.rate)] if opened else []),
         figure(group.throughput.median, numbers.rate),
         figure(group.share, numbers.share),
-        *(figure(group.response[key].median, numbers.significant) for key in FIGURES),
+        *(figure(group.response[key].median, numbers.significant) for key in _TIMES),
         *([figure(group.backlog.median, numbers.whole)] if opened else []),
         Cell(numbers.whole(group.failed), sort=group.failed, tone="problem" if group.failed else ""),
     ]
