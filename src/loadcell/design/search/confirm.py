@@ -1,0 +1,143 @@
+"""Is it so? The candidate is repeated beside its neighbours, moved when they contradict it, and measured once more after an overload.
+
+A single trial found the candidate, among others; the best of several noisy figures is too good on average. Hence the repeats, in
+shuffled passes as everywhere, and hence the answer rests on medians over all trials of a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from loadcell.design.order import blocks
+from loadcell.design.search import bound, maximum
+from loadcell.design.search.words import SEARCHING, Probe, Question, Seen, Table
+
+#: How often a candidate may be left for a better neighbour. Each time costs repeats; a search that is still undecided says so.
+MOST_MOVES = 3
+#: How often the descent from an overload is tried when the first one gave less than before.
+DESCENTS = 2
+#: An overload is at least so much more than the answer, where such a level was measured.
+OVERLOAD = 1.5
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Where confirming stands: the present `candidate`, the next `probe` if one is due, and whether repeats agree with it."""
+
+    candidate: int | None
+    probe: Probe | None
+    settled: bool = True
+
+
+def confirm(question: Question, seen: Sequence[Seen]) -> Confirmed:
+    """Replays the confirming trials: what they are of follows from what was searched before."""
+    searched = [one for one in seen if one.stage in SEARCHING]
+    repeats = [one for one in seen if one.stage == "confirm"]
+    known = list(searched)
+    candidate = first(question, Table(question, known))
+    done: dict[int, int] = {}
+    block = 2
+    for move in range(MOST_MOVES + 1):
+        if candidate is None:
+            return Confirmed(None, None)
+        wanted = [level for level in beside(question, candidate) if not done.get(level)]
+        for one_pass in range(question.repeats):
+            for level in _order(question, wanted, move, one_pass):
+                if not repeats:
+                    return Confirmed(candidate, Probe(level, "confirm", "confirm", block))
+                known.append(repeats.pop(0))
+                done[level] = done.get(level, 0) + 1
+            block += bool(wanted)
+        better = moved(question, Table(question, known), candidate, move)
+        if better == candidate:
+            return Confirmed(candidate, None)
+        if move == MOST_MOVES:
+            break
+        candidate = better
+    return Confirmed(candidate, None, settled=False)
+
+
+def first(question: Question, table: Table) -> int | None:
+    """The candidate that the search alone gives."""
+    return maximum.candidate(question, table) if question.kind == "maximum" else bound.candidate(table)
+
+
+def beside(question: Question, candidate: int) -> list[int]:
+    """The levels that are repeated: one step either side of a maximum, one step above a bound."""
+    below = [candidate - 1] if question.kind == "maximum" else []
+    return [level for level in (*below, candidate, candidate + 1) if 0 <= level <= question.top]
+
+
+def moved(question: Question, table: Table, candidate: int, move: int) -> int | None:
+    """The candidate after its repeats: itself, or a level they speak for; None when none meets the bounds."""
+    if question.kind == "maximum":
+        here = table.value(candidate)
+        if here is None:
+            return table.best()
+        better = [
+            level for level in beside(question, candidate) if _better(question, table, level, candidate)
+        ]
+        return max(better, key=lambda level: table.value(level) or 0.0, default=candidate)
+    stride = 2**move
+    if table.met(candidate):
+        if candidate == question.top or not table.met(candidate + 1):
+            return candidate
+        missed = [level for level in table.levels if level > candidate and not table.met(level)]
+        return min(candidate + stride, missed[0] - 1 if missed else question.top)
+    met = [level for level in table.levels if level < candidate and table.met(level)]
+    if candidate == 0:
+        return None
+    return max(candidate - stride, met[-1] if met else 0)
+
+
+def _better(question: Question, table: Table, level: int, candidate: int) -> bool:
+    """Whether a level is better than the candidate: by more than the tolerance, or each trial there than each one here."""
+    there, here = table.value(level), table.value(candidate)
+    if there is None or here is None or there <= here:
+        return False
+    if there * (1 - question.tolerance) > here:
+        return True
+    return min(table.values(level)) > max(table.values(candidate))
+
+
+def overload(question: Question, seen: Sequence[Seen], candidate: int, block: int) -> Probe | None:
+    """The next trial of the descent: once above the answer, then at it again; None when it is done, or cannot be."""
+    above = overload_level(question, seen, candidate)
+    if above is None:
+        return None
+    pairs = [one for one in seen if one.stage in ("overload", "after")]
+    if len(pairs) % 2:
+        return Probe(candidate, "after", "after", block)
+    if len(pairs) // 2 < DESCENTS and (not pairs or not came_back(question, seen, candidate, pairs[-1])):
+        return Probe(above, "overload", "overload", block)
+    return None
+
+
+def overload_level(question: Question, seen: Sequence[Seen], candidate: int) -> int | None:
+    """A level that was measured, clearly above the answer where there is one; not the next step, and never one nobody tried."""
+    over = sorted(
+        {one.level for one in seen if one.stage in (*SEARCHING, "confirm") and one.level > candidate}
+    )
+    far = [level for level in over if question.values[level] >= OVERLOAD * question.values[candidate]]
+    return far[0] if far else over[-1] if over else None
+
+
+def came_back(question: Question, seen: Sequence[Seen], candidate: int, after: Seen) -> bool:
+    """Whether a trial after an overload gave what the level gave before: no less than its lowest trial, a tolerance allowed."""
+    before = [one for one in seen if one.level == candidate and one.stage in (*SEARCHING, "confirm")]
+    if question.kind == "bound":
+        return bool(after.met)
+    values = [one.value for one in before if one.value is not None]
+    return (
+        after.value is not None and bool(after.met) and after.value >= (1 - question.tolerance) * min(values)
+    )
+
+
+def _order(question: Question, levels: list[int], move: int, one_pass: int) -> list[int]:
+    """The levels of one pass, shuffled by the seed as blocks are."""
+    if not question.shuffle:
+        return levels
+    passes = move * question.repeats + one_pass
+    return next(islice(blocks(levels, passes + 1, "blocks", question.seed), passes, None))

@@ -1,0 +1,145 @@
+"""The order of a search: bracket, refine, confirm, and the descent from an overload; then the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from loadcell.design.search import bound, maximum
+from loadcell.design.search.confirm import (
+    DESCENTS,
+    MOST_MOVES,
+    beside,
+    came_back,
+    confirm,
+    overload,
+    overload_level,
+)
+from loadcell.design.search.words import SEARCHING, Answer, Probe, Question, Seen, Stage, Standing, Table
+
+
+def decide(question: Question, seen: Sequence[Seen]) -> Probe | None:
+    """The next trial, from all finished ones in the order they were run; None when the search has ended."""
+    search = _searching(question, seen)
+    if search is not None:
+        return search
+    confirmed = confirm(question, seen)
+    if confirmed.candidate is None or confirmed.probe is not None:
+        return confirmed.probe
+    last_block = 2 + sum(one.stage == "confirm" for one in seen)
+    return overload(question, seen, confirmed.candidate, last_block)
+
+
+def _searching(question: Question, seen: Sequence[Seen]) -> Probe | None:
+    searched = [one for one in seen if one.stage in SEARCHING]
+    if len(searched) >= question.trials:
+        return None
+    table = Table(question, searched)
+    again = table.again()
+    if again is not None:
+        return Probe(again, table.by_level[again][0].stage, "again")
+    return maximum.probe(question, table) if question.kind == "maximum" else bound.probe(question, table)
+
+
+def most(question: Question) -> int:
+    """More trials than this no search of this question takes."""
+    widest = 3 if question.kind == "maximum" else 2
+    return question.trials + widest * question.repeats * (1 + MOST_MOVES) + 2 * DESCENTS
+
+
+def usual(question: Question) -> int:
+    """How many trials it takes when repeats agree with the search, and the search takes all it may."""
+    return question.trials + (3 if question.kind == "maximum" else 2) * question.repeats + 2
+
+
+def bisection(levels: int) -> int:
+    """How many trials a bound over so many levels takes at most: the bracket, then halving what lies between two of its steps."""
+    return 2 + 2 * max(1, levels - 1).bit_length()
+
+
+def answer(question: Question, seen: Sequence[Seen]) -> Answer:
+    """What the finished trials say; of a search that has not ended, what it would say if it ended now."""
+    searched = [one for one in seen if one.stage in SEARCHING]
+    counts = {"searched": len(searched), "spent": len(seen)}
+    table = Table(question, seen)
+    lost = tuple(level for level, found in table.by_level.items() if all(one.lost for one in found))
+    confirmed = confirm(question, seen)
+    level = confirmed.candidate
+    if level is not None and table.value(level) is None:
+        level = table.best() if question.kind == "maximum" else bound.ends(table)[0]
+    if level is None or table.value(level) is None:
+        told = any(not one.lost for one in seen)
+        return Answer(question.kind, None, "never-met" if told else "nothing-measured", lost=lost, **counts)
+    here = [one for one in table.by_level[level] if not one.lost]
+    after = [one for one in seen if one.stage == "after"]
+    descended = overload_level(question, seen, level) if after else None
+    missed = [one for one in table.levels if one > level and not table.met(one)]
+    return Answer(
+        question.kind,
+        level,
+        values=tuple(one.value for one in here if one.value is not None),
+        met=sum(bool(one.met) for one in here),
+        tried=len(here),
+        plateau=maximum.plateau(question, table, level) if question.kind == "maximum" else None,
+        missed=missed[0] if missed else None,
+        edge=_edge(question, level),
+        settled=confirmed.settled,
+        overload=descended,
+        after=tuple(one.value for one in after),
+        recovered=any(came_back(question, seen, level, one) for one in after) if after else None,
+        lost=lost,
+        **counts,
+    )
+
+
+def _edge(question: Question, level: int) -> Literal["", "lowest", "highest"]:
+    """Whether the answer is the end of what was searched."""
+    if level == question.top:
+        return "highest"
+    return "lowest" if level == 0 else ""
+
+
+def standing(question: Question, seen: Sequence[Seen]) -> Standing:
+    """Where the search stands, for whoever watches."""
+    searched = [one for one in seen if one.stage in SEARCHING]
+    table = Table(question, [one for one in seen if one.stage != "overload"])
+    probe = decide(question, seen)
+    best = table.best() if question.kind == "maximum" else bound.ends(table)[0]
+    if probe is not None and probe.stage not in SEARCHING:
+        best = confirm(question, seen).candidate
+    low, high = _between(question, table, best)
+    return Standing(
+        stage=_stage(probe, seen),
+        low=0 if low is None else low,
+        high=high,
+        best=best,
+        best_value=None if best is None else table.value(best),
+        left=_left(question, seen, searched, probe),
+    )
+
+
+def _between(question: Question, table: Table, best: int | None) -> tuple[int | None, int | None]:
+    if question.kind == "bound":
+        return bound.ends(table)
+    if best is None or table.value(best) is None:
+        return None, None
+    return maximum.reach(question, table, best)
+
+
+def _stage(probe: Probe | None, seen: Sequence[Seen]) -> Stage:
+    return probe.stage if probe is not None else seen[-1].stage if seen else "bracket"
+
+
+def _left(question: Question, seen: Sequence[Seen], searched: Sequence[Seen], probe: Probe | None) -> int:
+    """About how many trials are still to come: as many as a search takes that is not contradicted."""
+    if probe is None:
+        return 0
+    if probe.stage in SEARCHING:
+        return usual(question) - len(searched)
+    if probe.stage in ("overload", "after"):
+        return 1 if probe.stage == "after" else 2
+    candidate = confirm(question, seen).candidate
+    levels = len(beside(question, candidate)) if candidate is not None else 0
+    repeated = sum(one.stage == "confirm" for one in seen)
+    rest = -repeated % (levels * question.repeats or 1)
+    return max(1, rest or levels * question.repeats) + 2

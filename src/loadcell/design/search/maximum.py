@@ -1,0 +1,192 @@
+"""Looking for the level with the highest value: a bracket from below, then ever nearer to the top of the curve.
+
+The bracket rises by `STRIDE` a step until the value has clearly fallen: the highest point then lies between the neighbours of the
+best level (Kiefer 1953, for curves that rise and then fall). Inside, the next level is the one at which the Universal Scalability
+Law through all points is highest; where that was measured already, or the law does not fit, the golden section of the wider side.
+It ends when both neighbours of the best level are measured, or cannot be told from it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from loadcell.design.search import curve
+from loadcell.design.search.words import Probe, Question, Table
+
+#: Each step of the bracket is about so many times the one before: four trials span 32 levels, five a range of 1 to 256.
+STRIDE = 4.0
+#: Levels nearer to each other than this factor are near: a step of the bracket that would end so near the top goes to the top,
+#: and what lies between two equal ones is not looked at.
+NEAR = 1.5
+#: So many levels have to be alike before a curve is called level.
+FEWEST_LEVEL = 3
+#: A fall of this share ends the bracket. Smaller ones may be noise, and the highest point may still lie beyond.
+CLEAR_FALL = 0.05
+#: Levels with at least this share of the best value tell where the top is better than those far below it, once there are enough.
+SHOULDER = 0.5
+#: The golden section: what of an interval lies nearer to its better end.
+GOLDEN = (3 - math.sqrt(5)) / 2
+#: The curve fits when its points lie no further from it than this share of the tolerance (the root of their mean square).
+FITS_WITHIN = 0.5
+
+
+def climb(question: Question, table: Table) -> Probe | None:
+    """The next step of a bracket from below; None once it is closed, or has come to the top."""
+    if not table.levels:
+        return Probe(0, "bracket", "lowest")
+    highest = table.levels[-1]
+    if highest == question.top or not table.met(highest):
+        return None
+    best = table.best()
+    if question.kind == "maximum" and best is not None:
+        top, here = table.value(best), table.value(highest)
+        if top is None or here is None or here < (1 - CLEAR_FALL) * top:
+            return None
+    return Probe(above(question, highest), "bracket", "higher")
+
+
+def above(question: Question, level: int) -> int:
+    """One step of the bracket up from a level."""
+    if question.values[0] > 0:
+        wanted = question.values[level] * STRIDE
+        if wanted * NEAR >= question.values[question.top]:
+            return question.top
+        return question.nearest(math.log(wanted), level + 1, question.top)
+    return min(question.top, max(level + 1, (level + 1) * int(STRIDE)))
+
+
+def probe(question: Question, table: Table) -> Probe | None:
+    """The next level to look at; None when there is nothing more to be told before repeats."""
+    step = climb(question, table)
+    best = table.best()
+    if step is not None or best is None:
+        return step
+    low, high = _reach(question, table, best)
+    foretold = peak(question, table)
+    if foretold is not None and low <= foretold <= high and foretold not in table.by_level:
+        return Probe(foretold, "refine", "model")
+    if foretold in (None, question.top) and _level_top(question, table):
+        return _edge(question, table)
+    if foretold is not None and foretold == best and best in (0, question.top) and _believed(table):
+        return None  # the curve has its highest point at the end, or beyond
+    return _section(question, table, best, fits=foretold is not None)
+
+
+def peak(question: Question, table: Table) -> int | None:
+    """The level where the curve through all points is highest; None where none fits."""
+    points = {
+        question.values[level]: value for level in table.levels if (value := table.value(level)) is not None
+    }
+    near = {n: value for n, value in points.items() if value >= SHOULDER * max(points.values())}
+    found = curve.through(near if len(near) > curve.FEWEST_LEVELS else points)
+    if found is None or found.misfit > FITS_WITHIN * question.tolerance:
+        return None
+    if found.peak >= question.values[question.top]:
+        return question.top
+    return question.nearest(math.log(found.peak), 0, question.top)
+
+
+def candidate(question: Question, table: Table) -> int | None:
+    """The level to confirm: the top of the curve where it is near the best level measured, else that level itself.
+
+    Where throughput levels off and never falls, it is the lowest of the levels that cannot be told from the best.
+    """
+    best = table.best()
+    if best is None:
+        return None
+    low, high = _reach(question, table, best)
+    foretold = peak(question, table)
+    if foretold in (None, question.top) and _level_top(question, table):
+        return next(level for level in table.levels if _alike(question, table, level, best))
+    if foretold is not None and low <= foretold <= high and _believed(table):
+        return foretold
+    return best
+
+
+def _believed(table: Table) -> bool:
+    """Whether there are more points than the curve has unknowns and one to spare: that it fits then means something."""
+    return len(table.levels) > curve.FEWEST_LEVELS
+
+
+def plateau(question: Question, table: Table, level: int) -> tuple[int, int]:
+    """The lowest and highest level round this one that were measured and lie within the tolerance of it."""
+    where = table.levels.index(level)
+    low = high = where
+    while low > 0 and _alike(question, table, table.levels[low - 1], level):
+        low -= 1
+    while high + 1 < len(table.levels) and _alike(question, table, table.levels[high + 1], level):
+        high += 1
+    return table.levels[low], table.levels[high]
+
+
+def reach(question: Question, table: Table, best: int) -> tuple[int | None, int | None]:
+    """The nearest measured levels on either side that are clearly worse than the best; None where there is none."""
+    worse = [level for level in table.levels if not _alike(question, table, level, best)]
+    below = [level for level in worse if level < best]
+    over = [level for level in worse if level > best]
+    return (below[-1] if below else None), (over[0] if over else None)
+
+
+def _reach(question: Question, table: Table, best: int) -> tuple[int, int]:
+    low, high = reach(question, table, best)
+    return (0 if low is None else low), (question.top if high is None else high)
+
+
+def _alike(question: Question, table: Table, level: int, best: int) -> bool:
+    """Whether a level's value is not below the best one's by more than the tolerance."""
+    here, there = table.value(level), table.value(best)
+    return here is not None and there is not None and here >= (1 - question.tolerance) * there
+
+
+def _level_top(question: Question, table: Table) -> bool:
+    """Whether the curve is level at its end: at least three levels up to the highest, some way apart, as good as the best."""
+    best = table.best()
+    if best is None or table.levels[-1] != question.top:
+        return False
+    level = 0
+    for one in reversed(table.levels):
+        if not _alike(question, table, one, best):
+            break
+        level += 1
+    return level >= FEWEST_LEVEL and _apart(question, table.levels[-level], question.top)
+
+
+def _edge(question: Question, table: Table) -> Probe | None:
+    """Halve what lies below a level top: where does it begin?"""
+    best = table.best()
+    assert best is not None
+    first = next(level for level in table.levels if _alike(question, table, level, best))
+    below = [level for level in table.levels if level < first]
+    if not below or first - below[-1] < 2:
+        return None
+    middle = (question.place(below[-1]) + question.place(first)) / 2
+    return Probe(question.nearest(middle, below[-1] + 1, first - 1), "refine", "edge")
+
+
+def _section(question: Question, table: Table, best: int, *, fits: bool) -> Probe | None:
+    """The golden section of the wider gap beside the best level; None when neither is worth a trial.
+
+    Nor is a gap to a level that cannot be told from the best, when the two are near each other: between two equal points a
+    factor f apart, the law is higher by `(sqrt(f) + 1/sqrt(f)) / 2 - 1` at most, which is 2 % at f = 1.5.
+    """
+    where = table.levels.index(best)
+    beside = [table.levels[i] for i in (where - 1, where + 1) if 0 <= i < len(table.levels)]
+    sides = [
+        other
+        for other in beside
+        if abs(other - best) > 1
+        and (not fits or not _alike(question, table, other, best) or _apart(question, *sorted((best, other))))
+    ]
+    if not sides:
+        return None
+    far = max(sides, key=lambda level: abs(question.place(level) - question.place(best)))
+    at = question.place(best) + GOLDEN * (question.place(far) - question.place(best))
+    low, high = sorted((best, far))
+    return Probe(question.nearest(at, low + 1, high - 1), "refine", "section")
+
+
+def _apart(question: Question, low: int, high: int) -> bool:
+    """Whether two levels are so far apart that a curve may well rise and fall between them."""
+    if question.values[0] <= 0:
+        return high - low > 1
+    return question.values[high] > NEAR * question.values[low]

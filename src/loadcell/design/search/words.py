@@ -1,0 +1,211 @@
+"""What a search asks, what it has seen, and what it says: plain values."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+#: `maximum`: the level with the highest value; `bound`: the highest level that meets every bound
+Kind = Literal["maximum", "bound"]
+#: `bracket` and `refine` find a candidate, `confirm` repeats it beside its neighbours; `overload` is a trial above
+#: it, and `after` one at it again straight afterwards
+Stage = Literal["bracket", "refine", "confirm", "overload", "after"]
+SEARCHING: tuple[Stage, ...] = ("bracket", "refine")
+#: why a level is measured: see texts.toml, `search.why`
+Why = Literal["lowest", "higher", "model", "section", "edge", "again", "confirm", "overload", "after"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is looked for.
+
+    `values` are the levels as rising numbers; everything else speaks of levels by their index in it. `trials` is the most
+    that are spent before confirming, `repeats` how often the candidate and its neighbours are measured then.
+    Two throughputs less than `tolerance` (a share) apart count as the same. `seed` orders the confirming trials, unless `shuffle`
+    is off.
+    """
+
+    kind: Kind
+    values: tuple[float, ...]
+    repeats: int
+    trials: int
+    tolerance: float
+    seed: int = 0
+    shuffle: bool = True
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.values) - 1
+
+    @cached_property
+    def places(self) -> tuple[float, ...]:
+        """Where levels stand for the search: on a logarithmic scale, unless one of them is at or below zero."""
+        return tuple(map(math.log, self.values)) if self.values[0] > 0 else self.values
+
+    def place(self, level: int) -> float:
+        """Where a level stands."""
+        return self.places[level]
+
+    def nearest(self, place: float, low: int, high: int) -> int:
+        """The level from `low` to `high` that stands nearest to a place."""
+        after = bisect_left(self.places, place, low, high)
+        return (
+            after
+            if after == low or self.places[after] - place < place - self.places[after - 1]
+            else after - 1
+        )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One finished trial: its level and stage, its value, and whether it met every bound.
+
+    `value` is None when the trial gave none that can be used (it failed, or is invalid); it is then `lost`, unless it is known to have
+    been asked too much (`met` is False): that is an answer.
+    """
+
+    level: int
+    stage: Stage
+    value: float | None
+    met: bool | None
+
+    @property
+    def lost(self) -> bool:
+        """Whether it says nothing of its level."""
+        return self.met is None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The next trial: its level, what it is for, and why there. `block` counts passes of confirming trials from 2; all before are 1."""
+
+    level: int
+    stage: Stage
+    why: Why
+    block: int = 1
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the search stands: the stage, the levels the answer lies between, the best level so far, and how many trials there
+    can still be at most. `low` is the highest level known to be too low (the lowest level before any is), `high` the lowest
+    known to be too high (None before any is)."""
+
+    stage: Stage
+    low: int
+    high: int | None
+    best: int | None
+    best_value: float | None
+    left: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found; `level` is None when no level was: then `nothing` says why.
+
+    `values` are those of all trials at the level but the ones after an overload; `met` of `tried` trials there met every bound.
+    A maximum has a `plateau`: the lowest and highest of the levels round it that were measured and lie within the
+    tolerance of it. A bound has `missed`: the lowest level above that was measured and misses it. `edge` says that the answer is the
+    lowest or highest level there is, so that the true one may lie beyond. `settled` is False when repeats went on
+    contradicting what came before.
+
+    `overload` is the level that was run before the answer was measured again, `after` what it then gave, `recovered` whether
+    that is what it gave before (None: not checked, as no higher level was measured). `lost` are levels none of whose trials could be
+    used: the search took them for too high. `searched` trials found the candidate, `spent` were run in all.
+    """
+
+    kind: Kind
+    level: int | None
+    nothing: Literal["", "nothing-measured", "never-met"] = ""
+    values: tuple[float, ...] = ()
+    met: int = 0
+    tried: int = 0
+    plateau: tuple[int, int] | None = None
+    missed: int | None = None
+    edge: Literal["", "lowest", "highest"] = ""
+    settled: bool = True
+    overload: int | None = None
+    after: tuple[float | None, ...] = ()
+    recovered: bool | None = None
+    lost: tuple[int, ...] = ()
+    searched: int = 0
+    spent: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Trials put together by level, for whoever decides."""
+
+    question: Question
+    seen: Sequence[Seen]
+    by_level: Mapping[int, tuple[Seen, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found: dict[int, list[Seen]] = {}
+        for one in self.seen:
+            if one.stage != "after":
+                found.setdefault(one.level, []).append(one)
+        object.__setattr__(self, "by_level", {level: tuple(found[level]) for level in sorted(found)})
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Levels that were measured, from the lowest."""
+        return tuple(self.by_level)
+
+    def values(self, level: int) -> list[float]:
+        """What the trials of a level gave."""
+        return [one.value for one in self.by_level.get(level, ()) if one.value is not None]
+
+    def value(self, level: int) -> float | None:
+        """The median value of a level that meets the bounds; None of any other."""
+        found = sorted(self.values(level))
+        if not found or not self.met(level):
+            return None
+        middle = len(found) // 2
+        return found[middle] if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
+
+    def met(self, level: int) -> bool:
+        """Whether more than half of a level's trials met the bounds; those that say nothing count only when all are such."""
+        told = [one.met for one in self.by_level.get(level, ()) if one.met is not None]
+        return 2 * sum(told) > len(told)
+
+    def again(self) -> int | None:
+        """The level whose only trial says nothing, if there is one: it gets a second chance."""
+        return next(
+            (level for level, found in self.by_level.items() if len(found) == 1 and found[0].lost), None
+        )
+
+    def best(self) -> int | None:
+        """The level with the highest value."""
+        worth = {level: value for level in self.levels if (value := self.value(level)) is not None}
+        return max(worth, key=lambda level: (worth[level], -level), default=None)
+
+
+def document(answer: Answer, labels: Sequence[str]) -> dict[str, Any]:
+    """An answer as plain JSON, levels by their labels."""
+
+    def label(level: int | None) -> str | None:
+        return None if level is None else labels[level]
+
+    return {
+        "level": label(answer.level),
+        "nothing": answer.nothing or None,
+        "values": list(answer.values),
+        "met": answer.met,
+        "tried": answer.tried,
+        "plateau": None if answer.plateau is None else [label(level) for level in answer.plateau],
+        "missed": label(answer.missed),
+        "edge": answer.edge or None,
+        "settled": answer.settled,
+        "overload": label(answer.overload),
+        "after": list(answer.after),
+        "recovered": answer.recovered,
+        "lost": [label(level) for level in answer.lost],
+        "searched": answer.searched,
+        "spent": answer.spent,
+    }
