@@ -41,6 +41,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
 
 def _listed() -> list[dict[str, Any]]:
     """Each ready-made plan's name, path, title, question and size."""
+    from loadcell.design.estimate import estimate
     from loadcell.parts import installed
     from loadcell.plan.load import load_plan
     from loadcell.plan.problems import PlanError
@@ -52,7 +53,7 @@ def _listed() -> list[dict[str, Any]]:
         try:
             plan = load_plan(path, installed())
             row |= {"title": plan.title, "question": " ".join(plan.question.split())}
-            row |= {"treatments": plan.treatment_count, "trials": plan.size(), "problem": None}
+            row |= {"treatments": plan.treatment_count, "trials": estimate(plan).trials, "problem": None}
         except PlanError as error:
             row |= {"treatments": None, "trials": None, "problem": str(error.problems[0])}
         found.append(row)

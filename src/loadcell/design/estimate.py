@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadcell.design.search import searches
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load
 
@@ -19,15 +20,23 @@ _ADDED_UP = 10_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run is expected to take: `load_s` is fixed by the plan, `total_s` includes a guess at the rest."""
+    """What a run is expected to take: `load_s` is fixed by the plan, `total_s` includes a guess at the rest.
+
+    Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it (else None).
+    """
 
     trials: int
     load_s: float
     total_s: float
+    at_most: int | None = None
 
 
 def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
     """The time a run of `plan` takes, without loading and restoring data; `arms` is how often a block has each treatment."""
+    if plan.search is not None:
+        usual, at_most = searches.trials(plan)
+        each_s = _load_s(plan.base.load)
+        return Estimate(usual, usual * each_s, usual * (each_s + OVERHEAD_S), at_most)
     count = plan.treatment_count
     if count <= _ADDED_UP:
         load_s = sum(_load_s(treatment.resolved.load) for treatment in plan.treatments) * plan.repeats

@@ -18,7 +18,8 @@ from loadcell.plan.treatment import Treatment
 
 T = TypeVar("T")
 
-_DIGITS_AT_LEAST = 3
+#: How many digits a trial's number has in its name, at least.
+DIGITS_AT_LEAST = 3
 #: The names of the arms of an A/A run.
 ARMS = ("a", "b")
 
@@ -50,7 +51,7 @@ def trials(plan: LoadedPlan, seed: int, *, aa: bool = False) -> tuple[Trial, ...
     """
     arms: tuple[str | None, ...] = ARMS if aa else (None,)
     items = [(treatment, arm) for treatment in plan.treatments for arm in arms]
-    digits = max(_DIGITS_AT_LEAST, len(str(len(items) * plan.repeats)))
+    digits = max(DIGITS_AT_LEAST, len(str(len(items) * plan.repeats)))
     found: list[Trial] = []
     for block, ordered in enumerate(blocks(items, plan.repeats, plan.order, seed), start=1):
         for treatment, arm in ordered:

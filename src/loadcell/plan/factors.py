@@ -6,7 +6,7 @@ Three ways to write one: a list of values or a range under the dotted path of a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,7 +80,7 @@ def read_factors(root: Keys, parts: Parts, problems: list[Problem]) -> tuple[Fac
         found = _crossed_by_name(cross, found, problems)
     else:
         found += [replace(factor, crossed=True) for factor in _section(root, "cross", parts, problems)]
-    problems.extend(_conflicts(found))
+    problems.extend(conflicts(found))
     return tuple(sorted(found, key=lambda factor: factor.crossed))
 
 
@@ -125,6 +125,13 @@ def _factor(
         return None
     if keys is None or not nodes:
         return None
+    return of_levels(key, keys, nodes, where, mark, problems)
+
+
+def of_levels(
+    key: str, keys: tuple[str, ...], nodes: Sequence[Node], where: str, mark: Mark, problems: list[Problem]
+) -> Factor:
+    """A factor whose levels are values of the setting at `keys`."""
     levels = tuple(Level(_label(keys, level), {keys: level}, level.mark) for level in nodes)
     return Factor(key, tuple(_once(levels, where, problems)), mark)
 
@@ -226,7 +233,7 @@ def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _conflicts(factors: list[Factor]) -> Iterator[Problem]:
+def conflicts(factors: Sequence[Factor]) -> Iterator[Problem]:
     """Factors that would overwrite each other."""
     owners: list[tuple[tuple[str, ...], Factor]] = []
     keys_seen: dict[str, Factor] = {}

@@ -19,6 +19,7 @@ from loadcell.plan.parts import Parts
 from loadcell.plan.paths import SECTIONS, settings
 from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, nearest, shown
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
+from loadcell.plan.search import is_search, names, read_search, useless
 from loadcell.plan.source import compose, read_text
 
 #: the keys a plan may have
@@ -52,12 +53,19 @@ def load_plan(
     root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
     root = apply_sets(root, sets, parts, problems)
     problems.extend(secrets.problems_of(root, os.environ if env is None else env))
-    head = _head(root, problems)
+    searching = is_search(root)
+    head = _head(root.without("design") if searching else root, problems)
     expect = tuple(_expectations(root, problems))
     before = len(problems)
     factors = read_factors(root, parts, problems)
+    search = read_search(root, factors, parts, problems) if searching else None
     misread = len(problems) > before
-    chosen = chosen_levels(only, factors, problems)
+    if search is not None:
+        problems.extend(useless(search[0].key, sets, only))
+    others = [text for text in only if search is None or not names(search[0].key, text)]
+    chosen = chosen_levels(others, factors, problems)
+    if search is not None:
+        factors = (*factors, search[1])
     root = with_monitors_by_name(root, parts, problems)
 
     plan = arrange(
@@ -74,7 +82,8 @@ def load_plan(
         question=head.question,
         base=plan.base,
         factors=plan.factors,
-        design=head.design,
+        design=head.design if search is None else "search",
+        search=None if search is None else search[0],
         repeats=head.repeats,
         order=head.order,
         seed=head.seed,

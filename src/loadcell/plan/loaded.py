@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from loadcell.plan.expect import Expectation
 from loadcell.plan.factors import Factor
 from loadcell.plan.model import DesignName, Limits, OrderName, Resolved
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import PlanError, Problem, in_order
+from loadcell.plan.search import Search
 from loadcell.plan.treatment import Table, Treatment
 
 
@@ -20,7 +22,8 @@ class LoadedPlan:
     """A plan with its factors, and its treatments for the asking.
 
     `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
-    full design whose plan leaves a setting to a factor: with that factor's first level); `seed` is None when it is to
+    full design whose plan leaves a setting to a factor: with that factor's first level); in a `search` the last factor is the one
+    searched, and its treatments are those that may be measured; `seed` is None when it is to
     be drawn for each run; `sets` and `only` are what the command line changed.
     """
 
@@ -31,7 +34,8 @@ class LoadedPlan:
     question: str
     base: Resolved
     factors: tuple[Factor, ...]
-    design: DesignName
+    design: DesignName | Literal["search"]
+    search: Search | None
     repeats: int
     order: OrderName
     seed: int | None
@@ -58,6 +62,13 @@ class LoadedPlan:
     def size(self) -> int:
         """How many trials a run has, without building any."""
         return self.treatment_count * self.repeats
+
+    def treatment(self, index: int) -> Treatment:
+        """The treatment with this number (from 0) in the order of the plan. Raises PlanError when it proves to be wrong."""
+        treatment, problems = self._table.build(index)
+        if treatment is None:
+            raise PlanError(in_order(problems))
+        return treatment
 
     @cached_property
     def treatments(self) -> tuple[Treatment, ...]:

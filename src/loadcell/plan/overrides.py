@@ -78,6 +78,8 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
                     first, _, last = inner.partition(".")
                     return (section, key, first, last) if last else (section, key, inner)
         return (section, rest)
+    if section == "design" and rest:
+        return tuple(path.split("."))
     if path in _WHOLE:
         return (path,)
     try:

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from loadcell.plan import units
 from loadcell.plan.nodes import Keys, Node, Scalar, plain
-from loadcell.plan.problems import Problem, listed, nearest, shown
+from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 
 KEYS = ("from", "to", "step", "times")
 #: more levels than anyone can run; the guard is against a slip such as `step: 0.001`
@@ -16,7 +16,7 @@ FORM = "{from: 5, to: 160, step: 5} or {from: 1, to: 64, times: 2}"
 _SIGNIFICANT_DIGITS = 6
 
 
-class _RangeError(Exception):
+class RangeError(Exception):
     """A mistake, on its way out of the reading."""
 
     def __init__(self, problem: Problem) -> None:
@@ -46,7 +46,7 @@ def expand(node: Keys, path: str, problems: list[Problem]) -> list[Scalar]:
         return []
     try:
         return _expand(node, path)
-    except _RangeError as found:
+    except RangeError as found:
         problems.append(found.problem)
         return []
 
@@ -55,11 +55,11 @@ def _expand(node: Keys, path: str) -> list[Scalar]:
     missing = [key for key in ("from", "to") if node.get(key) is None]
     if missing or ("step" in node.entries) == ("times" in node.entries):
         what = f"{listed(missing)} is missing" if missing else "a range has either `step` or `times`"
-        raise _RangeError(Problem.at(node.mark, path, what, allowed=FORM))
+        raise RangeError(Problem.at(node.mark, path, what, allowed=FORM))
     first, unit = _number(node, "from", path)
     last, last_unit = _number(node, "to", path)
     if unit != last_unit:
-        raise _RangeError(
+        raise RangeError(
             Problem.at(
                 node.place("to"),
                 f"{path}.to",
@@ -74,23 +74,24 @@ def _expand(node: Keys, path: str) -> list[Scalar]:
     whole = all(isinstance(plain(node.entries[key].node), int) for key in ("from", "to"))
     if whole and "times" in node.entries:
         numbers = list(dict.fromkeys(number.to_integral_value(ROUND_HALF_UP) for number in numbers))
-    return [_level(node, number, unit) for number in numbers]
+    return [level(node.mark, number, unit) for number in numbers]
 
 
 def _number(node: Keys, key: str, path: str) -> tuple[Decimal, str]:
     """The number and unit under `key`."""
-    entry = node.entries[key]
-    value = plain(entry.node)
+    return number(node.entries[key].node, f"{path}.{key}")
+
+
+def number(node: Node, path: str) -> tuple[Decimal, str]:
+    """A value as its number and its unit ("" without one). Raises RangeError."""
+    value = plain(node)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Decimal(str(value)), ""
     parts = units.split(value) if isinstance(value, str) else None
     if parts is None or not parts[1]:
-        raise _RangeError(
+        raise RangeError(
             Problem.at(
-                entry.node.mark,
-                f"{path}.{key}",
-                f"found {shown(value)}",
-                allowed="a number, or a number with its unit",
+                node.mark, path, f"found {shown(value)}", allowed="a number, or a number with its unit"
             )
         )
     return parts
@@ -101,12 +102,12 @@ def _steps(node: Keys, path: str, first: Decimal, last: Decimal, unit: str) -> I
     mark, where = node.place("step"), f"{path}.step"
     if step_unit != unit:
         finding = f"has another unit than `from` ({shown(step_unit)}, {shown(unit)})"
-        raise _RangeError(Problem.at(mark, where, finding, allowed="one unit in a range"))
+        raise RangeError(Problem.at(mark, where, finding, allowed="one unit in a range"))
     if step == 0:
-        raise _RangeError(Problem.at(mark, where, "a step of 0 gets nowhere", allowed="a step other than 0"))
+        raise RangeError(Problem.at(mark, where, "a step of 0 gets nowhere", allowed="a step other than 0"))
     if (last - first) / step < 0:
         way = "up" if last > first else "down"
-        raise _RangeError(
+        raise RangeError(
             Problem.at(
                 mark,
                 where,
@@ -117,7 +118,7 @@ def _steps(node: Keys, path: str, first: Decimal, last: Decimal, unit: str) -> I
         )
     count = (last - first) / step + 1
     if count > MOST_LEVELS:
-        raise _RangeError(
+        raise RangeError(
             Problem.at(
                 node.mark, path, f"the range has more than {MOST_LEVELS:,} levels", allowed="a larger step"
             )
@@ -129,11 +130,11 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     times, times_unit = _number(node, "times", path)
     mark, where = node.place("times"), f"{path}.times"
     if times_unit:
-        raise _RangeError(
+        raise RangeError(
             Problem.at(mark, where, f"has a unit ({shown(times_unit)})", allowed="a bare number, such as 2")
         )
     if first <= 0 or last <= 0:
-        raise _RangeError(
+        raise RangeError(
             Problem.at(
                 node.mark,
                 path,
@@ -144,16 +145,16 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     if times <= 0 or (last != first and ((times > 1) != (last > first) or times == 1)):
         needed = "above 1" if last >= first else "between 0 and 1"
         finding = f"the range is empty: {first} times {times} never gets to {last}"
-        raise _RangeError(Problem.at(mark, where, finding, allowed=f"a number {needed}"))
+        raise RangeError(Problem.at(mark, where, finding, allowed=f"a number {needed}"))
     if first == last:
         return iter([first])
     numbers = [first]
     while len(numbers) <= MOST_LEVELS:
         following = numbers[-1] * times
         if (following > last) if last > first else (following < last):
-            return (_rounded(number) for number in numbers)
+            return (rounded(number) for number in numbers)
         numbers.append(following)
-    raise _RangeError(
+    raise RangeError(
         Problem.at(
             node.mark,
             path,
@@ -163,16 +164,17 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     )
 
 
-def _rounded(number: Decimal) -> Decimal:
-    """To six significant digits, so that a level reads as a person would write it."""
+def rounded(number: Decimal, digits: int = _SIGNIFICANT_DIGITS) -> Decimal:
+    """To some significant digits, so that a level reads as a person would write it."""
     if number == number.to_integral_value():
         return number
-    return round(number, _SIGNIFICANT_DIGITS - 1 - number.adjusted())
+    return round(number, digits - 1 - number.adjusted())
 
 
-def _level(node: Keys, number: Decimal, unit: str) -> Scalar:
+def level(mark: Mark, number: Decimal, unit: str) -> Scalar:
+    """A level as a person would write it."""
     whole = number == number.to_integral_value()
     text = f"{int(number)}" if whole else f"{number.normalize():f}"
     if unit:
-        return Scalar(node.mark, text + unit, text + unit)
-    return Scalar(node.mark, int(number) if whole else float(number), text)
+        return Scalar(mark, text + unit, text + unit)
+    return Scalar(mark, int(number) if whole else float(number), text)

@@ -15,22 +15,68 @@ _FIRST_GUESS_S = 2.0
 
 @dataclass(frozen=True)
 class Course:
-    """What is ahead: every trial that will be run, by name, with the seconds of load in it."""
+    """What is ahead: every trial that will be run, by name, with the seconds of load in it. `about`: as many as are expected
+    in a search, without names."""
 
     title: str
     path: Path
     trials: Sequence[tuple[str, float]]
     reused: int = 0
+    about: bool = False
 
     @property
     def size(self) -> str:
         """How many trials, in words."""
+        if self.about:
+            return f"a search of about {len(self.trials)} trials"
         return "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
 
     @property
     def total(self) -> int:
         """Trials of the whole run, those kept from before included."""
         return len(self.trials) + self.reused
+
+    @property
+    def of(self) -> str:
+        """The total, marked where it may still change."""
+        return f"~{self.total}" if self.about else str(self.total)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Where a search stands: its `stage`, the factor and the levels of others it is `among`; the `ends` of what is searched, the levels
+    `between` which the answer lies (without an upper one before any was too high), the `best` level so far and its `value` a second.
+    `low`, `high` and `at` say where these lie, from 0 to 1."""
+
+    stage: str
+    factor: str
+    among: str
+    ends: tuple[str, str]
+    between: tuple[str, str | None]
+    best: str | None
+    value: float | None
+    low: float
+    high: float
+    at: float | None
+
+
+#: How wide the line is on which a bracket is seen to close.
+_LINE = 24
+
+
+def bracket(sought: Sought) -> str:
+    """The search on one line: `refine clients 1 ······├────●──┤···· 256  best 64: 12,345/s`."""
+    low, high = (round(share * (_LINE - 1)) for share in (sought.low, sought.high))
+    line = ["·" if not low <= place <= high else "─" for place in range(_LINE)]
+    line[low] = "├"
+    line[high] = "┤" if sought.between[1] is not None else "→"
+    if sought.at is not None:
+        line[round(sought.at * (_LINE - 1))] = "●"
+    among = f" ({sought.among})" if sought.among else ""
+    best = ""
+    if sought.best is not None and sought.value is not None:
+        best = f"  best {sought.best}: {rate(sought.value)}"
+    return f"{sought.stage} {sought.factor}{among} {sought.ends[0]} {''.join(line)} {sought.ends[1]}{best}"
 
 
 @dataclass
@@ -91,6 +137,9 @@ class Progress:
     def run_began(self, course: Course) -> None:
         """The run begins."""
 
+    def sought(self, sought: Sought, course: Course) -> None:
+        """A search has decided on its next trial: where it stands, and what is ahead now."""
+
     def trial_began(self, name: str) -> None:
         """A trial begins."""
 
@@ -133,6 +182,11 @@ class LineProgress(Progress):
         self.say(f"{course.title}: {course.size}{kept}, about {duration(self._forecast.left_s())}")
         self.say(f"writing {course.path}")
 
+    def sought(self, sought: Sought, course: Course) -> None:
+        if self._forecast is not None:
+            self._forecast.course = course
+        self.say(f"  {bracket(sought)}")
+
     def trial_began(self, name: str) -> None:  # noqa: ARG002
         if self._forecast is not None:
             self._forecast.trial_began()
@@ -143,7 +197,7 @@ class LineProgress(Progress):
             return
         forecast.trial_ended()
         course = forecast.course
-        count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.total}]"
+        count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
         left = f"  {duration(forecast.left_s())} left" if forecast.done < len(course.trials) else ""
         self.say(f"{count} {outcome(document)}{left}")
 

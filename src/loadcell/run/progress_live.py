@@ -11,7 +11,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from loadcell.run.progress import Course, Forecast, Progress, duration, milliseconds, outcome, rate
+from loadcell.run.progress import (
+    Course,
+    Forecast,
+    Progress,
+    Sought,
+    bracket,
+    duration,
+    milliseconds,
+    outcome,
+    rate,
+)
 
 _REFRESH_PER_S = 4
 _STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
@@ -38,6 +48,7 @@ class LiveProgress(Progress):
         self._phase = ""
         self._phase_began = 0.0
         self._figures = ""
+        self._sought: Sought | None = None
         self._live = Live(
             console=self._console,
             refresh_per_second=_REFRESH_PER_S,
@@ -51,6 +62,11 @@ class LiveProgress(Progress):
         self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{kept}")
         self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
         self._live.start()
+
+    def sought(self, sought: Sought, course: Course) -> None:
+        if self._forecast is not None:
+            self._forecast.course = course
+        self._sought = sought
 
     def trial_began(self, name: str) -> None:
         if self._forecast is not None:
@@ -100,7 +116,7 @@ class LiveProgress(Progress):
         bar.add_column(ratio=1)
         bar.add_column(no_wrap=True, justify="right")
         bar.add_row(
-            Text(f"{course.reused + forecast.done}/{course.total}"),
+            Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),
             Text(f"{duration(forecast.left_s())} left"),
         )
@@ -109,7 +125,11 @@ class LiveProgress(Progress):
             now.append(f"  {self._phase} {duration(time.monotonic() - self._phase_began)}", style="dim")
         if self._figures:
             now.append(f"  {self._figures}", style="cyan")
-        return Group(now, bar)
+        if self._sought is None:
+            return Group(now, bar)
+        return Group(
+            now, Text(bracket(self._sought), style="magenta", overflow="ellipsis", no_wrap=True), bar
+        )
 
 
 def _safe(text: str) -> str:

@@ -10,7 +10,7 @@ from loadcell.design.order import Trial
 from loadcell.store.read import StoredRun
 
 #: Not measured, only told apart by the user's haste: done again without being asked for.
-_NOT_DONE = frozenset({"aborted"})
+NOT_DONE = frozenset({"aborted"})
 #: Results, though not good ones: done again only with --retry-failed.
 _NOT_GOOD = frozenset({"failed", "timed-out", "invalid"})
 #: Sections of a treatment's settings that do not bear on what is measured.
@@ -35,7 +35,7 @@ class Remaining:
 
 def remaining(stored: StoredRun, trials: Sequence[Trial], *, retry_failed: bool) -> Remaining:
     """Split the trials of a plan into those still to be run and those that need not be."""
-    again = _NOT_DONE | _NOT_GOOD if retry_failed else _NOT_DONE
+    again = NOT_DONE | _NOT_GOOD if retry_failed else NOT_DONE
     kept = {trial["name"]: trial for trial in stored.trials if trial.get("status") not in again}
     return Remaining(tuple(trial for trial in trials if trial.name not in kept), kept)
 
@@ -51,7 +51,7 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("seed", "order", "design", "repeats"):
+    for key in ("seed", "order", "design", "repeats", "search"):
         yield from _between(before.get(key), now.get(key), key)
     old = {one["id"]: one for one in before.get("treatments", [])}
     new = {one["id"]: one for one in now.get("treatments", [])}

@@ -17,13 +17,17 @@ from loadcell.design.order import Trial, draw_seed, trials
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
+from loadcell.plan.treatment import Treatment
 from loadcell.run import environment, neighbours, resume, workdir
+from loadcell.run.ahead import Ahead, Known
+from loadcell.run.entries import treatment_entry, trial_entry
 from loadcell.run.executor import Executor, WorkerExecutor
 from loadcell.run.interrupts import EXIT_INTERRUPTED, Interrupts
 from loadcell.run.keeper import Keeper
 from loadcell.run.means import Means
 from loadcell.run.progress import Course, Progress
 from loadcell.run.record import utc_text
+from loadcell.run.searching import Searching
 from loadcell.run.trial import TrialRun
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import SCHEMA, new_run_directory
@@ -84,19 +88,21 @@ class Runner:
         stored = None if self.options.resume is None else read_run(self.options.resume)
         seed = self._seed(stored)
         aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
-        ordered = trials(self.plan, seed, aa=aa)
-        document = self._document(seed, ordered, aa)
+        search = None if self.plan.search is None else Searching(self.plan, seed)
+        ordered = trials(self.plan, seed, aa=aa) if search is None else ()
+        document = self._document(
+            seed, ordered, self.plan.treatments if search is None else search.known(stored), aa
+        )
         if stored is not None:
-            resume.compare(stored.run, document)
+            resume.compare(stored.run, {**document, "trials": stored.run["trials"]} if search else document)
         path = self._path(stored)
         writer = RunWriter(path, self.secrets.redact)
         try:
             writer.recover()
             kept: dict[str, dict[str, Any]] = {}
-            todo: tuple[Trial, ...] = ordered
+            ahead: Known | Searching = search or Known(ordered)
             if stored is not None:
-                left = resume.remaining(read_run(path), ordered, retry_failed=self.options.retry_failed)
-                kept, todo = left.kept, left.todo
+                kept, ahead = self._rest(read_run(path), ordered, search)
                 document = {
                     **stored.run,
                     "treatments": document["treatments"],
@@ -110,7 +116,7 @@ class Runner:
                     "started_utc": utc_text(),
                     "ended_utc": None,
                     "how": "first" if stored is None else "resumed",
-                    "trials": len(todo),
+                    "trials": len(ahead.trials) if isinstance(ahead, Known) else None,
                     "reused": len(kept),
                     "loadcell_version": __version__,
                 },
@@ -120,15 +126,26 @@ class Runner:
                 writer.write_environment(environment.collect(self._role()))
             writer.write_run(document)
             self.begun = True
-            return self._execute(writer, document, todo, kept, seed)
+            if search is not None:
+                search.begin(document, writer, self.progress)
+            return self._execute(writer, document, ahead, kept, seed)
         finally:
             writer.close()
+
+    def _rest(
+        self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
+    ) -> tuple[dict[str, dict[str, Any]], Known | Searching]:
+        """Of a run that is gone on with: the finished trials by name, and what is left."""
+        if search is not None:
+            return search.replay(stored), search
+        left = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
+        return left.kept, Known(left.todo)
 
     def _execute(
         self,
         writer: RunWriter,
         document: dict[str, Any],
-        todo: Sequence[Trial],
+        ahead: Known | Searching,
         kept: dict[str, dict[str, Any]],
         seed: int,
     ) -> Ended:
@@ -144,13 +161,11 @@ class Runner:
             work = workdir.make(writer.path.name, self.work_home)
             workdir.sweep(self.work_home)
             keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
-            self.progress.run_began(
-                Course(document["title"], writer.path, [(t.name, _load_s(t)) for t in todo], reused=len(kept))
-            )
+            self.progress.run_began(_course(ahead, document["title"], writer.path, len(kept)))
             records = list(kept.values())
             state, reason = "failed", None
             try:
-                reason = self._trials(writer, todo, seed, keeper, means, records)
+                reason = self._trials(writer, ahead, seed, keeper, means, records)
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
                 self._put_away(keeper, means)
@@ -158,12 +173,15 @@ class Runner:
                 self.progress.run_ended()
                 state = "interrupted" if interrupts.requested else state
                 self._close(writer, document, state, reason, records, means)
-        return Ended(writer.path, state, exit_status(state, document["trials"], records), reason)
+        status = exit_status(state, document["trials"], records)
+        if isinstance(ahead, Searching) and state == "finished":
+            status = ahead.exit_status(records)
+        return Ended(writer.path, state, status, reason)
 
     def _trials(
         self,
         writer: RunWriter,
-        todo: Sequence[Trial],
+        ahead: Ahead,
         seed: int,
         keeper: Keeper,
         means: Means,
@@ -171,13 +189,13 @@ class Runner:
     ) -> str | None:
         """Run the trials; returns why the rest was given up, if it was."""
         mine: list[dict[str, Any]] = []
-        for trial in todo:
+        for trial in ahead:
             if means.interrupts.requested:
                 return "interrupted"
             self.progress.trial_began(trial.name)
             record = writer.trial(trial.name)
             try:
-                document = TrialRun(trial, seed, keeper, means, record).execute()
+                document = ahead.ended(TrialRun(trial, seed, keeper, means, record).execute())
                 record.finish(document)
             except StoreError:
                 record.abandon()
@@ -245,8 +263,10 @@ class Runner:
     def _role(self) -> str:
         return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
 
-    def _document(self, seed: int, ordered: Sequence[Trial], aa: bool) -> dict[str, Any]:
-        """run.json as it begins."""
+    def _document(
+        self, seed: int, ordered: Sequence[Trial], treatments: Sequence[Treatment], aa: bool
+    ) -> dict[str, Any]:
+        """run.json as it begins. In a search `trials` and `treatments` grow as they are decided on."""
         plan = self.plan
         return {
             "schema": SCHEMA,
@@ -259,26 +279,9 @@ class Runner:
             "repeats": plan.repeats,
             "aa": aa,
             "factors": [factor.document() for factor in plan.factors],
-            "treatments": [
-                {
-                    "id": treatment.id,
-                    "levels": dict(treatment.levels),
-                    "values": dict(treatment.values),
-                    "settings": treatment.resolved.document(),
-                }
-                for treatment in plan.treatments
-            ],
-            "trials": [
-                {
-                    "number": trial.number,
-                    "name": trial.name,
-                    "treatment": trial.treatment.id,
-                    "repeat": trial.repeat,
-                    "block": trial.block,
-                    **({"arm": trial.arm} if trial.arm else {}),
-                }
-                for trial in ordered
-            ],
+            **({} if plan.search is None else {"search": plan.search.document()}),
+            "treatments": [treatment_entry(treatment) for treatment in treatments],
+            "trials": [trial_entry(trial) for trial in ordered],
             "expect": [one.text for one in plan.expect],
             "sets": list(plan.sets),
             "only": list(plan.only),
@@ -338,6 +341,12 @@ def exit_status(state: str, planned: Sequence[Any], records: Sequence[dict[str, 
     if any(one["verdict"] == "missed" for record in records for one in record.get("expect", [])):
         return EXIT_MISSED
     return EXIT_OK
+
+
+def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:
+    if isinstance(ahead, Searching):
+        return ahead.course(title)
+    return Course(title, path, [(trial.name, _load_s(trial)) for trial in ahead.trials], reused=kept)
 
 
 def _load_s(trial: Trial) -> float:

@@ -80,7 +80,7 @@ def moved(question: Question, table: Table, candidate: int, move: int) -> int | 
             level for level in beside(question, candidate) if _better(question, table, level, candidate)
         ]
         return max(better, key=lambda level: table.value(level) or 0.0, default=candidate)
-    stride = 2**move
+    stride = 1 << move
     if table.met(candidate):
         if candidate == question.top or not table.met(candidate + 1):
             return candidate

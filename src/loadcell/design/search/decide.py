@@ -60,7 +60,6 @@ def bisection(levels: int) -> int:
 def answer(question: Question, seen: Sequence[Seen]) -> Answer:
     """What the finished trials say; of a search that has not ended, what it would say if it ended now."""
     searched = [one for one in seen if one.stage in SEARCHING]
-    counts = {"searched": len(searched), "spent": len(seen)}
     table = Table(question, seen)
     lost = tuple(level for level, found in table.by_level.items() if all(one.lost for one in found))
     confirmed = confirm(question, seen)
@@ -69,7 +68,8 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         level = table.best() if question.kind == "maximum" else bound.ends(table)[0]
     if level is None or table.value(level) is None:
         told = any(not one.lost for one in seen)
-        return Answer(question.kind, None, "never-met" if told else "nothing-measured", lost=lost, **counts)
+        why: Literal["never-met", "nothing-measured"] = "never-met" if told else "nothing-measured"
+        return Answer(question.kind, None, why, lost=lost, searched=len(searched), spent=len(seen))
     here = [one for one in table.by_level[level] if not one.lost]
     after = [one for one in seen if one.stage == "after"]
     descended = overload_level(question, seen, level) if after else None
@@ -88,7 +88,8 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         after=tuple(one.value for one in after),
         recovered=any(came_back(question, seen, level, one) for one in after) if after else None,
         lost=lost,
-        **counts,
+        searched=len(searched),
+        spent=len(seen),
     )
 
 

@@ -1,0 +1,279 @@
+"""`design: {search: {...}}`: which factor is searched, over which levels, for what.
+
+The levels are laid out here, as those of any factor; which of them are measured is decided while the run goes on
+(`loadcell.design.search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from loadcell.plan import ranges
+from loadcell.plan.expect import Expectation, ExpectationError
+from loadcell.plan.factors import Factor, conflicts, of_levels
+from loadcell.plan.nodes import Items, Keys, Node, Scalar, at, plain
+from loadcell.plan.parts import Options, Parts
+from loadcell.plan.paths import PathError, locate
+from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
+from loadcell.plan.ranges import RangeError
+from loadcell.plan.resolve import read_model
+from loadcell.plan.units import Fraction
+
+FORM = "{search: {factor: load.clients, between: [1, 256], objective: max throughput}}"
+#: what can be looked for: figures of which more is better
+MAXIMA = ("throughput", "queries", "tpmC", "tpmTotal")
+#: the factor whose highest level needs no other bound: a target keeps up with a rate, or does not
+RATE = "load.rate"
+#: more levels than anyone can tell apart
+MOST_LEVELS = 2_000
+#: how far apart levels are without a `step`: a curve is flat at its top, a bound is sharp
+_STEPS = {"maximum": Decimal("0.05"), "bound": Decimal("0.02")}
+_DIGITS = 3
+_WHERE = ("design", "search")
+
+
+class SearchOptions(Options):
+    """Looks for the best level of one factor in a handful of trials, instead of measuring all of them."""
+
+    factor: str
+    """What is searched: the dotted path of a setting with a number, such as `load.clients` or `load.rate`."""
+    between: Annotated[list[int | float | str], Field(min_length=2, max_length=2)]
+    """The lowest and the highest level."""
+    step: int | float | str | None = None
+    """How far apart levels are: a number, or a percentage of the level. Default: 5%, for a highest level 2%."""
+    objective: str = "max throughput"
+    """`max throughput` (or `queries`, `tpmC`, `tpmTotal`); `max load.rate`: the highest level that meets the bounds."""
+    subject_to: str | list[str] = Field(default=[], alias="subject to")
+    """Bounds that the answer has to meet, written as expectations."""
+    trials: Annotated[int, Field(ge=3, le=100)] | None = None
+    """At most so many trials before the answer is confirmed. Default: 10, for a highest level what halving needs."""
+    tolerance: Annotated[Fraction, Field(gt=0, le=0.5)] = Fraction(0.02)
+    """Throughputs less than this apart count as the same."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search as a plan asks for it. `labels` and `values` are its levels, from the lowest; `metric` is what is to be high,
+    for a `bound` the throughput that is reported with it. `keeping_up` says that a level of a rate counts only when
+    (nearly) all that was due was done. `trials` is None where it depends on the number of levels."""
+
+    key: str
+    kind: Literal["maximum", "bound"]
+    metric: str
+    bounds: tuple[Expectation, ...]
+    labels: tuple[str, ...]
+    values: tuple[float, ...]
+    trials: int | None
+    tolerance: float
+
+    @property
+    def keeping_up(self) -> bool:
+        """Whether a level has to be kept up with."""
+        return self.kind == "bound" and self.key == RATE
+
+    @property
+    def objective(self) -> str:
+        """As written in a plan."""
+        return f"max {self.metric if self.kind == 'maximum' else self.key}"
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON: run.json keeps it."""
+        return {
+            "factor": self.key,
+            "kind": self.kind,
+            "objective": self.objective,
+            "metric": self.metric,
+            "subject_to": [bound.text for bound in self.bounds],
+            "levels": list(self.labels),
+            "values": list(self.values),
+            "trials": self.trials,
+            "tolerance": self.tolerance,
+        }
+
+
+def is_search(root: Keys) -> bool:
+    """Whether the plan's design is a search, or was meant to be."""
+    node = root.get("design")
+    return isinstance(node, Keys) or (isinstance(node, Scalar) and node.value == "search")
+
+
+def read_search(
+    root: Keys, factors: Sequence[Factor], parts: Parts, problems: list[Problem]
+) -> tuple[Search, Factor] | None:
+    """The search and its factor; None after adding to `problems`. `factors` are the plan's other ones."""
+    node = at(root, _WHERE)
+    mark = root.place("design")
+    design = root.get("design")
+    if not isinstance(node, Keys) or (isinstance(design, Keys) and len(design.entries) > 1):
+        found = f"found {shown(plain(design))}" if design is not None else "is missing"
+        problems.append(Problem.at(mark, "design", found, allowed=f"full, one-at-a-time, or {FORM}"))
+        return None
+    options = read_model(SearchOptions, node, _WHERE, mark, problems)
+    if options is None:
+        return None
+    before = len(problems)
+    keys = _located(node, options.factor, parts, problems)
+    aim = _objective(node, options, problems)
+    bounds = tuple(_bounds(node, problems))
+    if aim is not None and aim[0] == "bound" and options.factor != RATE and not bounds:
+        finding = f"nothing says which {options.factor} is too high"
+        allowed = "`subject to`, such as latency.p99 < 20ms or errors == 0"
+        problems.append(
+            Problem.at(node.place("objective"), "design.search.objective", finding, allowed=allowed)
+        )
+    if keys is None or aim is None or len(problems) > before:
+        return None
+    try:
+        numbers, unit = _numbers(node, aim[0])
+    except RangeError as error:
+        problems.append(error.problem)
+        return None
+    levels = [ranges.level(node.place("between"), number, unit) for number in numbers]
+    factor = of_levels(options.factor, keys, levels, "design.search.between", node.place("factor"), problems)
+    problems.extend(conflicts([*factors, factor]))
+    labels = tuple(level.label for level in factor.levels)
+    values = tuple(map(float, numbers))
+    return Search(
+        options.factor, *aim, bounds, labels, values, options.trials, float(options.tolerance)
+    ), factor  # fmt: skip
+
+
+def names(key: str, text: str) -> bool:
+    """Whether the text after an `--only` names the factor that is searched."""
+    return text.partition("=")[0].strip() in (key, key.rpartition(".")[2])
+
+
+def useless(key: str, sets: Sequence[str], only: Sequence[str]) -> Iterator[Problem]:
+    """`--set` and `--only` of the factor that is searched: the search chooses its levels itself."""
+    given = [f"--set {key}" for text in sets if text.partition("=")[0].strip() == key]
+    given += [f"--only {text.partition('=')[0]}" for text in only if names(key, text)]
+    finding = "is what is searched: the search chooses its levels"
+    instead = "--set 'design.search.between=[low, high]' for other levels"
+    return (Problem.at(Mark(option), key, finding, allowed=instead) for option in given)
+
+
+def _located(node: Keys, key: str, parts: Parts, problems: list[Problem]) -> tuple[str, ...] | None:
+    try:
+        return locate(key, parts)
+    except PathError as error:
+        where = node.entries["factor"].node.mark
+        problems.append(
+            Problem.at(
+                where, "design.search.factor", error.finding, allowed=error.allowed, nearest=error.nearest
+            )
+        )
+        return None
+
+
+def _objective(
+    node: Keys, options: SearchOptions, problems: list[Problem]
+) -> tuple[Literal["maximum", "bound"], str] | None:
+    """What kind of search it is, and the metric it reports."""
+    word, _, name = options.objective.partition(" ")
+    name = name.strip()
+    if word == "max" and name in MAXIMA:
+        return "maximum", name
+    if word == "max" and name in (options.factor, options.factor.rpartition(".")[2]):
+        return "bound", "throughput"
+    known = (*MAXIMA, options.factor)
+    near = nearest(name or word, known)
+    problems.append(
+        Problem.at(
+            node.place("objective"),
+            "design.search.objective",
+            f"found {shown(options.objective)}",
+            allowed=listed(f"max {one}" for one in known),
+            nearest=f"max {near}" if near else None,
+        )
+    )
+    return None
+
+
+def _bounds(node: Keys, problems: list[Problem]) -> Iterator[Expectation]:
+    given = node.get("subject to")
+    for item in given.nodes if isinstance(given, Items) else () if given is None else (given,):
+        text = plain(item)
+        try:
+            bound = Expectation.parse(str(text))
+            if bound.metric == "target.cpu":
+                raise ExpectationError(
+                    "the target's CPU is watched from outside, and not always", allowed="any other metric"
+                )
+            yield bound
+        except ExpectationError as error:
+            problems.append(
+                Problem.at(
+                    item.mark, "design.search.subject to", error.finding, allowed=error.allowed, nearest=error.nearest
+                )
+            )  # fmt: skip
+
+
+def _numbers(node: Keys, kind: str) -> tuple[list[Decimal], str]:
+    """The levels as rising numbers, and their unit. Raises RangeError."""
+    ends = node.entries["between"].node
+    assert isinstance(ends, Items)
+    where = "design.search.between"
+    (low, unit), (high, other) = (ranges.number(end, where) for end in ends.nodes)
+    if unit != other:
+        finding = f"the ends have different units ({shown(unit)}, {shown(other)})"
+        raise RangeError(Problem.at(ends.mark, where, finding, allowed="one unit for both"))
+    if low >= high:
+        raise RangeError(
+            Problem.at(ends.mark, where, f"{low} to {high} does not rise", allowed="the lower end first")
+        )
+    whole = all(isinstance(plain(end), int) for end in ends.nodes)
+    numbers = list(_laid_out(node, low, high, unit, whole, _STEPS[kind]))
+    if len(numbers) > MOST_LEVELS:
+        finding = f"makes more than {MOST_LEVELS:,} levels"
+        raise RangeError(
+            Problem.at(node.place("step"), "design.search.step", finding, allowed="a larger step")
+        )
+    return numbers, unit
+
+
+def _laid_out(
+    node: Keys, low: Decimal, high: Decimal, unit: str, whole: bool, share: Decimal
+) -> Iterator[Decimal]:
+    """From the lower end to the upper one, which is always the last."""
+    step, by_share = _step(node, unit, share)
+    if by_share and low <= 0:
+        place = node.entries["between"].node.mark
+        allowed = "a lower end above 0, or a `step` that is no percentage"
+        raise RangeError(
+            Problem.at(
+                place, "design.search.between", f"{low} does not grow by a percentage", allowed=allowed
+            )
+        )
+    number, count = low, 0
+    while number < high and count <= MOST_LEVELS:
+        yield number
+        count += 1
+        if not by_share:
+            number += step
+            continue
+        grown = number * (1 + step)
+        after = grown.to_integral_value() if whole else ranges.rounded(grown, _DIGITS)
+        number = max(after, number + 1) if whole else after if after > number else grown
+    yield high
+
+
+def _step(node: Keys, unit: str, share: Decimal) -> tuple[Decimal, bool]:
+    """The step, and whether it is a share of the level."""
+    given: Node | None = node.get("step")
+    if given is None or plain(given) is None:
+        return share, True
+    where = "design.search.step"
+    step, own = ranges.number(given, where)
+    if own not in (unit, "%"):
+        allowed = f"a number{' with ' + unit if unit else ''}, or a percentage"
+        raise RangeError(Problem.at(given.mark, where, f"found {shown(plain(given))}", allowed=allowed))
+    if step <= 0:
+        raise RangeError(
+            Problem.at(given.mark, where, f"found {shown(plain(given))}", allowed="a step above 0")
+        )
+    return (step / 100, True) if own == "%" else (step, False)
