@@ -16,6 +16,7 @@ from loadcell.analysis.phrase import Finding
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import Repeats
 from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
@@ -37,6 +38,7 @@ class Analysis:
     effects: Effects
     recommendation: Recommendation | None
     findings: tuple[Finding, ...]
+    searches: tuple[Searched, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """As plain JSON: `loadcell report --json` prints it."""
@@ -57,6 +59,7 @@ class Analysis:
             "saturation": [documents.saturation(line) for line in self.saturation],
             "effects": documents.effects(self.effects),
             "recommendation": documents.recommendation(self.recommendation),
+            **({"searches": [one.document() for one in self.searches]} if self.searches else {}),
             "findings": [finding.document() for finding in self.findings],
         }  # fmt: skip
 
@@ -122,8 +125,10 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     trials = of_run(run, records)
     found = treatments(run, trials)
     layout = lay_out(found)
-    lines = saturation.find(found)
-    on_throughput = effects.find(found, speed_of, str(run.get("design") or "full"))
-    recommendation = recommend.find(found, layout)
-    said = findings.find(found, trials, layout, lines, on_throughput, recommendation)
-    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said)
+    searches = searched(run, records, trials)
+    # The probes of a search are no sweep and no design: where they lie depends on what was found.
+    lines = () if searches else saturation.find(found)
+    on_throughput = effects.find(() if searches else found, speed_of, str(run.get("design") or "full"))
+    recommendation = None if searches else recommend.find(found, layout)
+    said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
+    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches)

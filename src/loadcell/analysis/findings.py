@@ -13,6 +13,7 @@ from loadcell.analysis import (
     keeping_up,
     recommend_findings,
     saturation_findings,
+    search,
     validity,
 )
 from loadcell.analysis.best import Best
@@ -22,6 +23,7 @@ from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, Trial
@@ -227,10 +229,11 @@ def find(
     lines: Sequence[Saturation | Sweep],
     effects: Effects,
     recommendation: Recommendation | None,
+    searches: Sequence[Searched] = (),
 ) -> tuple[Finding, ...]:
-    """Every finding, in reading order."""
+    """Every finding, in reading order. What a search found stands in the place of the best level of those tried."""
     return (
-        *throughput(treatments, layout),
+        *(search.findings(searches) if searches else throughput(treatments, layout)),
         *saturation_findings.summary(lines),
         *keeping_up.findings(treatments),
         *effects_findings.summary(effects),

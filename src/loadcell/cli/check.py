@@ -57,7 +57,7 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
     from loadcell.plan.treatment import short_keys
 
     time = estimate(plan)
-    known_order = plan.order == "as-written" or seed is not None
+    known_order = plan.search is None and (plan.order == "as-written" or seed is not None)
     return {
         "ok": True,
         "plan": str(plan.path),
@@ -87,12 +87,14 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
             {**factor.document(), "short": short, "crossed": factor.crossed}
             for factor, short in zip(plan.factors, short_keys([f.key for f in plan.factors]), strict=True)
         ],
+        "search": _search(plan),
         "treatments": [
             {"id": treatment.id, "levels": dict(treatment.levels), "values": dict(treatment.values)}
             for treatment in plan.treatments
         ],
         "trials": [trial.name for trial in trials(plan, seed or 0)] if known_order else None,
         "trial_count": time.trials,
+        "at_most": time.at_most,
         "needs_consent": time.trials > NEEDS_CONSENT,
         "load_s": time.load_s,
         "expected_s": time.total_s,
@@ -105,6 +107,18 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
             for expectation in plan.expect
         ],
     }
+
+
+def _search(plan: LoadedPlan) -> dict[str, Any] | None:
+    """What is searched, how often, and with how many trials before the answer is confirmed; None in other designs."""
+    if plan.search is None:
+        return None
+    from loadcell.design.search.decide import question
+    from loadcell.design.search.searches import count
+
+    document = plan.search.document()
+    asked = question(document, plan.repeats, 0, plan.order)
+    return {**document, "trials": asked.trials, "searches": count(plan), "keeping_up": plan.search.keeping_up}
 
 
 def _open_loop(load: Load) -> dict[str, Any] | None:

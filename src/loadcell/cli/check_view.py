@@ -33,10 +33,16 @@ def show(document: dict[str, Any]) -> None:
     console.print()
     console.print(_facts(document))
     console.print()
-    if document["factors"]:
-        _factors(console, document["factors"])
-        console.print(_treatments(document["treatments"], document["factors"]))
-    _order(console, document)
+    if document["search"]:
+        others = [one for one in document["factors"] if one["key"] != document["search"]["factor"]]
+        if others:
+            _factors(console, others)
+        _search(console, document)
+    else:
+        if document["factors"]:
+            _factors(console, document["factors"])
+            console.print(_treatments(document["treatments"], document["factors"]))
+        _order(console, document)
     _time(console, document)
     for remark in document["remarks"]:
         others = remark["other_treatments"]
@@ -168,8 +174,38 @@ def _order(console: Console, document: dict[str, Any]) -> None:
     console.print()
 
 
+def _search(console: Console, document: dict[str, Any]) -> None:
+    """What is searched, for what, and how it goes."""
+    search, repeats = document["search"], document["repeats"]
+    labels = search["levels"]
+    times = (
+        f", {search['searches']} times: for each treatment of the other factors"
+        if search["searches"] > 1
+        else ""
+    )
+    console.print(f"[bold]Search[/] {escape(search['factor'])}{times}")
+    console.print(Text(f"  {len(labels)} levels: {', '.join(_cut(labels, _LEVELS_AT_MOST, '...'))}"))
+    bounds = [*search["subject_to"], *(["the rate is kept up with"] if search["keeping_up"] else [])]
+    within = f", subject to {', '.join(bounds)}" if bounds else ""
+    console.print(Text(f"  for {search['objective']}{within}"))
+    beside = "its neighbours" if search["kind"] == "maximum" else "the level above it"
+    console.print(
+        f"  at most {search['trials']} trials to find it; then it and {beside} {repeats} time{'s' if repeats > 1 else ''} each, "
+        "and once more after an overload. Each trial is decided on when those before it have ended."
+    )
+    console.print()
+
+
 def _time(console: Console, document: dict[str, Any]) -> None:
     count = document["trial_count"]
+    if document["at_most"] is not None:
+        console.print(
+            f"[bold]Time[/] about {count:,} trials: {duration(document['load_s'])} of load, {duration(document['expected_s'])} "
+            f"expected with what is between; at most {document['at_most']:,} trials, should repeats contradict the search. "
+            "Loading data, and restoring what a workload changes, comes on top."
+        )
+        console.print()
+        return
     console.print(
         f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: {duration(document['load_s'])} of load, "
         f"{duration(document['expected_s'])} expected with what is between; loading data, and restoring what a workload changes, comes on top."

@@ -73,11 +73,11 @@ def run(
     try:
         if aa and resume is not None:
             raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
+        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed)
         if aa and loaded.search is not None:
             raise click.UsageError(
                 "--aa runs every treatment twice in each block, and a search has no blocks: use a plan that lists its levels."
             )
-        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed)
         _consent(loaded, yes, aa)
     except StoreError as error:
         raise click.ClickException(str(error)) from None

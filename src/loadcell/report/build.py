@@ -16,6 +16,7 @@ from loadcell.report.sections import (
     reproduce,
     results,
     saturation,
+    search,
     server,
     summary,
     trouble,
@@ -30,6 +31,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
     scene = Scene.of(stored, lang)
     sections = [
         summary.section(scene),
+        search.section(scene),
         results.section(scene),
         open_loop.section(scene),
         pictures.curves(scene),

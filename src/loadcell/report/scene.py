@@ -73,7 +73,10 @@ class Scene:
 
     @cached_property
     def best(self) -> Treatment | None:
-        """The treatment with the highest median throughput."""
+        """The treatment with the highest median throughput; where one search was made, the one it found."""
+        if len(self.analysis.searches) == 1 and (level := self.analysis.searches[0].level) is not None:
+            key = self.analysis.searches[0].key
+            return next(one for one in self.analysis.treatments if one.levels.get(key) == level)
         measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
         return max(measured, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from loadcell.design.search import bound, maximum
 from loadcell.design.search.confirm import (
@@ -16,6 +16,24 @@ from loadcell.design.search.confirm import (
     overload_level,
 )
 from loadcell.design.search.words import SEARCHING, Answer, Probe, Question, Seen, Stage, Standing, Table
+
+#: how many trials a maximum is looked for with, unless the plan says
+MAXIMUM_TRIALS = 10
+
+
+def question(search: Mapping[str, Any], repeats: int, seed: int, order: str) -> Question:
+    """The question of a search as run.json keeps it (`plan.search.Search.document`)."""
+    values = tuple(search["values"])
+    by_default = MAXIMUM_TRIALS if search["kind"] == "maximum" else bisection(len(values))
+    return Question(
+        kind=search["kind"],
+        values=values,
+        repeats=repeats,
+        trials=search["trials"] or by_default,
+        tolerance=search["tolerance"],
+        seed=seed,
+        shuffle=order != "as-written",
+    )
 
 
 def decide(question: Question, seen: Sequence[Seen]) -> Probe | None:

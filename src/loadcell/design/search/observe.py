@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.design.search.words import Probe, Seen
+from loadcell.design.search.words import Probe
 from loadcell.plan.search import Search
 
 #: Of what was due, the share that has to be done for a rate to be kept up with: what is under way at the window's ends, and
@@ -44,11 +44,6 @@ def observed(
     kept_up = _kept_up(figures) if search.keeping_up else None
     met = all(verdict.verdict == "met" for _, verdict in verdicts) and kept_up is not False
     return {**found, "value": value, "met": met, "kept_up": kept_up}
-
-
-def seen(observed: Mapping[str, Any]) -> Seen:
-    """A trial as a record keeps it (see `observed`)."""
-    return Seen(observed["level"], observed["stage"], observed["value"], observed["met"])
 
 
 def _kept_up(figures: Mapping[str, float | None]) -> bool | None:

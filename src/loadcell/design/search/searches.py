@@ -13,29 +13,11 @@ from typing import Any
 
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
 from loadcell.design.search import decide, observe, standing
-from loadcell.design.search.decide import bisection, most, usual
-from loadcell.design.search.words import Probe, Question, Seen, Standing
+from loadcell.design.search.decide import most, question, usual
+from loadcell.design.search.words import Probe, Seen, Standing
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Treatment
-
-#: how many trials a maximum is looked for with, unless the plan says
-MAXIMUM_TRIALS = 10
-
-
-def question(search: Mapping[str, Any], repeats: int, seed: int, order: str) -> Question:
-    """The question of a search as run.json keeps it (`plan.search.Search.document`)."""
-    values = tuple(search["values"])
-    by_default = MAXIMUM_TRIALS if search["kind"] == "maximum" else bisection(len(values))
-    return Question(
-        kind=search["kind"],
-        values=values,
-        repeats=repeats,
-        trials=search["trials"] or by_default,
-        tolerance=search["tolerance"],
-        seed=seed,
-        shuffle=order != "as-written",
-    )
 
 
 def count(plan: LoadedPlan) -> int:
@@ -95,7 +77,7 @@ class Searches:
 
     def learn(self, step: Step, observed: Mapping[str, Any]) -> None:
         """Go on from what a trial's record keeps of it."""
-        self.seen[step.group].append(observe.seen(observed))
+        self.seen[step.group].append(Seen.of(observed))
 
     def standing(self, group: int) -> Standing:
         """Where one of the searches stands."""

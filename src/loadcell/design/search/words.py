@@ -74,6 +74,11 @@ class Seen:
     value: float | None
     met: bool | None
 
+    @classmethod
+    def of(cls, observed: Mapping[str, Any]) -> Seen:
+        """A trial as its record keeps it (see `observe.observed`)."""
+        return cls(observed["level"], observed["stage"], observed["value"], observed["met"])
+
     @property
     def lost(self) -> bool:
         """Whether it says nothing of its level."""

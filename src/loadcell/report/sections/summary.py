@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -38,6 +38,11 @@ def what_was_done(scene: Scene) -> list[Finding]:
         short = short_keys(keys)
         params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
     said = [Finding("done", "info", Phrase("done.factors" if keys else "done.one", params))]
+    search = run.get("search")
+    if search:
+        ends = {"low": search["levels"][0], "high": search["levels"][-1], "levels": len(search["levels"])}
+        whole = {**ends, "factor": search["factor"], "objective": objective(search), "trials": len(trials)}
+        said = [Finding("done", "info", Phrase("done.search", whole))]
     lengths = phrase_of_lengths(scene)
     if lengths is not None:
         said.append(Finding("done", "info", lengths))
@@ -45,6 +50,11 @@ def what_was_done(scene: Scene) -> list[Finding]:
     if elapsed_s is not None:
         said.append(Finding("done", "info", Phrase("done.took", {"elapsed_s": elapsed_s})))
     return said
+
+
+def objective(search: Mapping[str, Any]) -> str:
+    """What a search looks for, as its plan says it."""
+    return ", ".join([search["objective"], *search["subject_to"]])
 
 
 def phrase_of_lengths(scene: Scene) -> Phrase | None:

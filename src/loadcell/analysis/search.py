@@ -1,0 +1,237 @@
+"""What a search found, read again from its finished trials: its probes in order, its answer, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.repeats import Repeats, summarise
+from loadcell.analysis.treatments import short_keys
+from loadcell.analysis.trials import Trial
+from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
+from loadcell.design.search.decide import question
+from loadcell.design.search.words import document
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound held against one trial."""
+
+    expression: str
+    verdict: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One trial of a search, in the order they were run: its level (and how it is called), what for, what it gave, and where the
+    search stood after it."""
+
+    trial: Trial
+    level: int
+    label: str
+    stage: str
+    why: str
+    value: float | None
+    met: bool | None
+    bounds: tuple[Bound, ...]
+    after: Standing
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One search: over `factor`, for the levels `among` of all other factors (written out; empty without any).
+
+    `ended` says whether there was nothing left to try.
+    """
+
+    key: str
+    factor: str
+    among: str
+    others: Mapping[str, str]
+    objective: str
+    bounds: tuple[str, ...]
+    labels: tuple[str, ...]
+    question: Question
+    steps: tuple[Step, ...]
+    answer: Answer
+    values: Repeats
+    ended: bool
+
+    @property
+    def level(self) -> str | None:
+        """The answer's level."""
+        return None if self.answer.level is None else self.labels[self.answer.level]
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {
+            "factor": self.key,
+            "others": dict(self.others),
+            "objective": self.objective,
+            "subject_to": list(self.bounds),
+            "ended": self.ended,
+            "answer": document(self.answer, self.labels),
+            "steps": [
+                {
+                    "trial": step.trial.name, "level": step.label, "stage": step.stage, "why": step.why,
+                    "value": step.value, "met": step.met,
+                    "bounds": [{"expression": b.expression, "verdict": b.verdict, "value": b.value} for b in step.bounds],
+                }
+                for step in self.steps
+            ],
+        }  # fmt: skip
+
+
+def searched(
+    run: Mapping[str, Any], records: Sequence[Mapping[str, Any]], trials: Sequence[Trial]
+) -> tuple[Searched, ...]:
+    """Every search of a run, from its run.json and the records of its finished trials; none in other designs."""
+    search = run.get("search")
+    if not search:
+        return ()
+    asked = question(search, run["repeats"], run["seed"], run["order"])
+    by_name = {trial.name: trial for trial in trials}
+    groups: dict[int, list[Mapping[str, Any]]] = {}
+    for record in records:
+        if record.get("search"):
+            groups.setdefault(record["search"]["group"], []).append(record)
+    return tuple(_searched(search, asked, groups[group], by_name) for group in sorted(groups))
+
+
+def _searched(
+    search: Mapping[str, Any],
+    asked: Question,
+    records: Sequence[Mapping[str, Any]],
+    by_name: Mapping[str, Trial],
+) -> Searched:
+    key = search["factor"]
+    levels = records[0]["levels"]
+    short = short_keys(list(levels))
+    others = {name: label for name, label in levels.items() if name != key}
+    seen: list[Seen] = []
+    steps = []
+    for record in records:
+        observed = record["search"]
+        seen.append(Seen.of(observed))
+        steps.append(
+            Step(
+                by_name[record["name"]],
+                observed["level"],
+                observed["label"],
+                observed["stage"],
+                observed["why"],
+                observed["value"],
+                observed["met"],
+                tuple(Bound(one["expression"], one["verdict"], one["value"]) for one in observed["bounds"]),
+                standing(asked, seen),
+            )
+        )
+    found = answer(asked, seen)
+    return Searched(
+        key=key,
+        factor=short[key],
+        among=", ".join(f"{short[name]} = {label}" for name, label in others.items()),
+        others=others,
+        objective=search["objective"],
+        bounds=tuple(search["subject_to"]),
+        labels=tuple(search["levels"]),
+        question=asked,
+        steps=tuple(steps),
+        answer=found,
+        values=summarise(found.values),
+        ended=decide(asked, seen) is None,
+    )
+
+
+def findings(found: Sequence[Searched]) -> Iterator[Finding]:
+    """What each search says, its answer first."""
+    for one in found:
+        yield from _findings(one)
+
+
+def _findings(one: Searched) -> Iterator[Finding]:
+    said = one.answer
+    steps = tuple(step.trial.name for step in one.steps)
+    where: Phrase | str = Phrase("found.search.among", {"levels": one.among}) if one.among else ""
+    params: dict[str, Value] = {"where": where, "factor": one.factor}
+    if not one.ended:
+        yield Finding("search", "caution", Phrase("found.search.unfinished", {**params, "count": len(steps)}))
+    if said.level is None or one.level is None or one.values.median is None:
+        lowest = one.labels[0]
+        yield Finding(
+            "search", "problem", Phrase(f"found.search.{said.nothing}", {**params, "lowest": lowest}), steps
+        )
+        return
+    evidence = tuple(step.trial.name for step in one.steps if step.level == said.level)
+    params |= {"level": one.level}
+    yield Finding("search", "good", _answer(one, params), evidence)
+    yield from _beside(one, params)
+    if not said.settled:
+        yield Finding("search", "caution", Phrase("found.search.unsettled", params), steps)
+    if said.lost:
+        names = tuple(one.labels[level] for level in said.lost)
+        yield Finding(
+            "search", "caution", Phrase("found.search.lost", {**params, "count": len(names), "lost": names})
+        )
+    yield from _descent(one, params)
+
+
+def _answer(one: Searched, params: Mapping[str, Value]) -> Phrase:
+    said, values = one.answer, one.values
+    full: dict[str, Value] = {
+        **params,
+        "value_per_s": values.median or 0.0,
+        "low_per_s": values.low or 0.0,
+        "high_per_s": values.high or 0.0,
+        "count": len(values.values),
+        "searched": said.searched,
+        "levels": len(one.labels),
+        "met": said.met,
+        "tried": said.tried,
+        "bounds": one.bounds,
+    }
+    if said.kind == "maximum":
+        name = "" if one.objective == "max throughput" else ".of"
+        key = f"found.search.maximum{name}" + (".within" if one.bounds else "")
+        return Phrase(key, {**full, "metric": one.objective.removeprefix("max ")})
+    return Phrase("found.search.bound" + ("" if one.bounds else ".kept-up"), full)
+
+
+def _beside(one: Searched, params: Mapping[str, Value]) -> Iterator[Finding]:
+    """How far the answer may lie from the true one."""
+    said, labels = one.answer, one.labels
+    if said.plateau is not None and said.plateau[0] != said.plateau[1]:
+        low, high = (labels[level] for level in said.plateau)
+        levelled = said.plateau[1] == len(labels) - 1
+        key = "found.search.level" if levelled else "found.search.plateau"
+        full = {**params, "low": low, "high": high, "within_share": one.question.tolerance}
+        yield Finding("search", "info", Phrase(key, full))
+    if said.missed is not None:
+        full = {**params, "missed": labels[said.missed]}
+        broken = all(step.value is None for step in one.steps if step.level == said.missed)
+        yield Finding("search", "info", Phrase("found.search.missed" + (".broken" if broken else ""), full))
+    if said.edge == "highest":
+        yield Finding("search", "caution", Phrase(f"found.search.highest.{said.kind}", params))
+    elif said.edge == "lowest":
+        yield Finding("search", "caution", Phrase("found.search.lowest", params))
+
+
+def _descent(one: Searched, params: Mapping[str, Value]) -> Iterator[Finding]:
+    said = one.answer
+    if said.overload is None or said.recovered is None:
+        if one.ended:
+            yield Finding("search", "info", Phrase("found.search.not-overloaded", params))
+        return
+    full: dict[str, Value] = {**params, "overload": one.labels[said.overload]}
+    evidence = tuple(step.trial.name for step in one.steps if step.stage in ("overload", "after"))
+    if said.recovered:
+        yield Finding("search", "good", Phrase("found.search.recovered", full), evidence)
+        return
+    gave = [value for value in said.after if value is not None]
+    if gave and one.values.median:
+        full |= {"after_per_s": max(gave), "before_per_s": one.values.median}
+    key = "found.search.metastable" + ("" if gave else ".nothing")
+    yield Finding("search", "problem", Phrase(key, full), evidence)

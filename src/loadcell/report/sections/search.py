@@ -1,0 +1,73 @@
+"""The search, trial by trial: where, why there, what came of it."""
+
+from __future__ import annotations
+
+from loadcell.analysis.search import Bound, Searched, Step
+from loadcell.report import charts, numbers
+from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
+from loadcell.report.scene import Scene
+
+
+def section(scene: Scene) -> Section | None:
+    """None for other designs."""
+    searches = scene.analysis.searches
+    if not searches:
+        return None
+    blocks: list[Block] = [Paragraph(scene.texts("search.meaning"))]
+    blocks += [*charts.drawn_in("search", scene), table(scene)]
+    return Section("search", scene.texts("section.search"), blocks)
+
+
+def table(scene: Scene) -> Table:
+    """A row a trial, in the order they were run."""
+    texts, searches = scene.texts, scene.analysis.searches
+    several, bounded = any(one.among for one in searches), any(one.bounds for one in searches)
+    columns = [
+        Column(texts("column.number"), figure=True),
+        *([Column(texts("column.treatment"))] if several else []),
+        Column(searches[0].factor, figure=True),
+        Column(texts("column.stage")),
+        Column(texts("column.why")),
+        Column(searches[0].objective.removeprefix("max ") if _own(searches[0]) else texts("column.throughput"), figure=True),
+        *([Column(texts("column.bounds"))] if bounded else []),
+        Column(texts("column.outcome")),
+    ]  # fmt: skip
+    steps = sorted(
+        ((step, one) for one in searches for step in one.steps), key=lambda pair: pair[0].trial.number
+    )
+    rows = [
+        [
+            Cell(str(step.trial.number), sort=step.trial.number),
+            *([Cell(one.among)] if several else []),
+            Cell(step.label, sort=one.question.values[step.level]),
+            Cell(texts(f"stage.{step.stage}")),
+            Cell(texts(f"why.{step.why}")),
+            Cell(texts("mark.none"))
+            if step.value is None
+            else Cell(numbers.rate(step.value), sort=step.value),
+            *([Cell(texts("mark.list").join(_bound(bound) for bound in step.bounds) or texts("mark.none"))] if bounded else []),
+            _outcome(step, scene),
+        ]
+        for step, one in steps
+    ]  # fmt: skip
+    return Table("table-search", texts("table.search"), columns, rows)
+
+
+def _own(one: Searched) -> bool:
+    """Whether something else than throughput is looked for."""
+    return one.question.kind == "maximum" and one.objective != "max throughput"
+
+
+def _bound(bound: Bound) -> str:
+    """`latency.p99 < 20ms: 14.2`, in the unit the metric has in a record."""
+    metric = bound.expression.split()[0]
+    value = "–" if bound.value is None else numbers.significant(bound.value)
+    return f"{metric} {value}{' ms' if metric.partition('.')[0] in ('latency', 'service', 'pacing') else ''}"
+
+
+def _outcome(step: Step, scene: Scene) -> Cell:
+    if step.met is None:
+        return Cell(scene.texts("search.lost"), tone="problem", title=step.trial.reason or "")
+    if step.met:
+        return Cell(scene.texts("search.met"), tone="good")
+    return Cell(scene.texts("search.too-high"), tone="caution")
