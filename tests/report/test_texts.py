@@ -21,6 +21,7 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
+from loadcell.design.search.words import Stage, Why
 from loadcell.monitors.postgres import monitor
 from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
@@ -77,6 +78,12 @@ FAMILIES = {
     "note": NOTES,
     "server-note": monitor.NOTES,
     "checkpoint": ("timed", "requested"),
+    "stage": get_args(Stage),
+    "why": get_args(Why),
+    "found.search": (
+        *("nothing-measured", "never-met", "highest.maximum", "highest.bound"),
+        *("maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
+    ),
 }
 
 

@@ -190,8 +190,8 @@ def _search(console: Console, document: dict[str, Any]) -> None:
     console.print(Text(f"  for {search['objective']}{within}"))
     beside = "its neighbours" if search["kind"] == "maximum" else "the level above it"
     console.print(
-        f"  at most {search['trials']} trials to find it; then it and {beside} {repeats} time{'s' if repeats > 1 else ''} each, "
-        "and once more after an overload. Each trial is decided on when those before it have ended."
+        f"  at most {search['trials']} trials to find it; then it and {beside} {repeats} time{'s' if repeats > 1 else ''} each,\n  "
+        "and once more after an overload.\n  Each trial is decided on when those before it have ended."
     )
     console.print()
 

@@ -30,7 +30,7 @@ def steps(low: float, high: float, ratio: float) -> tuple[float, ...]:
 
 def question(values: Sequence[float] = GRID, kind: str = "maximum", **more: int) -> Question:
     settings = {"repeats": 3, "trials": 10 if kind == "maximum" else 20, "seed": 1, **more}
-    return Question(kind, tuple(values), tolerance=0.02, **settings)  # type: ignore[arg-type]
+    return Question(kind, tuple(values), tolerance=0.02, **settings)
 
 
 def search(

@@ -47,7 +47,7 @@ def test_with_noise_the_bound_is_met_within_a_few_percent() -> None:
         found, _ = search(
             question(RATES, "bound"),
             lambda n: n,
-            meets=lambda n, generator=generator: n * (1 + generator.gauss(0, 0.01)) <= 5_000,  # type: ignore[misc]
+            meets=lambda n, generator=generator: n * (1 + generator.gauss(0, 0.01)) <= 5_000,
         )
         off.append(abs(rate(found.level) / 5_000 - 1) <= 0.03)
     assert mean(off) >= 0.9
@@ -60,7 +60,7 @@ def test_repeats_that_miss_the_bound_bring_the_answer_down() -> None:
         first = rate(seen.level) <= 4_000 and seen.stage in ("bracket", "refine")
         return Seen(seen.level, seen.stage, seen.value, first or rate(seen.level) <= 3_900)
 
-    found, _ = search(question(RATES, "bound"), lambda n: n, tell=lucky)  # type: ignore[arg-type]
+    found, _ = search(question(RATES, "bound"), lambda n: n, tell=lucky)
     assert rate(found.level) <= 3_900
     assert found.settled
 
@@ -70,7 +70,7 @@ def test_repeats_that_go_on_contradicting_are_told() -> None:
         return Seen(seen.level, seen.stage, seen.value, seen.stage in ("bracket", "refine"))
 
     found, seen = search(
-        question(RATES, "bound"), lambda n: n, tell=lucky, meets=lambda n: n <= 4_000  # type: ignore[arg-type]
+        question(RATES, "bound"), lambda n: n, tell=lucky, meets=lambda n: n <= 4_000
     )  # fmt: skip
     assert not found.settled
     assert found.edge == "highest" or found.level is not None
@@ -87,7 +87,7 @@ def test_the_most_trials_are_never_exceeded() -> None:
                 lambda n: n,
                 noise=0.3,
                 seed=seed,
-                meets=lambda n, generator=generator: generator.random() < 1 / (1 + n / 2_000),  # type: ignore[misc]
+                meets=lambda n, generator=generator: generator.random() < 1 / (1 + n / 2_000),
             )
             assert len(seen) <= most(asked)
     assert usual(question()) < most(question())

@@ -120,7 +120,7 @@ def test_a_level_that_gave_nothing_is_tried_once_more() -> None:
         first = GRID[seen.level] == 80 and all(one.level != seen.level for one in before)
         return Seen(seen.level, seen.stage, None, None) if first else seen
 
-    found, seen = search(question(), usl(0.02, 120), tell=once)  # type: ignore[arg-type]
+    found, seen = search(question(), usl(0.02, 120), tell=once)
     assert visited(question(), seen, "bracket")[:5] == [5, 20, 80, 80, 160]
     assert found.level is not None
     assert GRID[found.level] == 120
@@ -152,7 +152,7 @@ def test_repeats_that_contradict_move_the_candidate() -> None:
         lucky = GRID[seen.level] == 20 and seen.stage == "bracket"
         return Seen(seen.level, seen.stage, 31.0, True) if lucky else seen
 
-    found, _ = search(question(), lambda n: min(n, 50 - n), tell=flattered)  # type: ignore[arg-type]
+    found, _ = search(question(), lambda n: min(n, 50 - n), tell=flattered)
     assert found.level is not None
     assert GRID[found.level] == 25
 
@@ -162,7 +162,7 @@ def test_an_overload_it_does_not_come_back_from_is_told() -> None:
         broken = any(one.stage == "overload" for one in before) and seen.stage == "after"
         return Seen(seen.level, seen.stage, (seen.value or 0) / 3, True) if broken else seen
 
-    found, seen = search(question(), usl(0.02, 120), tell=metastable)  # type: ignore[arg-type]
+    found, seen = search(question(), usl(0.02, 120), tell=metastable)
     assert found.recovered is False
     assert visited(question(), seen, "overload", "after") == [160, 120, 160, 120], "tried twice"
     assert search(question(), usl(0.02, 120))[0].recovered is True

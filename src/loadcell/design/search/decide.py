@@ -90,6 +90,9 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         return Answer(question.kind, None, why, lost=lost, searched=len(searched), spent=len(seen))
     here = [one for one in table.by_level[level] if not one.lost]
     after = [one for one in seen if one.stage == "after"]
+    recovered = any(came_back(question, seen, level, one) for one in after) if after else None
+    if recovered:
+        here += [one for one in after if not one.lost]
     descended = overload_level(question, seen, level) if after else None
     missed = [one for one in table.levels if one > level and not table.met(one)]
     return Answer(
@@ -104,7 +107,7 @@ def answer(question: Question, seen: Sequence[Seen]) -> Answer:
         settled=confirmed.settled,
         overload=descended,
         after=tuple(one.value for one in after),
-        recovered=any(came_back(question, seen, level, one) for one in after) if after else None,
+        recovered=recovered,
         lost=lost,
         searched=len(searched),
         spent=len(seen),
@@ -124,7 +127,7 @@ def standing(question: Question, seen: Sequence[Seen]) -> Standing:
     table = Table(question, [one for one in seen if one.stage != "overload"])
     probe = decide(question, seen)
     best = table.best() if question.kind == "maximum" else bound.ends(table)[0]
-    if probe is not None and probe.stage not in SEARCHING:
+    if probe is None or probe.stage not in SEARCHING:
         best = confirm(question, seen).candidate
     low, high = _between(question, table, best)
     return Standing(

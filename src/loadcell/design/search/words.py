@@ -113,7 +113,7 @@ class Standing:
 class Answer:
     """What was found; `level` is None when no level was: then `nothing` says why.
 
-    `values` are those of all trials at the level but the ones after an overload; `met` of `tried` trials there met every bound.
+    `values` are those of all trials at the level, the ones after an overload among them if it was come back from; `met` of `tried` trials there met every bound.
     A maximum has a `plateau`: the lowest and highest of the levels round it that were measured and lie within the
     tolerance of it. A bound has `missed`: the lowest level above that was measured and misses it. `edge` says that the answer is the
     lowest or highest level there is, so that the true one may lie beyond. `settled` is False when repeats went on

@@ -30,9 +30,8 @@ def draw(scene: Scene) -> Chart | None:
         style.log_ticks([row[name] for row in rows for name in ("low", "high", "level")]) if geometric else ()
     )
     scale = alt.Scale(type="log", nice=False, padding=10) if geometric else alt.Scale(zero=False, padding=10)
-    axis = alt.Axis(
-        format=",~r", grid=True, labelOverlap="greedy", **({"values": list(ticks)} if ticks else {})
-    )
+    values: dict[str, Any] = {"values": list(ticks)} if ticks else {}
+    axis = alt.Axis(format=",~r", grid=True, labelOverlap="greedy", **values)
 
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", title=searches[0].factor, scale=scale, axis=axis)

@@ -46,7 +46,7 @@ def table(scene: Scene) -> Table:
             if step.value is None
             else Cell(numbers.rate(step.value), sort=step.value),
             *([Cell(texts("mark.list").join(_bound(bound) for bound in step.bounds) or texts("mark.none"))] if bounded else []),
-            _outcome(step, scene),
+            _outcome(step, one, scene),
         ]
         for step, one in steps
     ]  # fmt: skip
@@ -65,9 +65,11 @@ def _bound(bound: Bound) -> str:
     return f"{metric} {value}{' ms' if metric.partition('.')[0] in ('latency', 'service', 'pacing') else ''}"
 
 
-def _outcome(step: Step, scene: Scene) -> Cell:
+def _outcome(step: Step, one: Searched, scene: Scene) -> Cell:
     if step.met is None:
         return Cell(scene.texts("search.lost"), tone="problem", title=step.trial.reason or "")
+    if step.met and one.question.kind == "maximum" and not one.bounds:
+        return Cell(scene.texts("search.measured"), tone="good")
     if step.met:
         return Cell(scene.texts("search.met"), tone="good")
     return Cell(scene.texts("search.too-high"), tone="caution")
