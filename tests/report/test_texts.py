@@ -82,7 +82,7 @@ FAMILIES = {
     "why": get_args(Why),
     "found.search": (
         *("nothing-measured", "never-met", "highest.maximum", "highest.bound"),
-        *("maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
+        *("maximum", "maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
     ),
 }
 

@@ -78,6 +78,10 @@ def run(
             raise click.UsageError(
                 "--aa runs every treatment twice in each block, and a search has no blocks: use a plan that lists its levels."
             )
+        if retry_failed and loaded.search is not None:
+            raise click.UsageError(
+                "--retry-failed does not go with a search: what failed there has decided what came next. Start a new run."
+            )
         _consent(loaded, yes, aa)
     except StoreError as error:
         raise click.ClickException(str(error)) from None
