@@ -152,7 +152,7 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     while len(numbers) <= MOST_LEVELS:
         following = numbers[-1] * times
         if (following > last) if last > first else (following < last):
-            return (rounded(number) for number in numbers)
+            return (_rounded(number) for number in numbers)
         numbers.append(following)
     raise RangeError(
         Problem.at(
@@ -164,11 +164,11 @@ def _times(node: Keys, path: str, first: Decimal, last: Decimal) -> Iterator[Dec
     )
 
 
-def rounded(number: Decimal, digits: int = _SIGNIFICANT_DIGITS) -> Decimal:
-    """To some significant digits, so that a level reads as a person would write it."""
+def _rounded(number: Decimal) -> Decimal:
+    """To six significant digits, so that a level reads as a person would write it."""
     if number == number.to_integral_value():
         return number
-    return round(number, digits - 1 - number.adjusted())
+    return round(number, _SIGNIFICANT_DIGITS - 1 - number.adjusted())
 
 
 def level(mark: Mark, number: Decimal, unit: str) -> Scalar:

@@ -257,7 +257,7 @@ def _laid_out(
             number += step
             continue
         grown = number * (1 + step)
-        after = grown.to_integral_value() if whole else ranges.rounded(grown, _DIGITS)
+        after = grown.to_integral_value() if whole else round(grown, _DIGITS - 1 - grown.adjusted())
         number = max(after, number + 1) if whole else after if after > number else grown
     yield high
 

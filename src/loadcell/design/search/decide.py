@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 from loadcell.design.search import bound, maximum
@@ -19,21 +21,24 @@ from loadcell.design.search.words import SEARCHING, Answer, Probe, Question, See
 
 #: how many trials a maximum is looked for with, unless the plan says
 MAXIMUM_TRIALS = 10
+#: trials of a bound's search that may be of no use, or fall badly between uneven levels
+SPARE = 2
 
 
 def question(search: Mapping[str, Any], repeats: int, seed: int, order: str) -> Question:
     """The question of a search as run.json keeps it (`plan.search.Search.document`)."""
-    values = tuple(search["values"])
-    by_default = MAXIMUM_TRIALS if search["kind"] == "maximum" else bisection(len(values))
-    return Question(
+    asked = Question(
         kind=search["kind"],
-        values=values,
+        values=tuple(search["values"]),
         repeats=repeats,
-        trials=search["trials"] or by_default,
+        trials=search["trials"] or MAXIMUM_TRIALS,
         tolerance=search["tolerance"],
         seed=seed,
         shuffle=order != "as-written",
     )
+    if asked.kind == "bound" and search["trials"] is None:
+        return replace(asked, trials=halving(asked))
+    return asked
 
 
 def decide(question: Question, seen: Sequence[Seen]) -> Probe | None:
@@ -70,9 +75,14 @@ def usual(question: Question) -> int:
     return question.trials + (3 if question.kind == "maximum" else 2) * question.repeats + 2
 
 
-def bisection(levels: int) -> int:
-    """How many trials a bound over so many levels takes at most: the bracket, then halving what lies between two of its steps."""
-    return 2 + 2 * max(1, levels - 1).bit_length()
+def halving(question: Question) -> int:
+    """How many trials a bound takes at most to be found: the bracket, then halving the widest gap between two of its steps, and a
+    few for trials that say nothing."""
+    steps = [0]
+    while steps[-1] < question.top:
+        steps.append(maximum.above(question, steps[-1]))
+    widest = max((high - low for low, high in pairwise(steps)), default=1)
+    return len(steps) + (widest - 1).bit_length() + SPARE
 
 
 def answer(question: Question, seen: Sequence[Seen]) -> Answer:
