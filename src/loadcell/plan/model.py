@@ -30,7 +30,7 @@ class Head(Options):
     question: str = ""
     """What the experiment is to answer; printed under the title."""
     design: DesignName = "full"
-    """How factors become treatments: every combination, or each factor alone round the plan's own values."""
+    """How factors become treatments: every combination, or each factor alone round the plan's own values; or a search."""
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many times every treatment is measured. Intervals need 6 or more; below, results are descriptive only."""
     order: OrderName = "blocks"

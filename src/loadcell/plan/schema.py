@@ -17,6 +17,7 @@ from loadcell.plan.expect import COMPARATORS, METRICS
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
+from loadcell.plan.search import SearchOptions
 
 _REFERENCE = "#/$defs/{model}"
 
@@ -29,7 +30,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         *parts.monitors.values(),
     ]
     models: list[type[BaseModel]] = list(
-        dict.fromkeys([Head, Load, GroupLoad, Limits, *(part.Options for part in everything)])
+        dict.fromkeys([Head, Load, GroupLoad, Limits, SearchOptions, *(part.Options for part in everything)])
     )
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCE
@@ -47,6 +48,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         "oneOf": [{"required": ["workload"]}, {"required": ["workloads"]}],
         "properties": {
             **head["properties"],
+            "design": _design(head["properties"]["design"], known),
             "target": _one_of(parts.targets, known, "The system under test: one target, with its options."),
             "workload": _one_of(
                 parts.workloads, known, "What is done to it: one workload, with its options."
@@ -64,6 +66,17 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         },
         "$defs": defs,
     }
+
+
+def _design(named: dict[str, Any], known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+    """One of the designs that are only named, or a search with its settings."""
+    search = {
+        "type": "object",
+        "required": ["search"],
+        "additionalProperties": False,
+        "properties": {"search": {"description": _first_line(SearchOptions), **known[SearchOptions]}},
+    }
+    return {"description": named["description"], "anyOf": [{"enum": named["enum"]}, search]}
 
 
 def _first_line(model: type[Any]) -> str:
