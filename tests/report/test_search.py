@@ -1,0 +1,105 @@
+"""The report of a search: its answer in sentences, its trials in a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell.analysis.analyse import analyse
+from loadcell.report.blocks import Chart, Table
+from loadcell.report.build import build
+from loadcell.report.html import render as html
+from loadcell.report.markdown import render as markdown
+from loadcell.report.scene import Scene
+from loadcell.report.sections.summary import findings
+from loadcell.run.executor import LoadError
+from loadcell.store.read import StoredRun
+from run.test_searching import SEARCH, curve
+from run.world import World
+
+
+def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **world: Any) -> StoredRun:
+    scene = World(**{"per_s": curve, **world})
+    return scene.stored(scene.run(home, SEARCH.replace(*change) + more))
+
+
+def said(stored: StoredRun, lang: str = "en") -> list[str]:
+    scene = Scene.of(stored, lang)
+    return [scene.texts.say(finding.phrase) for finding in findings(scene)]
+
+
+def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:
+    stored = searched(tmp_path)
+    sentences = said(stored)
+    assert sentences[0] == (
+        "load.clients was searched between 1 and 64 (64 levels) for max throughput; "
+        f"that took {len(stored.trials)} trials."
+    )
+    text = "\n".join(sentences)
+    assert "Throughput is highest at clients = 20: 2,000 transactions/s" in text
+    assert "within 2.0% of that: the true top may be anywhere there." in text
+    assert "After an overload at clients = 64 the target gave at 20 what it had given before." in text
+    assert "Of what was tried" not in text, "one answer, not two"
+    assert "clients = 20 时吞吐量最高：每秒 2,000 个事务" in "\n".join(said(stored, "zh"))
+
+
+BOUND = ("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 16ms")
+
+
+def test_a_bound_says_what_meets_it_and_what_does_not(tmp_path: Path) -> None:
+    text = "\n".join(said(searched(tmp_path, BOUND)))
+    assert "The highest level of clients that meets latency.mean < 16ms is 29: met in 4 of 4 trials" in text
+    assert "At clients = 30, the next level tried above, the bounds were missed" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("between: [1, 64]", "between: [1, 8]"), "8 is the upper end of the search: throughput may be higher beyond it."),
+        (("between: [1, 64]", "between: [30, 64]"), "30 is the lower end of the search: the answer may lie below it."),
+        (("between: [1, 64], step: 1", "between: [1, 8], step: 1, objective: max clients, subject to: errors == 0"),
+         "8 is the upper end of the search, and it meets the bounds: the true limit lies beyond."),
+        (("step: 1", "step: 1, objective: max clients, subject to: latency.mean < 1ms"),
+         "The bounds were missed at the lowest level already (clients = 1)"),
+    ],
+)  # fmt: skip
+def test_ends_are_said(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:
+    assert sentence in "\n".join(said(searched(tmp_path, change)))
+
+
+def test_nothing_measured_is_said_and_drawn_without_a_figure(tmp_path: Path) -> None:
+    trouble = {"load 1": [LoadError("no", advice=""), LoadError("no", advice="")]}
+    stored = searched(tmp_path, trouble=trouble)
+    assert any("no trial of the search" in one.lower() for one in said(stored))
+    assert "How the search went" in markdown(build(stored))
+
+
+def test_each_treatment_of_other_factors_has_its_own_answer(tmp_path: Path) -> None:
+    stored = searched(tmp_path, more="factors: {target.mock.variant: [a, b]}\n")
+    found = [one for one in said(stored) if "hroughput is highest" in one]
+    assert [one.partition(":")[0] for one in found] == ["With variant = a", "With variant = b"]
+    assert len(analyse(stored.run, stored.trials).searches) == 2
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_trial_is_in_the_table_and_the_picture_in_order(tmp_path: Path, lang: str) -> None:
+    stored = searched(tmp_path, BOUND)
+    section = next(one for one in build(stored, lang).sections if one.id == "search")
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    (chart,) = [block for block in section.blocks if isinstance(block, Chart)]
+    numbers = [str(trial["number"]) for trial in stored.trials]
+    assert [row[0].text for row in table.rows] == numbers
+    assert [str(row["trial"]) for row in chart.data["steps"]] == numbers
+    ends = [(row["low"], row["high"]) for row in chart.data["steps"]]
+    assert ends[0] == (1, 64)
+    assert ends[-1] == (29, 30), "the bracket has closed"
+    assert table.rows[0][-1].text in html(build(stored, lang))
+
+
+def test_the_document_has_the_answer_and_its_steps(tmp_path: Path) -> None:
+    stored = searched(tmp_path)
+    (found,) = analyse(stored.run, stored.trials).document()["searches"]
+    assert (found["factor"], found["ended"], found["answer"]["level"]) == ("load.clients", True, "20")
+    assert [step["trial"] for step in found["steps"]] == [trial["name"] for trial in stored.trials]
