@@ -42,7 +42,7 @@ demo: setup
 system-packages:
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
-	  pdftoppm:poppler-utils
+	  pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount
 
 test: lint unit e2e
 

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from loadcell.targets.image import undo_below
+
 HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
 _OWNER = "owner.json"
 #: A directory without an owner is one that was being made; after this long, by somebody who died.
@@ -52,9 +54,12 @@ def _base(home: Path) -> Path:
     return made
 
 
-def remove(place: Path) -> None:
-    """Remove a work directory and all in it."""
+def remove(place: Path) -> bool:
+    """Remove a work directory and all in it, images first. What cannot be unmounted leaves it to a later run: False."""
+    if not undo_below(place):
+        return False
     shutil.rmtree(place, ignore_errors=True)
+    return True
 
 
 def sweep(home: Path = HOME) -> list[str]:
@@ -70,8 +75,8 @@ def sweep(home: Path = HOME) -> list[str]:
         return swept
     busy = _working_directories()
     for place in abandoned:
-        if not any(directory == place or place in directory.parents for directory in busy):
-            shutil.rmtree(place, ignore_errors=True)
+        used = any(directory == place or place in directory.parents for directory in busy)
+        if not used and remove(place):
             swept.append(place.name)
     return swept
 

@@ -33,6 +33,7 @@ def test_every_option_is_described_in_the_schema() -> None:
     assert all(one.get("description") for one in properties.values())
 
 
+_IMAGE = {"image": "/var/tmp", "size": "1GiB"}
 EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
 
 
@@ -48,6 +49,8 @@ EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
         ({"server": "local", "password": "${env:X}"}, "password", "belongs to `server: external`"),
         ({"binaries": "/usr/lib"}, "binaries", "use `server: local`"),
         ({"keep_data": True}, "", "`keep_data` needs `data`"),
+        ({"keep_data": True, "data": _IMAGE}, "", "an image goes away with the run"),
+        ({**EXTERNAL, "data": _IMAGE}, "data", "not started by loadcell"),
         ({"settings": {"port": 5433}}, "settings", "a free port is taken at each start"),
         ({"settings": {"Listen_Addresses": "*"}}, "settings", "loadcell's own to set"),
         ({"settings": {"shared buffers": "1GB"}}, "settings", "not the name of a PostgreSQL setting"),

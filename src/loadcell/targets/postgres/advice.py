@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 from loadcell.plan.parts import Advice
+from loadcell.targets.image import Image
 from loadcell.targets.postgres import settings
 from loadcell.targets.postgres.options import PostgresOptions
 
@@ -26,7 +28,16 @@ def remarks(options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
     """What a reader of the results should know before they are made. An external server's settings are not known."""
     if options.server == "external":
         return []
-    return [*_connections(options, load), *_safety(options), *_memory(options)]
+    return [*_image(options), *_connections(options, load), *_safety(options), *_memory(options)]
+
+
+def _image(options: PostgresOptions) -> Iterator[Advice]:
+    if isinstance(options.data, Image) and os.geteuid() != 0:
+        yield Advice(
+            "target.postgres.data",
+            "only root can mount an image, and loadcell does not run as root: its trials will fail; leave them out "
+            "(`--only FACTOR=LEVEL,...` names those to run), or name a directory",
+        )
 
 
 def _connections(options: PostgresOptions, load: dict[str, Any]) -> Iterator[Advice]:

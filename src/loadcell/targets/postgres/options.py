@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from loadcell.plan.parts import Options
+from loadcell.targets.image import Image
 from loadcell.targets.postgres.settings import RESERVED
 
 #: The oldest server whose catalogues loadcell's statements know.
@@ -34,11 +35,11 @@ class PostgresOptions(Options):
         description="Server settings (`shared_buffers: 512MB`), written as in postgresql.conf. Not for `external`.",
         examples=[{"shared_buffers": "512MB", "synchronous_commit": "off"}],
     )
-    data: str | None = Field(
+    data: Annotated[str, Field(min_length=1)] | Image | None = Field(
         default=None,
-        min_length=1,
         description="Directory on the storage to be measured. loadcell makes a directory `postgres-<version>` in it. "
-        "Default: the run's work directory.",
+        "Default: the run's work directory. Or a file system in a file, which loadcell makes, mounts and removes: "
+        "`{image: DIRECTORY, size: 2GiB, fs: ext4}`.",
     )
     version: int | None = Field(
         default=None,
@@ -154,4 +155,6 @@ class PostgresOptions(Options):
             raise ValueError("`server: external` needs a `dsn`, such as postgresql://user@host:5432/database")
         if self.keep_data and self.server != "external" and self.data is None:
             raise ValueError("`keep_data` needs `data`: the run's work directory goes away with the run")
+        if self.keep_data and isinstance(self.data, Image):
+            raise ValueError("`keep_data` needs a directory in `data`: an image goes away with the run")
         return self

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 
-def file_system(path: Path, mountinfo: str | None = None) -> dict[str, Any]:
+def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
     """What `path` lies on: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
-    `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past the page cache
+    of what it lies on. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
     """
     real = path.resolve()
     text = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
@@ -33,6 +34,10 @@ def file_system(path: Path, mountinfo: str | None = None) -> dict[str, Any]:
                 "options": ",".join(dict.fromkeys(f"{left[5]},{right[2]}".split(","))),
             }
     found: dict[str, Any] = {"path": str(path), **(best or {})}
+    image = _image(found.get("device", ""), block)
+    if image is not None:
+        on = file_system(image[0].parent, text, block)
+        found["image"] = {**on, "path": str(image[0]), "direct": image[1]}
     try:
         state = os.statvfs(real)
     except OSError:
@@ -42,6 +47,17 @@ def file_system(path: Path, mountinfo: str | None = None) -> dict[str, Any]:
         "size_bytes": state.f_frsize * state.f_blocks,
         "free_bytes": state.f_frsize * state.f_bavail,
     }
+
+
+def _image(device: str, block: Path) -> tuple[Path, bool] | None:
+    """The file behind a loop device, and whether it is used directly; None for any other device."""
+    loop = block / Path(device).name / "loop"
+    try:
+        return Path((loop / "backing_file").read_text().rstrip("\n")), (
+            loop / "dio"
+        ).read_text().strip() == "1"
+    except OSError:
+        return None
 
 
 def _plain(word: str) -> str:

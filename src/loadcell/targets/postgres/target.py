@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from loadcell import __version__
 from loadcell.plan.parts import Advice
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.targets.image import Image, MountedImage
 from loadcell.targets.postgres import account, advice, binaries, counters, settings, storage
 from loadcell.targets.postgres.cluster import ROLE, Cluster
 from loadcell.targets.postgres.connection import Address, external
@@ -72,8 +73,7 @@ class Postgres(Target[PostgresOptions]):
         else:
             found = binaries.local(options.binaries, options.version)
         found = binaries.usable_by(found, who)
-        parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
-        cluster = Cluster(parent, found, who, self.context.log, lasting=options.keep_data)
+        cluster = Cluster(self._parent(), found, who, self.context.log, lasting=options.keep_data)
         given = {
             name: self.context.secret(value) if isinstance(value, str) else value
             for name, value in options.settings.items()
@@ -81,10 +81,19 @@ class Postgres(Target[PostgresOptions]):
         self._server = Server(cluster, given, self.context.work / "socket", self.context.log)
         return self._server
 
+    def _parent(self) -> Path:
+        """The directory in which the data directory is made."""
+        data = self.options.data
+        if isinstance(data, Image):
+            return MountedImage(data, self.context.work).mount
+        return Path(data).expanduser().absolute() if data else self.context.work
+
     def _start(self, server: Server) -> None:
         from psycopg.sql import SQL, Identifier, Literal
 
         server.stop()  # what is left of one that died
+        if isinstance(self.options.data, Image):
+            MountedImage(self.options.data, self.context.work).make()
         server.cluster.make()
         server.start()
         self._password = secrets.token_urlsafe(24)
@@ -142,6 +151,8 @@ class Postgres(Target[PostgresOptions]):
             else:
                 self._server.stop()
                 self._server.cluster.remove()
+                if isinstance(self.options.data, Image):
+                    MountedImage(self.options.data, self.context.work).remove()
         except TargetError as error:
             self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
             self.down()

@@ -1,0 +1,268 @@
+"""A file system in a file: made, mounted on a loop device, and undone, by whoever comes next if loadcell is killed.
+
+What there is to undo is on record before it is made (`image.json`, beside the mount point, in the run's work directory), so
+that `undo_below` finds it whenever a run ends or dies. The file has a name that nobody else's can have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from loadcell.plan.parts import Options
+from loadcell.plan.units import Size
+from loadcell.targets.base import TargetError
+
+_RECORD = "image.json"
+_PLACES = "image-*"
+#: Of mkfs, so that nothing is written behind a trial's back later on (ext4 initialises its tables lazily), and no room is
+#: given back that was just reserved (by discarding blocks).
+_MKFS = {
+    "ext4": ("-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("-q", "-K"),
+    "btrfs": ("-q", "-K"),
+}
+#: The last programs of a server may hold the file system for a moment after it ended.
+_BUSY_LIMIT_S = 5.0
+_PAUSE_S = 0.1
+_PROGRAM_LIMIT_S = 300.0
+_LEAVE_OUT = "leave out the treatments that need an image (`--only FACTOR=LEVEL,...` names those to run), or name a directory"
+
+
+class Image(Options):
+    """A file system in a file, which loadcell makes and mounts (root only)."""
+
+    image: str = Field(
+        min_length=1,
+        description="Directory on the storage that the image is to lie on. The file has a name of its own there, and "
+        "goes when the run ends.",
+    )
+    size: Size = Field(description="Size of the image, reserved when it is made (`2GiB`).")
+    fs: str = Field(
+        default="ext4",
+        pattern=r"^[a-z][a-z0-9]*$",
+        description="File system to make in it: whatever the machine has a `mkfs.` for.",
+    )
+    mount_options: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9_=,.:+-]+$",
+        description="Options to mount it with, as after `mount -o`.",
+        examples=["noatime,data=journal"],
+    )
+
+
+@dataclass(frozen=True)
+class MountedImage:
+    """The image that `options` describe, for one run: equal options share one, whichever target object asks first."""
+
+    options: Image
+    work: Path
+
+    @property
+    def place(self) -> Path:
+        words = json.dumps(self.options.model_dump(mode="json"), sort_keys=True)
+        return self.work / f"image-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+    @property
+    def mount(self) -> Path:
+        """Where it is mounted."""
+        return self.place / "mount"
+
+    def make(self) -> None:
+        """Make and mount it, unless that is done already. Raises TargetError."""
+        if self.mount.is_mount():
+            return
+        _only_root()
+        self._check_place()
+        undo(self.place)  # what is left of an attempt that was broken off
+        try:
+            self._make()
+        except BaseException:
+            undo(self.place)
+            raise
+
+    def remove(self) -> None:
+        """Unmount and remove it, if it is there."""
+        undo(self.place)
+
+    def _check_place(self) -> None:
+        wanted = Path(self.options.image).expanduser()
+        if not wanted.is_dir():
+            raise TargetError(
+                f"there is no directory {wanted} for the image",
+                advice="name a directory that is there in `target.postgres.data.image`",
+            )
+        if shutil.which(f"mkfs.{self.options.fs}", path=_path()) is None:
+            raise TargetError(
+                f"this machine cannot make the file system {self.options.fs}: there is no mkfs.{self.options.fs}",
+                advice="install it (Debian: e2fsprogs, xfsprogs, btrfs-progs), or set `target.postgres.data.fs` to another",
+            )
+
+    def _make(self) -> None:
+        options = self.options
+        file = Path(options.image).expanduser().resolve() / f"loadcell-{secrets.token_hex(6)}.img"
+        self.place.mkdir(parents=True, mode=0o755)
+        self.mount.mkdir(mode=0o755)
+        _write(self.place / _RECORD, json.dumps({"made_by": "loadcell", "file": str(file)}))
+        try:
+            _reserve(file, int(options.size))
+        except OSError as error:
+            raise _no_file(error, file, options.size) from error
+        made = _run(f"mkfs.{options.fs}", *_MKFS.get(options.fs, ()), str(file))
+        if made.returncode != 0:
+            raise TargetError(
+                f"mkfs.{options.fs} could not make a file system of {options.size.text}: {_said(made)}",
+                advice="a larger `target.postgres.data.size`, or another `fs`",
+            )
+        how = "loop" + (f",{options.mount_options}" if options.mount_options else "")
+        mounted = _run("mount", "-t", options.fs, "-o", how, str(file), str(self.mount))
+        if mounted.returncode != 0:
+            raise _not_mounted(_said(mounted), options)
+        self.mount.chmod(0o755)
+        # Past the page cache of the storage below, where that can be: or everything would be cached twice.
+        for device in _devices_of(file):
+            _run("losetup", "--direct-io=on", device)
+
+
+def _only_root() -> None:
+    if os.geteuid() != 0:
+        raise TargetError(
+            "only root can mount an image, and loadcell does not run as root",
+            advice=f"run loadcell as root; or {_LEAVE_OUT}",
+        )
+
+
+def _reserve(file: Path, size: int) -> None:
+    """Make the file with all its room: a sparse one would fail in the middle of a trial, as a broken disk does."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.posix_fallocate(handle, 0, size)
+    finally:
+        os.close(handle)
+
+
+def _no_file(error: OSError, file: Path, size: Size) -> TargetError:
+    where = file.parent
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        free = shutil.disk_usage(where).free
+        return TargetError(
+            f"there is no room for an image of {size.text} in {where} ({free / 2**30:.1f} GiB are free)",
+            advice="make room, a smaller `target.postgres.data.size`, or another `target.postgres.data.image`",
+        )
+    return TargetError(
+        f"cannot make an image of {size.text} in {where}: {error.strerror}",
+        advice="name another directory in `target.postgres.data.image`, or another `size`",
+    )
+
+
+def _not_mounted(said: str, options: Image) -> TargetError:
+    """What `mount` said (util-linux, busybox), turned into what to do."""
+    if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
+        return TargetError(
+            f"this machine gave no loop device to mount an image on: {said}",
+            advice="load the kernel's module `loop`, give the container /dev/loop-control and /dev/loop0 to 7 "
+            f"(`--privileged`); or {_LEAVE_OUT}",
+        )
+    if any(word in said for word in ("permission denied", "must be superuser", "not permitted")):
+        return TargetError(
+            f"root may not mount anything here: {said}",
+            advice=f"a container needs the right to (CAP_SYS_ADMIN, `--privileged`); or {_LEAVE_OUT}",
+        )
+    if "unknown filesystem type" in said:
+        return TargetError(
+            f"the kernel does not know the file system {options.fs}: {said}",
+            advice="set `target.postgres.data.fs` to one that it knows",
+        )
+    return TargetError(
+        f"cannot mount the image: {said}", advice="check `target.postgres.data.mount_options` and `fs`"
+    )
+
+
+def undo_below(work: Path) -> bool:
+    """Unmount and remove every image whose record lies in `work` or one level below; whether nothing is left mounted."""
+    places = [place for pattern in (_PLACES, f"*/{_PLACES}") for place in work.glob(pattern)]
+    kept = [place for place in places if not place.is_symlink() and not undo(place)]
+    return not kept
+
+
+def undo(place: Path) -> bool:
+    """Unmount and remove one image; whether it is gone. Does nothing to what is no image of loadcell's."""
+    try:
+        record = json.loads((place / _RECORD).read_text())
+        file = Path(record["file"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # Killed before there was a record: at most two empty directories.
+        for left in (place / "mount", place):
+            with contextlib.suppress(OSError):
+                left.rmdir()
+        return not (place / "mount").is_mount()
+    mount = place / "mount"
+    deadline = time.monotonic() + _BUSY_LIMIT_S
+    while mount.is_mount():
+        late = time.monotonic() > deadline
+        # At last out of sight, and gone for good when the last program that uses it ends.
+        if _run("umount", *(["--lazy"] if late else []), str(mount)).returncode != 0:
+            if late:
+                return False
+            time.sleep(_PAUSE_S)
+    for device in _devices_of(file):
+        _run("losetup", "--detach", device)
+    with contextlib.suppress(FileNotFoundError):
+        file.unlink()
+    shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def _devices_of(file: Path) -> list[str]:
+    """Loop devices on a file, from the kernel's own account."""
+    found = []
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if backing.read_text().rstrip("\n").removesuffix(" (deleted)") == str(file):
+                found.append(f"/dev/{backing.parts[-3]}")
+    return found
+
+
+def _path() -> str:
+    return os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            env={"PATH": _path(), "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_PROGRAM_LIMIT_S,
+        )
+    except FileNotFoundError:
+        return subprocess.CompletedProcess(command, 127, f"there is no program `{command[0]}`")
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """The first line a program said, without its repeated hints."""
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return lines[0] if lines else f"exit status {done.returncode}"
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
