@@ -18,7 +18,7 @@ help:
 	@echo 'make test    format, lint, types, unit and end-to-end tests'
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
-	@echo 'make bench   loadcell against its peers, on this machine (about 20 minutes)'
+	@echo 'make bench   loadcell against its peers, on this machine (about 30 minutes)'
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
@@ -69,6 +69,7 @@ bench: setup
 	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
+	$(BIN)/python -m bench.tpcc
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.startup

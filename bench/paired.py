@@ -53,7 +53,9 @@ def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str
     return usage.ru_utime + usage.ru_stime, output
 
 
-def in_turn(rounds: int, contenders: Mapping[str, Callable[[], Cost]]) -> dict[str, list[Cost]]:
+def in_turn(
+    rounds: int, contenders: Mapping[str, Callable[[], Cost]], unit: str = "query"
+) -> dict[str, list[Cost]]:
     """Every contender once a round, in an order that rotates, so that drift of the machine hits all alike."""
     names = list(contenders)
     costs: dict[str, list[Cost]] = {name: [] for name in names}
@@ -62,7 +64,7 @@ def in_turn(rounds: int, contenders: Mapping[str, Callable[[], Cost]]) -> dict[s
             cost = contenders[name]()
             costs[name].append(cost)
             note(
-                f"  round {number + 1}/{rounds} {name:12} {cost.per_query_us:6.2f} us CPU/query {cost.per_second:9.0f}/s"
+                f"  round {number + 1}/{rounds} {name:12} {cost.per_query_us:6.2f} us CPU/{unit} {cost.per_second:9.4g}/s"
             )
     return costs
 
