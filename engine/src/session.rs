@@ -3,6 +3,8 @@
 //! The reactor owns sockets, TLS and time; a session owns a protocol and a workload. Neither knows the other's inside,
 //! so a session is tested with byte strings, and the reactor with an echo.
 
+use std::os::fd::RawFd;
+
 use crate::clock::Nanos;
 use crate::record::{Operation, Recorder};
 
@@ -15,6 +17,9 @@ pub enum Want {
     Turn,
     /// It waits by its own choice, in the middle of a transaction: call `resume` at this instant.
     Pause(Nanos),
+    /// It waits for something outside of the conversation: call `resume` when this descriptor can be read. It stays open
+    /// until then, or until the connection is lost.
+    Until(RawFd),
     /// The peer agreed to TLS: make it, then call `secured`.
     Secure,
     /// The conversation is over: flush and close.
@@ -67,7 +72,7 @@ pub trait Session {
     /// Only called when it wants a `Turn`; wants one again when the transaction was done without asking anything.
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want;
 
-    /// The pause it wanted is over. Not called when the connection was lost meanwhile.
+    /// The pause it wanted, or what it waited for, is over. Not called when the connection was lost meanwhile.
     fn resume(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Want {
         Want::Reply
     }

@@ -22,6 +22,12 @@ def test_ready_made_plans_are_listed_with_their_size() -> None:
     assert all(row["problem"] is None for row in rows.values())
 
 
+def test_every_plan_stands_in_the_list_of_plans() -> None:
+    listed = (ready_plans()["quickstart"].parent / "README.md").read_text(encoding="utf-8")
+    for name, path in ready_plans().items():
+        assert f"\n| [{name}]({path.name}) |" in listed
+
+
 def test_one_is_shown_as_it_is() -> None:
     result = CliRunner().invoke(main, ["plans", "show", "quickstart"])
     assert result.stdout == ready_plans()["quickstart"].read_text(encoding="utf-8")

@@ -309,8 +309,5 @@ def test_mistakes_are_found_without_a_server() -> None:
     assert wrong["code"] == "script"
     assert "own.sql:2:8: unexpected function name" in wrong["finding"]
     assert "own.sql:3:1: \\elif without matching \\if" in wrong["finding"]
-    for allow in (False, True):
-        refused = failure(lambda allow=allow: check(**script("\\shell true\n", allow_shell=allow)))  # type: ignore[misc]
-        assert "own.sql:1:1: \\shell runs a command of the operating system" in refused["finding"]
     many = check(**script("SELECT 1;\n" * 300))
     assert many["operations"] == ["transaction", "read"], "a bounded record for scripts without bounds"

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
@@ -273,3 +275,31 @@ def test_a_file_that_changes_while_a_plan_is_in_use_changes_nothing(props: Path)
 def test_mistakes_are_one_kind_of_error() -> None:
     with pytest.raises(PropertiesError):
         understand({}, "props.pg")
+
+
+#: What property files are made of, in any order.
+_WORDS = "= : # ! // \\ \\u0041 \\ud83d \\ude00 \\u12 jdbc:postgresql:// jdbc:mysql: [::1] :99999 / ? %zz %c3%a9 0 -1 true"
+_PIECES = st.sampled_from(
+    [*PROPS.splitlines(), *REQUIRED, *_WORDS.split(), " ", "\n", "\r", "9" * 13, "\u00e9"]
+)
+_TEXTS = st.one_of(
+    st.text(max_size=300),
+    st.lists(_PIECES, max_size=60).map("".join),
+    st.lists(_PIECES, max_size=40).map("\n".join),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_TEXTS)
+def test_any_text_is_properties_or_a_mistake_that_can_be_shown(text: str) -> None:
+    said: object
+    try:
+        found = understand(parse(text), "props.pg")
+        said = [found.options, found.unknown, found.user]
+    except PropertiesError as error:
+        said = str(error)
+    json.dumps(said, ensure_ascii=False).encode()
+
+
+def test_escapes_of_two_halves_are_one_character() -> None:
+    assert parse("user=\\ud83d\\ude00\nx=\\ud83d") == {"user": "\U0001f600", "x": "\ufffd"}

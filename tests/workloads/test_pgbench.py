@@ -96,7 +96,14 @@ def test_mistakes_in_scripts_are_mistakes_of_the_plan_with_script_line_and_colum
         ("scripts: [tpcb-like@0]", "total script weight must not be zero"),
         ("scripts: [tpcb-like@x]", "a whole number is wanted after the @"),
         ("scripts: [bytes.sql]", "is not UTF-8 text (byte 8)"),
-        ("scripts: [shell.sql]", "shell.sql:1:1: \\shell runs a command"),
+        ("scripts: [nul.sql]", "nul.sql is no text: it has a NUL byte in line 2"),
+        ("scripts: [much.sql]", "much.sql is larger than 64 MiB"),
+        (
+            "scripts: [vars.sql]\nprotocol: prepared",
+            "vars.sql:1:1: statement has too many arguments (maximum is 255)",
+        ),
+        ("scripts: [shell.sql]", "allow it with `allow_shell: true`"),
+        ("scripts: [shell.sql]\nallow_shell: maybe", "allow_shell"),
         ("scripts: [pipe.sql]", "cannot use pipeline mode with the simple query protocol"),
         ("variables: {1a: 1}", 'invalid variable name: "1a"'),
         ("scale: 0", "at least 1"),
@@ -107,10 +114,19 @@ def test_mistakes_in_scripts_are_mistakes_of_the_plan_with_script_line_and_colum
 def test_what_cannot_work_is_a_mistake(tmp_path: Path, options: str, part: str) -> None:
     scripts = {
         "bytes": b"SELECT '\xe9';",
+        "nul": b"SELECT 1;\nSELECT '\0';\n",
+        "much": b" " * ((64 << 20) + 1) if "much" in options else b"",
+        "vars": f"SELECT least({', '.join([':scale'] * 256)});",
         "shell": "\\shell true\n",
         "pipe": "\\startpipeline\n\\endpipeline\n",
     }
     assert part in mistakes(tmp_path, options, **scripts)
+
+
+def test_a_script_of_a_megabyte_is_read_and_its_last_mistake_found(tmp_path: Path) -> None:
+    lines = "SELECT 1;\n" * 100_000
+    assert not plan(tmp_path, "scripts: [long.sql]", long=lines).changes_data
+    assert "long.sql:100001:8: " in mistakes(tmp_path, "scripts: [long.sql]", long=lines + "\\set x foo(1)\n")
 
 
 def test_many_clients_on_one_branch_are_remarked_upon() -> None:

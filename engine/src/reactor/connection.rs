@@ -1,6 +1,7 @@
 //! One client: its session, and the connection that it has, is making, or waits for.
 
 use std::io;
+use std::os::fd::RawFd;
 
 use super::epoll::Token;
 use super::timers::Alarm;
@@ -168,6 +169,7 @@ impl<S: Session> Connection<S> {
                 }
             }
             Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
+            Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
             Want::Secure => {
                 // What came before TLS must not be taken for what came under its protection.
                 if !self.unread.is_empty() {
@@ -244,6 +246,7 @@ impl<S: Session> Connection<S> {
         let cx = &mut Context { recorder: &mut desk.recorder };
         match self.session.begin(cx, intended, now, &mut desk.output) {
             Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
+            Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
             Want::Turn => self.done_at_once(desk, now),
             want => debug_assert_eq!(want, Want::Reply, "nothing else comes of beginning"),
         }
@@ -262,6 +265,14 @@ impl<S: Session> Connection<S> {
         self.state = State::Pausing;
         desk.recorder.rest(now);
         desk.timers.set(now, Alarm::Due, self.token());
+    }
+
+    /// The session goes on when `descriptor` can be read; or at once, and finds it is not over, if nobody can tell when.
+    #[cold]
+    fn await_outside<P: Pacer>(&mut self, desk: &mut Desk<P>, descriptor: RawFd, now: Nanos) {
+        if desk.epoll.add(descriptor, self.token().outside(), false).is_err() {
+            desk.timers.set(now, Alarm::Resume, self.token());
+        }
     }
 
     /// The pause within its transaction is over.

@@ -22,6 +22,20 @@ impl Token {
     /// The clock and the bell: waking up is all they are for.
     const WAKE: Self = Self { index: u32::MAX, generation: u32::MAX };
 
+    /// Marks what a connection waits for beside its socket.
+    const OUTSIDE: u32 = 1 << 31;
+
+    /// For a descriptor that this connection waits for beside its socket.
+    pub fn outside(self) -> Self {
+        Self { index: self.index | Self::OUTSIDE, ..self }
+    }
+
+    /// The connection's own token, if this is of what it waits for beside its socket.
+    #[inline]
+    pub fn waiting(self) -> Option<Self> {
+        (self.index & Self::OUTSIDE != 0).then_some(Self { index: self.index & !Self::OUTSIDE, ..self })
+    }
+
     fn pack(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.index)
     }

@@ -236,6 +236,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// Something happened on a connection.
     #[inline]
     fn serve(&mut self, token: Token, ready: Ready) {
+        if let Some(token) = token.waiting() {
+            return self.ring(Alarm::Resume, token, self.desk.woken);
+        }
         let index = token.index as usize;
         let connection = &self.connections[index];
         if connection.generation != token.generation {

@@ -41,7 +41,7 @@ impl<W: Workload> SessionFactory for Sessions<W> {
 pub fn sysbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench>, Problem> {
     let options = sysbench::Options::read(section)?;
     let workload = Sysbench::new(&options, spec.seed, spec.load.clients);
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
+    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
 
@@ -53,6 +53,7 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
         retry: pgbench::RETRIED.map(String::from).to_vec(),
         max_retries: options.max_tries.map_or(spec.load.max_retries, |tries| tries - 1),
         late: options.latency_limit_ns.zip(workload.late()),
+        skip: spec.load.schedule.is_some(),
     };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
@@ -61,6 +62,6 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
 pub fn tpcc(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc>, Problem> {
     let options = tpcc::Options::read(section)?;
     let workload = Tpcc::new(&options, spec.seed, spec.load.clients)?;
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None };
+    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }

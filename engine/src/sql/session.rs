@@ -8,7 +8,7 @@
 //! | `Parsing` | the answers to all prepared statements, asked for at once |
 //! | `Idle` | nothing: the next transaction is the pacer's business |
 //! | `Running` | the answer to the transaction's current statement |
-//! | `Pausing` | nothing: the transaction waits by its own choice |
+//! | `Pausing` | nothing of the server: the transaction waits by its own choice, or for a command of the operating system |
 //! | `RollingBack` | the answer to ROLLBACK, after a statement failed inside a transaction block |
 //!
 //! A statement that fails ends its transaction: rolled back if a block is open, then started again with the same random
@@ -31,9 +31,15 @@ pub struct Rules {
     /// SQLSTATEs after which a transaction is tried again.
     pub retry: Vec<String>,
     pub max_retries: u32,
-    /// Transactions that took longer are counted as this operation, too.
+    /// Transactions that took longer are counted as this operation, too, and none is tried again after that time.
     pub late: Option<(Nanos, OpId)>,
+    /// A transaction that is late by more than the limit before it is begun is not begun: it has failed, and is counted
+    /// apart. In an open loop only: in a closed one nothing is due before its client is free.
+    pub skip: bool,
 }
+
+/// The code of transactions that were not begun.
+const SKIPPED: &str = "skipped";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -74,9 +80,11 @@ pub struct SqlSession<T> {
     /// The statement in progress, and when it was sent: at once when its predecessor was done.
     asked: Asked,
     sent: Nanos,
-    /// The end of a pause that was not told of yet, and the server's status meanwhile.
-    pause: Option<Nanos>,
+    /// What a pause waits for, if that was not told of yet, and the server's status meanwhile.
+    pause: Option<Want>,
     status: u8,
+    /// What is waited for outside of the conversation, and since when.
+    outside: Option<(OpId, Nanos)>,
     /// What the server said against the statement in progress, or (rolling back) against the transaction.
     error: Option<Box<Failure>>,
 }
@@ -93,6 +101,7 @@ impl<T: Transactions> SqlSession<T> {
             sent: 0,
             pause: None,
             status: b'I',
+            outside: None,
             error: None,
         }
     }
@@ -100,7 +109,7 @@ impl<T: Transactions> SqlSession<T> {
     fn want(&mut self) -> Want {
         match self.state {
             State::Idle => Want::Turn,
-            State::Pausing => self.pause.take().map_or(Want::Reply, Want::Pause),
+            State::Pausing => self.pause.take().unwrap_or(Want::Reply),
             _ => Want::Reply,
         }
     }
@@ -142,7 +151,13 @@ impl<T: Transactions> SqlSession<T> {
                 self.undo(cx, at, status, out);
             }
             Next::Pause(span) => {
-                (self.pause, self.status) = (Some(at.saturating_add(span)), status);
+                (self.pause, self.status) = (Some(Want::Pause(at.saturating_add(span))), status);
+                self.state = State::Pausing;
+            }
+            Next::Until(descriptor, op) => {
+                cx.recorder.start(op, at);
+                self.outside = Some((op, at));
+                (self.pause, self.status) = (Some(Want::Until(descriptor)), status);
                 self.state = State::Pausing;
             }
             Next::Fail(why) => {
@@ -306,7 +321,8 @@ impl<T: Transactions> SqlSession<T> {
     fn rolled_back(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         let Some(why) = self.error.take() else { return };
         let Transaction { of_type, intended, sent, attempts, .. } = self.transaction;
-        if attempts < self.rules.max_retries && self.rules.retry.contains(&why.code) {
+        let in_time = self.rules.late.is_none_or(|(limit, _)| at - intended <= limit);
+        if in_time && attempts < self.rules.max_retries && self.rules.retry.contains(&why.code) {
             cx.recorder.retry(TRANSACTION);
             if let Some(op) = of_type {
                 cx.recorder.retry(op);
@@ -331,6 +347,14 @@ impl<T: Transactions> SqlSession<T> {
             cx.recorder.fail_too(op, intended, at);
         }
     }
+}
+
+/// It is too late to begin a transaction.
+#[cold]
+fn skip(cx: &mut Context<'_>, intended: Nanos, at: Nanos) {
+    let message = "it was not begun: it was late by more than the latency limit already".into();
+    cx.recorder.start(TRANSACTION, intended);
+    cx.recorder.fail(TRANSACTION, intended, at, at, &Failure { code: SKIPPED.into(), message });
 }
 
 impl<T: Transactions> Session for SqlSession<T> {
@@ -368,6 +392,10 @@ impl<T: Transactions> Session for SqlSession<T> {
 
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
         debug_assert_eq!(self.state, State::Idle, "one transaction at a time");
+        if self.rules.skip && self.rules.late.is_some_and(|(limit, _)| at - intended > limit) {
+            skip(cx, intended, at);
+            return Want::Turn;
+        }
         let of_type = self.client.begin();
         self.transaction = Transaction { of_type, intended, sent: at, ..Transaction::default() };
         cx.recorder.start(TRANSACTION, intended);
@@ -382,6 +410,17 @@ impl<T: Transactions> Session for SqlSession<T> {
     fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
         debug_assert_eq!(self.state, State::Pausing, "what pauses resumes");
         self.state = State::Running;
+        if let Some((op, since)) = self.outside.take() {
+            match self.client.returned() {
+                Ok(()) => cx.recorder.succeed(op, since, since, at),
+                Err(why) => {
+                    cx.recorder.fail(op, since, since, at, &why);
+                    self.error = Some(why);
+                    self.undo(cx, at, self.status, out);
+                    return self.want();
+                }
+            }
+        }
         self.go_on(cx, at, self.status, out);
         self.want()
     }
@@ -396,6 +435,9 @@ impl<T: Transactions> Session for SqlSession<T> {
         self.error = None;
         if state == State::Running {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
+        }
+        if let Some((op, since)) = self.outside.take() {
+            cx.recorder.fail(op, since, since, at, why);
         }
         if matches!(state, State::Running | State::Pausing | State::RollingBack) {
             self.given_up(cx, at, why);

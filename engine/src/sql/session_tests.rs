@@ -22,6 +22,9 @@ const STOP: OpId = OpId(99);
 /// A step at which it waits by its own choice, so long.
 const SLEEP: OpId = OpId(98);
 const NAP: u64 = 500;
+/// A step at which it waits for something outside, which counts as `SELECT`.
+const OUTSIDE: OpId = OpId(97);
+const DESCRIPTOR: i32 = 7;
 
 fn operations() -> Vec<Operation> {
     let kinds = [
@@ -47,6 +50,8 @@ struct Script {
     /// Whether it wants to hear answers, and what it heard.
     hears: bool,
     heard: Vec<String>,
+    /// Whether what it waits for outside goes wrong.
+    goes_wrong: bool,
 }
 
 impl Transactions for Script {
@@ -64,6 +69,11 @@ impl Transactions for Script {
         self.at = 0;
     }
 
+    fn returned(&mut self) -> Result<(), Box<Failure>> {
+        let why = || Box::new(Failure { code: "outside".into(), message: "it went wrong".into() });
+        if self.goes_wrong { Err(why()) } else { Ok(()) }
+    }
+
     fn next(&mut self, out: &mut Vec<u8>) -> Next {
         let Some(&op) = self.steps.get(self.at) else { return Next::Done(self.outcome) };
         self.at += 1;
@@ -72,6 +82,9 @@ impl Transactions for Script {
         }
         if op == SLEEP {
             return Next::Pause(NAP);
+        }
+        if op == OUTSIDE {
+            return Next::Until(DESCRIPTOR, SELECT);
         }
         let operation = &operations()[op.index()];
         encode::query(out, &format!("{} {}", operation.name, self.number));
@@ -133,7 +146,7 @@ impl Bench {
             options: String::new(),
             sslmode: SslMode::Disable,
         };
-        let rules = Rules { retry: vec!["40001".into()], max_retries, late: None };
+        let rules = Rules { retry: vec!["40001".into()], max_retries, late: None, skip: false };
         let script = Script {
             parse: parse.to_vec(),
             steps,
@@ -143,6 +156,7 @@ impl Bench {
             outcome: None,
             hears: false,
             heard: Vec::new(),
+            goes_wrong: false,
         };
         Self {
             session: SqlSession::new(Arc::new(config), Arc::new(rules), script),
@@ -188,9 +202,9 @@ impl Bench {
         self.session.resume(&mut cx, self.now, &mut self.out)
     }
 
-    /// Counts transactions beyond `limit` as late ones.
-    fn limit(&mut self, limit: u64) {
-        let rules = Rules { retry: Vec::new(), max_retries: 0, late: Some((limit, OUTCOME)) };
+    /// Counts transactions beyond `limit` as late ones; in an open loop those that are late before they begin are skipped.
+    fn limit(&mut self, limit: u64, skip: bool) {
+        let rules = Rules { late: Some((limit, OUTCOME)), skip, ..Rules::clone(&self.session.rules) };
         self.session.rules = Arc::new(rules);
     }
 
@@ -483,7 +497,7 @@ fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
 fn transactions_beyond_the_limit_are_counted_as_late_too() {
     for (limit, late) in [(45, 0), (44, 1)] {
         let mut bench = Bench::with(BLOCK, b"", 2);
-        bench.limit(limit);
+        bench.limit(limit, false);
         bench.open();
         bench.begin();
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
@@ -709,4 +723,70 @@ proptest! {
             prop_assert_eq!(started, succeeded + failed);
         }
     }
+}
+
+#[test]
+fn what_is_late_before_it_begins_is_skipped_in_an_open_loop_alone() {
+    for (limit, skip, begun) in [(4, true, false), (5, true, true), (4, false, true)] {
+        let mut bench = Bench::with(BLOCK, b"", 2);
+        bench.limit(limit, skip);
+        bench.open();
+        bench.now += 10;
+        let mut cx = Context { recorder: &mut bench.recorder };
+        let want = bench.session.begin(&mut cx, bench.now - 5, bench.now, &mut bench.out);
+        assert_eq!(want, if begun { Want::Reply } else { Want::Turn });
+        assert_eq!(bench.sent().len(), usize::from(begun));
+        if !begun {
+            assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+            assert_eq!(bench.errors(), [("skipped".into(), TRANSACTION, 1)]);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_tried_again_beyond_the_latency_limit() {
+    for (limit, retried) in [(25, 1), (24, 0)] {
+        let mut bench = Bench::with(&[UPDATE], b"", 5);
+        bench.limit(limit, false);
+        bench.open();
+        bench.begin();
+        bench.now += 10;
+        let want = if retried == 1 { Want::Reply } else { Want::Turn };
+        assert_eq!(bench.hear(&error("ERROR", "40001", Some(b'I'))), Ok(want), "limit {limit}");
+        assert_eq!(bench.counts(TRANSACTION), (1, 0, 1 - retried, retried), "limit {limit}");
+    }
+}
+
+#[test]
+fn what_is_waited_for_outside_counts_for_itself() {
+    const ERRAND: &[OpId] = &[OUTSIDE, BEGIN, OUTSIDE, COMMIT];
+    let mut bench = Bench::with(ERRAND, b"", 2);
+    bench.open();
+    bench.now += 10;
+    let mut cx = Context { recorder: &mut bench.recorder };
+    let want = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
+    assert_eq!(want, Want::Until(DESCRIPTOR));
+    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.counts(SELECT), (1, 1, 0, 0));
+    assert_eq!(bench.recorder.slot().tallies[SELECT.index()].response.max(), NAP);
+    assert_eq!(bench.hear(BEGUN), Ok(Want::Until(DESCRIPTOR)));
+    assert_eq!(bench.hear(b"N\0\0\0\x05\0"), Ok(Want::Reply), "told of once");
+    bench.sent();
+    bench.session.client.goes_wrong = true;
+    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.sent(), ["ROLLBACK"], "the block it was in");
+    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((2, 1, 1, 0), (1, 0, 1, 0)));
+    assert_eq!(bench.errors(), [("outside".into(), SELECT, 1), ("outside".into(), TRANSACTION, 1)]);
+    assert_eq!(bench.queries(), Queries::default(), "of no server's statements");
+}
+
+#[test]
+fn a_connection_lost_meanwhile_fails_both() {
+    let mut bench = Bench::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
+    bench.open();
+    bench.begin();
+    assert_eq!(bench.hear(BEGUN), Ok(Want::Until(DESCRIPTOR)));
+    bench.lose("connection");
+    assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((1, 0, 1, 0), (1, 0, 1, 0)));
 }

@@ -4,6 +4,8 @@ pub mod pgbench;
 pub mod sysbench;
 pub mod tpcc;
 
+use std::os::fd::RawFd;
+
 use crate::clock::Nanos;
 use crate::record::{Kind, OpId, Operation};
 use crate::session::Failure;
@@ -45,6 +47,9 @@ pub enum Next {
     Done(Option<OpId>),
     /// Nothing for so long: it waits by its own choice, within the transaction; nothing was appended.
     Pause(Nanos),
+    /// Nothing until this descriptor can be read: it waits for something outside of the conversation, which counts as an
+    /// operation of its own; nothing was appended. [`Transactions::returned`] tells how that went.
+    Until(RawFd, OpId),
     /// It cannot go on, for a reason that is not the server's; nothing was appended. What it did is rolled back.
     Fail(Box<Failure>),
 }
@@ -66,6 +71,11 @@ pub trait Transactions {
 
     /// Goes back to the start of the chosen transaction, with the same random numbers.
     fn again(&mut self);
+
+    /// What it waited for outside of the conversation is over: whether it went well.
+    fn returned(&mut self) -> Result<(), Box<Failure>> {
+        Ok(())
+    }
 
     /// Appends the next request. Called when the last one was answered without an error, and after a pause.
     fn next(&mut self, out: &mut Vec<u8>) -> Next;

@@ -9,6 +9,7 @@ _OWN = {
     "tls": "the secure connection could not be made",
     "script": "a script could not go on, where pgbench would end its client",
     "open-block": "a transaction was begun and not ended",
+    "skipped": "late by more than the latency limit before it could be begun, and so not begun",
 }
 
 _SQLSTATE = {

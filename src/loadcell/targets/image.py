@@ -182,10 +182,11 @@ def _not_mounted(said: str, options: Image) -> TargetError:
     if "unknown filesystem type" in said:
         return TargetError(
             f"the kernel does not know the file system {options.fs}: {said}",
-            advice="set `target.postgres.data.fs` to one that it knows",
+            advice=f"set `target.postgres.data.fs` to one that it knows; or {_LEAVE_OUT}",
         )
     return TargetError(
-        f"cannot mount the image: {said}", advice="check `target.postgres.data.mount_options` and `fs`"
+        f"cannot mount the image: {said}",
+        advice=f"check `target.postgres.data.mount_options` and `fs`; or {_LEAVE_OUT}",
     )
 
 

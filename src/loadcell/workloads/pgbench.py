@@ -41,13 +41,17 @@ def _read(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST_SCRIPT:
             raise ValueError(f"{path} is larger than {_LARGEST_SCRIPT >> 20} MiB: is this a script?")
-        return path.read_bytes().decode()
+        text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8 text (byte {error.start}): convert it, as with iconv"
         ) from None
     except OSError as error:
         raise ValueError(f"the script {path} cannot be read: {error.strerror}") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise ValueError(f"{path} is no text: it has a NUL byte in line {line}")
+    return text
 
 
 def _known(text: str, info: ValidationInfo) -> str:
@@ -107,11 +111,14 @@ class PgbenchOptions(Options):
         "`load.max_retries` more than one.",
     )
     latency_limit: Annotated[Duration, Field(gt=0)] | None = Field(
-        default=None, description="Transactions that take longer are counted as operation `late`, too."
+        default=None,
+        description="Transactions that take longer are counted as operation `late`, too, and are not tried again; under "
+        "`load.rate`, those that are late by more before they are begun are skipped: failed, with the code `skipped`.",
     )
     allow_shell: bool = Field(
         default=False,
-        description="Whether scripts may have `\\shell` and `\\setshell`. Refused in this version.",
+        description="Whether scripts may run commands of the operating system (`\\shell` and `\\setshell`): as loadcell's "
+        "user, on loadcell's machine.",
     )
     init_steps: str = Field(
         default="dtgvp",

@@ -35,6 +35,7 @@ pub mod program;
 pub mod random;
 mod request;
 pub mod script;
+mod shell;
 pub mod splitter;
 pub mod statement;
 pub mod value;

@@ -12,7 +12,9 @@ use super::program::{Program, Run};
 use super::random::Random;
 use super::request::Request;
 use super::script::{Action, Script};
+use super::shell::Errand;
 use super::statement::{Mode, Statement, Store, first_word};
+use super::variables::Slot;
 use crate::clock::Nanos;
 use crate::protocol::postgres::encode;
 use crate::record::{Kind, OpId, Operation, TRANSACTION};
@@ -56,14 +58,10 @@ impl Pgbench {
             .builder()?
             .build(Run { seed, clients, threads, scale })
             .map_err(|finding| problem(finding, "correct `scripts`"))?;
-        if let Some(mut error) = program.first_shell() {
-            error.advice = None;
-            let advice = if options.allow_shell {
-                "`allow_shell` is read, but this version has no way to run commands without holding up all other clients: \
-                 take the command out"
-            } else {
-                "take the command out: this version runs no commands of the operating system"
-            };
+        if !options.allow_shell
+            && let Some(mut error) = program.first_shell()
+        {
+            let advice = error.advice.take().unwrap_or_default();
             return Err(Problem::new(SCRIPT, error.to_string(), advice));
         }
         let mut names = Names::default();
@@ -107,7 +105,8 @@ pub fn check(section: &Value) -> Result<Value, Problem> {
 
 fn count(program: &Program) -> usize {
     let commands = program.scripts().iter().flat_map(|script| &script.commands);
-    commands.filter(|command| matches!(command.action, Action::Sql(_) | Action::StartPipeline)).count()
+    let timed = |action: &Action| matches!(action, Action::Sql(_) | Action::StartPipeline) || action.uses_shell();
+    commands.filter(|command| timed(&command.action)).count()
 }
 
 /// Gives every statement its operation.
@@ -151,6 +150,10 @@ impl Timed {
                 Action::EndPipeline => {
                     pipeline = None;
                     None
+                }
+                action @ (Action::Shell { .. } | Action::SetShell { .. }) => {
+                    let word = action.meta_name().unwrap_or_default();
+                    Some(Send { asked: self.asked(&script.name, line, word, Kind::Other), request: None })
                 }
                 _ => None,
             };
@@ -290,6 +293,7 @@ impl Workload for Pgbench {
             piped: Asked::new(TRANSACTION, Kind::Other).times(0),
             awaited: None,
             answer: Answer::default(),
+            errand: None,
         }
     }
 }
@@ -305,6 +309,9 @@ pub struct Client {
     /// The command whose rows are wanted.
     awaited: Option<usize>,
     answer: Answer,
+    /// A command of the operating system that is under way, which command of the script that is, and what becomes of what
+    /// it prints.
+    errand: Option<(Errand, usize, Option<Slot>)>,
 }
 
 /// The statement, and what becomes of its rows.
@@ -315,10 +322,14 @@ fn stored(plan: &Plan, script: usize, command: usize) -> Option<&Store> {
     }
 }
 
-fn failed(error: &ScriptError) -> Next {
+fn failure(error: &ScriptError) -> Box<Failure> {
     let ScriptError { script, line, column, finding, .. } = error;
     let message = format!("{script}:{line}:{column}: {finding}");
-    Next::Fail(Box::new(Failure { code: SCRIPT.into(), message }))
+    Box::new(Failure { code: SCRIPT.into(), message })
+}
+
+fn failed(error: &ScriptError) -> Next {
+    Next::Fail(failure(error))
 }
 
 impl Client {
@@ -326,6 +337,20 @@ impl Client {
         self.pipeline.clear();
         self.piped.statements = 0;
         self.awaited = None;
+        self.errand = None;
+    }
+
+    /// Has a command run while others work.
+    fn send_out(&mut self, command: usize, slot: Option<Slot>, line: Vec<u8>) -> Next {
+        let op = self.plan.sends[self.runner.script()][command].as_ref().map_or(TRANSACTION, |send| send.asked.op);
+        match Errand::start(line, slot.is_some()) {
+            Ok(errand) => {
+                let descriptor = errand.descriptor();
+                self.errand = Some((errand, command, slot));
+                Next::Until(descriptor, op)
+            }
+            Err(finding) => failed(&self.runner.failure(&self.plan.program, command, finding, None)),
+        }
     }
 }
 
@@ -344,6 +369,19 @@ impl Transactions for Client {
     fn again(&mut self) {
         self.runner.again();
         self.fresh();
+    }
+
+    fn returned(&mut self) -> Result<(), Box<Failure>> {
+        let Some((errand, command, slot)) = self.errand.take() else { return Ok(()) };
+        let program = &self.plan.program;
+        errand
+            .outcome()
+            .map_err(|finding| self.runner.failure(program, command, finding, None))
+            .and_then(|printed| match slot {
+                Some(slot) => self.runner.shell_result(program, command, slot, &printed),
+                None => Ok(()),
+            })
+            .map_err(|error| failure(&error))
     }
 
     fn next(&mut self, out: &mut Vec<u8>) -> Next {
@@ -400,7 +438,8 @@ impl Transactions for Client {
                     self.piped = asked.times(0);
                     return Next::Ask(asked);
                 }
-                Step::Shell { .. } | Step::SetShell { .. } => unreachable!("refused before"),
+                Step::Shell { command, line } => return self.send_out(command, None, line),
+                Step::SetShell { command, slot, line } => return self.send_out(command, Some(slot), line),
                 Step::End => return Next::Done(None),
             }
         }

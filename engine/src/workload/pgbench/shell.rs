@@ -1,0 +1,132 @@
+//! Commands of the operating system (`\\shell`, `\\setshell`), each run by a thread of its own: who asked goes on with other
+//! clients, and is told by a descriptor.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+/// More of a line is not an integer anyway.
+const LONGEST_LINE: u64 = 4096;
+/// A command needs no stack of ours.
+const STACK_SIZE: usize = 64 * 1024;
+
+/// What the command printed, as far as that is wanted, or why it is a failure.
+type Outcome = Result<Vec<u8>, String>;
+
+/// A command that is under way. When it is dropped before its end the command goes on, and nobody hears of it; it ends with
+/// this process at the latest.
+pub struct Errand {
+    /// Can be read when the other end is closed: by the thread, when it is done.
+    bell: UnixStream,
+    outcome: Receiver<Outcome>,
+}
+
+impl Errand {
+    /// Starts a command line of `/bin/sh`. What it prints is taken if it is `wanted`, or goes where all output goes.
+    pub fn start(line: Vec<u8>, wanted: bool) -> Result<Self, String> {
+        let unable = |error| format!("the shell command cannot be started: {error}");
+        let (bell, rope) = UnixStream::pair().map_err(unable)?;
+        let (tell, outcome) = sync_channel(1);
+        let work = move || {
+            let _ = tell.send(run(line, wanted)); // Nobody listens when the connection was lost meanwhile.
+            drop(rope);
+        };
+        thread::Builder::new().name("shell".into()).stack_size(STACK_SIZE).spawn(work).map_err(unable)?;
+        Ok(Self { bell, outcome })
+    }
+
+    /// Can be read when the command is over.
+    pub fn descriptor(&self) -> RawFd {
+        self.bell.as_raw_fd()
+    }
+
+    /// How it went.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome.try_recv().unwrap_or_else(|_| Err("nobody could tell when the shell command is over".into()))
+    }
+}
+
+fn run(line: Vec<u8>, wanted: bool) -> Outcome {
+    let unable = |error| format!("the shell command cannot be run: {error}");
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(OsString::from_vec(line)).stdin(Stdio::null());
+    if wanted {
+        command.stdout(Stdio::piped());
+    }
+    // SAFETY: only a system call is made between fork and exec. The kernel ends the command when this thread ends, which
+    // waits for it, and so with the process.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().map_err(unable)?;
+    let mut printed = Vec::new();
+    let read = match child.stdout.take() {
+        Some(output) => BufReader::new(output.take(LONGEST_LINE)).read_until(b'\n', &mut printed),
+        None => Ok(0),
+    };
+    let status = child.wait().map_err(unable)?;
+    read.map_err(unable)?;
+    match wanted {
+        // Like pgbench, which asks for the line and not for the status.
+        true if printed.is_empty() => Err("the shell command printed nothing".into()),
+        true => Ok(printed),
+        false if status.success() => Ok(printed),
+        false => Err(how(status)),
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("the shell command ended with status {code}"),
+        (None, Some(signal)) => format!("the shell command was killed by signal {signal}"),
+        (None, None) => "the shell command failed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(line: &str, wanted: bool) -> Outcome {
+        let mut errand = Errand::start(line.into(), wanted).unwrap();
+        assert_eq!(errand.bell.read(&mut [0]).unwrap(), 0, "nothing is said, it is only over");
+        errand.outcome()
+    }
+
+    #[test]
+    fn a_command_is_judged_by_its_status() {
+        assert_eq!(outcome("true", false), Ok(Vec::new()));
+        assert_eq!(outcome("exit 3", false), Err("the shell command ended with status 3".into()));
+        assert_eq!(outcome("kill -9 $$", false), Err("the shell command was killed by signal 9".into()));
+        assert_eq!(
+            outcome("no-such-program 2> /dev/null", false),
+            Err("the shell command ended with status 127".into())
+        );
+        assert!(outcome("a\0b", false).unwrap_err().contains("cannot be run"));
+    }
+
+    #[test]
+    fn of_what_is_wanted_the_first_line_counts_and_not_the_status() {
+        assert_eq!(outcome("echo 1; echo 2; exit 3", true), Ok(b"1\n".into()));
+        assert_eq!(outcome("printf 42", true), Ok(b"42".into()));
+        assert_eq!(outcome("yes 7", true), Ok(b"7\n".into()), "who goes on printing is not listened to");
+        assert_eq!(outcome(":", true), Err("the shell command printed nothing".into()));
+        assert_eq!(outcome("head -c 100000 /dev/zero", true).unwrap().len() as u64, LONGEST_LINE);
+        assert_eq!(outcome("cat", true), Err("the shell command printed nothing".into()), "there is no input");
+    }
+
+    #[test]
+    fn before_its_end_there_is_no_outcome() {
+        let errand = Errand::start(b"sleep 600".into(), false).unwrap();
+        assert!(errand.outcome().unwrap_err().contains("nobody could tell"));
+    }
+}
