@@ -48,7 +48,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
@@ -123,7 +123,7 @@ class PostgresServer:
         command += ["-c", f"listen_addresses={self.host}"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, cwd="/", stdout=log, stderr=log, preexec_fn=_die_with_parent, **self._as
+                command, cwd="/", stdout=log, stderr=log, preexec_fn=die_with_parent, **self._as
             )
         deadline = time.monotonic() + _START_LIMIT_S
         ready = [str(self.bin_dir / "pg_isready"), "-q", "-h", self.host, "-p", str(self.port)]

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Nanos, SECOND};
 use crate::pace::{Arrivals, Piece};
+use crate::protocol::Protocol;
 
 /// Something a user can do something about: what was found, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// A SQLSTATE, or one of `spec`, `connection`, `timeout`, `protocol`, `tls`, `limit`.
+    /// The server's own code, or one of `spec`, `connection`, `timeout`, `protocol`, `tls`, `limit`.
     pub code: String,
     pub finding: String,
     pub advice: String,
@@ -51,11 +52,12 @@ pub enum SslMode {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    pub protocol: String,
+    pub protocol: Protocol,
     #[serde(default)]
     pub host: Option<String>,
-    #[serde(default = "postgres_port")]
-    pub port: u16,
+    /// Default: the protocol's own.
+    #[serde(default)]
+    pub port: Option<u16>,
     /// The path of a Unix socket; takes precedence over `host`.
     #[serde(default)]
     pub socket: Option<PathBuf>,
@@ -73,6 +75,12 @@ pub struct Target {
     pub options: Option<String>,
     #[serde(default = "ten_seconds")]
     pub connect_timeout_ns: Nanos,
+}
+
+impl Target {
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or_else(|| self.protocol.port())
+    }
 }
 
 /// How hard, and for how long.
@@ -197,10 +205,6 @@ impl Spec {
             let finding = format!("the specification is of version {}, this engine reads {VERSION}", self.version);
             return wrong(&finding, "use a worker and an engine of the same loadcell");
         }
-        if self.target.protocol != "postgres" {
-            let finding = format!("the engine does not speak the protocol `{}`", self.target.protocol);
-            return wrong(&finding, "use `postgres`");
-        }
         if self.workload.as_object().is_none_or(|object| object.len() != 1) {
             return wrong(
                 "`workload` must be an object with one key, the workload's name",
@@ -226,9 +230,6 @@ const LONGEST: Nanos = 366 * 86_400 * SECOND;
 /// Requests this close together are one burst to any machine.
 const HIGHEST_RATE: f64 = 1e7;
 
-fn postgres_port() -> u16 {
-    5432
-}
 fn one() -> u32 {
     1
 }
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn what_is_not_said_has_a_default() {
         let spec = Spec::read(WHOLE).unwrap();
-        assert_eq!((spec.target.port, spec.target.sslmode), (5432, SslMode::VerifyFull));
+        assert_eq!((spec.target.port(), spec.target.sslmode), (5432, SslMode::VerifyFull));
         assert_eq!((spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries), (0, 1_000_000_000, 10));
         assert_eq!(spec.workload().0, "sysbench");
         assert_eq!(spec.load.schedule, None);
@@ -283,7 +284,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_named() {
         assert!(finding("\"version\":1", "\"version\":2").contains("version 2"));
-        assert!(finding("postgres", "mysql").contains("`mysql`"));
+        assert!(finding("postgres", "oracle").contains("unknown variant `oracle`"));
         assert!(finding("\"clients\":16", "\"clients\":0").contains("`clients`"));
         assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
         assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));

@@ -8,7 +8,9 @@ use crate::groups::{self, Group};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
-use crate::protocol::postgres::advice;
+use crate::protocol::Protocol;
+use crate::protocol::mysql::Mysql;
+use crate::protocol::postgres::Postgres;
 use crate::spec::{Problem, Spec};
 use crate::sql;
 use crate::transport::Endpoint;
@@ -36,10 +38,12 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
 /// of a request.
 fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let (name, section) = spec.workload();
-    Ok(match name {
-        "sysbench" => Box::new(sql::sysbench(spec, section)?),
-        "tpcc" => Box::new(sql::tpcc(spec, section)?),
-        "pgbench" => Box::new(sql::pgbench(spec, section)?),
+    Ok(match (name, spec.target.protocol) {
+        ("sysbench", Protocol::Postgres) => Box::new(sql::sysbench::<Postgres>(spec, section)?),
+        ("sysbench", Protocol::Mysql) => Box::new(sql::sysbench::<Mysql>(spec, section)?),
+        ("tpcc", Protocol::Postgres) => Box::new(sql::tpcc::<Postgres>(spec, section)?),
+        ("tpcc", Protocol::Mysql) => Box::new(sql::tpcc::<Mysql>(spec, section)?),
+        ("pgbench", _) => Box::new(sql::pgbench(spec, section)?),
         _ => return Err(unknown(name)),
     })
 }
@@ -63,7 +67,7 @@ pub fn check(workload: &str) -> Result<Value, Problem> {
 
 fn ground(spec: &Spec) -> Result<Ground, Problem> {
     let endpoint = Arc::new(Endpoint::of(&spec.target)?);
-    Ok(Ground { endpoint, connect_timeout_ns: spec.target.connect_timeout_ns, advice })
+    Ok(Ground { endpoint, connect_timeout_ns: spec.target.connect_timeout_ns, advice: spec.target.protocol.advice() })
 }
 
 fn unknown(name: &str) -> Problem {

@@ -5,32 +5,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::protocol::postgres::frame::{self, Reader};
-use crate::protocol::postgres::{Config, Handshake, Malformed, Progress, ServerError, advice, encode};
+use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Protocol, Said, Wire};
 use crate::session::{Again, Failure};
 use crate::spec::Problem;
 use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
 
 /// How long a wait may last before it is looked whether to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// How long it may take to tell a server to stop, where that needs a connection of its own.
+const BESIDES: Duration = Duration::from_secs(1);
 /// Rows travel in messages of about this many bytes: large enough to be cheap, small enough to stay in the cache.
 const CHUNK: usize = 64 << 10;
 const READ: usize = 16 << 10;
 
 /// Where and as whom to connect, and when to give up.
 pub struct Way {
-    pub endpoint: Endpoint,
+    pub protocol: Protocol,
+    pub endpoint: Arc<Endpoint>,
     pub config: Arc<Config>,
     pub connect_timeout: Duration,
     /// Set when whatever is going on is to end.
     pub stop: AtomicBool,
 }
 
-pub struct Client<'a> {
+pub struct Client<'a, W: Wire> {
     way: &'a Way,
     /// None before it is open, and while TLS is being made.
     transport: Option<Transport>,
-    handshake: Handshake,
+    wire: W,
     input: Vec<u8>,
     out: Vec<u8>,
     address: &'a Address,
@@ -40,20 +42,41 @@ fn failure(code: &str, message: impl Into<String>) -> Failure {
     Failure { code: code.into(), message: message.into() }
 }
 
-/// A failure as something to act upon; `doing` begins the sentence.
-fn problem(doing: &str, failure: &Failure) -> Problem {
-    Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice(&failure.code))
+/// What was heard of an answer.
+#[derive(Default)]
+struct Heard {
+    /// The first value of the first row.
+    first: Option<String>,
+    /// Rows that the last statement gave or changed.
+    rows: u64,
+    /// The server waits for rows.
+    send: bool,
+    ended: bool,
 }
 
-impl<'a> Client<'a> {
+impl Way {
+    /// The same for a connection that is to be made although all others are told to stop, and soon.
+    fn besides(&self) -> Self {
+        let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
+        Self { protocol: self.protocol, endpoint, config, connect_timeout: BESIDES, stop: AtomicBool::new(false) }
+    }
+
+    /// A failure as something to act upon; `doing` begins the sentence.
+    fn problem(&self, doing: &str, failure: &Failure) -> Problem {
+        let advice = self.protocol.advice()(&failure.code);
+        Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice)
+    }
+}
+
+impl<'a, W: Wire> Client<'a, W> {
     /// Connects, trying each address of the endpoint in turn, and with or without TLS where `sslmode` leaves it open.
     pub fn connect(way: &'a Way) -> Result<Self, Problem> {
         let mut last = failure("connection", "it has no address");
         for address in &way.endpoint.addresses {
-            let handshake = Handshake::new(way.config.clone());
-            let mut client = Self { way, transport: None, handshake, input: Vec::new(), out: Vec::new(), address };
+            let wire = W::new(way.config.clone());
+            let mut client = Self { way, transport: None, wire, input: Vec::new(), out: Vec::new(), address };
             while let Err(why) = client.open() {
-                let again = client.handshake.lost(&why);
+                let again = client.wire.lost(&why);
                 last = why;
                 if again == Again::Later {
                     break;
@@ -66,7 +89,7 @@ impl<'a> Client<'a> {
                 break; // Somebody answered: the other addresses are the same server.
             }
         }
-        Err(problem(&format!("cannot connect to {}", way.endpoint), &last))
+        Err(way.problem(&format!("cannot connect to {}", way.endpoint), &last))
     }
 
     fn open(&mut self) -> Result<(), Failure> {
@@ -78,7 +101,7 @@ impl<'a> Client<'a> {
         self.transport = Some(Transport::plain(socket));
         self.input.clear();
         self.out.clear();
-        self.handshake.opened(&mut self.out);
+        self.wire.opened(&mut self.out);
         let opened = self.shake_hands(deadline);
         if opened.is_err() {
             self.transport = None;
@@ -89,7 +112,7 @@ impl<'a> Client<'a> {
     fn shake_hands(&mut self, deadline: Instant) -> Result<(), Failure> {
         loop {
             self.send(Some(deadline))?;
-            let (consumed, progress) = self.handshake.received(&self.input, &mut self.out)?;
+            let (consumed, progress) = self.wire.open(&self.input, &mut self.out)?;
             self.input.drain(..consumed);
             match progress {
                 Progress::Ready => return Ok(()),
@@ -116,7 +139,7 @@ impl<'a> Client<'a> {
         }
         let end_point = stream.server_end_point();
         self.transport = Some(Transport::Tls(Box::new(stream)));
-        self.handshake.secured(&end_point, &mut self.out);
+        self.wire.secured(&end_point, &mut self.out);
         Ok(())
     }
 
@@ -177,83 +200,91 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// An error among the messages that have arrived and were not looked at yet.
-    fn last_words(&self) -> Option<Failure> {
-        let mut rest = &self.input[..];
-        while let Ok(Some(message)) = frame::next(rest) {
-            if message.tag == b'E' {
-                return Some(ServerError::parse(message.body).into());
+    /// An error among what has arrived and was not looked at yet.
+    fn last_words(&mut self) -> Option<Failure> {
+        let (mut at, mut error) = (0, None);
+        while let Ok(Some((size, said))) = self.wire.next(&self.input[at..]) {
+            at += size;
+            if let Said::Event(Event::Refused { why, .. }) = said {
+                error = error.or(Some(why));
             }
-            rest = &rest[message.size()..];
         }
-        None
+        self.input.drain(..at);
+        error
     }
 
-    /// Takes the next message and shows it to `look`.
-    fn next<R>(&mut self, look: impl FnOnce(u8, &[u8]) -> R) -> Result<R, Failure> {
-        loop {
-            if let Some(message) = frame::next(&self.input)? {
-                let size = message.size();
-                let seen = look(message.tag, message.body);
-                self.input.drain(..size);
-                return Ok(seen);
-            }
-            self.receive(None)?;
-        }
-    }
-
-    /// Reads to the end of an answer. The first value of its first row, if it has one.
-    fn finish(&mut self) -> Result<Option<String>, Failure> {
-        let mut first = None;
+    /// Reads on in the answer to what was asked: to its end, or to where the server wants rows.
+    fn listen(&mut self) -> Result<Heard, Failure> {
+        let mut heard = Heard::default();
         let mut error = None;
         loop {
-            let done = self.next(|tag, body| {
-                match tag {
-                    b'E' => error = error.take().or(Some(Failure::from(ServerError::parse(body)))),
-                    b'D' => first = first.take().or_else(|| first_value(body)),
-                    b'T' | b'C' | b'I' | b'N' | b'S' | b'A' => {}
-                    b'Z' => return Ok(true),
-                    other => {
-                        let tag = char::from(other).escape_default();
-                        return Err(Malformed(format!("a message of type '{tag}' in answer to a query")));
+            let mut at = 0;
+            while let Some((size, said)) = self.wire.next(&self.input[at..])? {
+                at += size;
+                match said {
+                    Said::Nothing | Said::Names(_) => {}
+                    Said::Row(mut columns) => {
+                        if heard.first.is_none() {
+                            let first = columns.next().flatten();
+                            heard.first = first.map(|value| String::from_utf8_lossy(value).into_owned());
+                        }
+                        columns.end()?;
                     }
+                    Said::Event(Event::Completed { rows, .. }) => heard.rows = rows,
+                    Said::Event(Event::Refused { why, fatal: true }) => return Err(why),
+                    Said::Event(Event::Refused { why, .. }) => error = error.or(Some(why)),
+                    Said::Event(Event::Send) => heard.send = true,
+                    Said::Event(Event::Ready { .. }) => heard.ended = true,
                 }
-                Ok(false)
-            })??;
-            if done {
-                return error.map_or(Ok(first), Err);
+                if heard.send || heard.ended {
+                    break;
+                }
+            }
+            self.input.drain(..at);
+            match error {
+                Some(why) if heard.ended => return Err(why),
+                _ if heard.ended || heard.send => return Ok(heard),
+                _ => self.receive(None)?,
             }
         }
+    }
+
+    /// Sends a statement and reads on in its answer.
+    fn ask(&mut self, sql: &str) -> Result<Heard, Failure> {
+        let start = self.out.len();
+        W::query(&mut self.out, sql);
+        self.wire.asked(&mut self.out[start..], true);
+        self.send(None)?;
+        self.listen()
     }
 
     /// Runs one statement; the first value of its first row. `doing` says in an error what was attempted.
     pub fn query(&mut self, sql: &str, doing: &str) -> Result<Option<String>, Problem> {
-        encode::query(&mut self.out, sql);
-        self.send(None).and_then(|()| self.finish()).map_err(|why| self.give_up(doing, why))
+        let answer = self.ask(sql).and_then(|heard| match heard.ended {
+            true => Ok(heard.first),
+            false => Err(Malformed("it waits for rows that no statement loads".into()).into()),
+        });
+        answer.map_err(|why| self.give_up(doing, why))
     }
 
-    /// Runs `COPY ... FROM STDIN`. `fill` appends some rows, up to about `CHUNK` bytes, and answers whether there are more.
+    /// Runs `COPY ... FROM STDIN` or what takes its place, and answers how many rows the server took. `fill` appends some
+    /// rows, up to about `CHUNK` bytes, and answers whether there are more.
     pub fn copy(
         &mut self,
         sql: &str,
         doing: &str,
         mut fill: impl FnMut(&mut Vec<u8>, usize) -> bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<u64, Problem> {
         self.copy_in(sql, &mut fill).map_err(|why| self.give_up(doing, why))
     }
 
-    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>, usize) -> bool) -> Result<(), Failure> {
-        encode::query(&mut self.out, sql);
-        self.send(None)?;
-        while self.next(|tag, body| match tag {
-            b'G' => Ok(false),
-            b'E' => Err(Failure::from(ServerError::parse(body))),
-            b'N' | b'S' | b'A' => Ok(true),
-            _ => Err(Malformed("an answer to COPY that is none".into()).into()),
-        })?? {}
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>, usize) -> bool) -> Result<u64, Failure> {
+        if !self.ask(sql)?.send {
+            return Err(Malformed("an answer to a load of rows that is none".into()).into());
+        }
         let mut more = true;
         while more {
-            encode::copy_data(&mut self.out, |out| more = fill(out, CHUNK));
+            self.wire.rows(&mut self.out, |out| more = fill(out, CHUNK));
             self.send(None)?;
             if !self.input.is_empty() || self.take()? {
                 if let Some(error) = self.last_words() {
@@ -261,9 +292,9 @@ impl<'a> Client<'a> {
                 }
             }
         }
-        self.out.extend_from_slice(encode::COPY_DONE);
+        self.wire.rows_end(&mut self.out);
         self.send(None)?;
-        self.finish().map(drop)
+        self.listen().map(|heard| heard.rows)
     }
 
     /// The connection is of no more use to its worker. When it was told to stop, the server is told too.
@@ -271,40 +302,41 @@ impl<'a> Client<'a> {
         if self.way.stop.load(Ordering::Relaxed) {
             self.cancel();
         }
-        problem(doing, &why)
+        self.way.problem(doing, &why)
     }
 
-    /// Asks the server to end what this connection does. Best effort: nobody answers.
+    /// Asks the server to end what this connection does. Best effort: whether it does so is not waited for.
     fn cancel(&self) {
-        let (process, key) = self.handshake.cancel_key();
-        let mut request = Vec::new();
-        encode::cancel(&mut request, process, key);
+        match self.wire.cancel() {
+            Cancel::Message(request) => self.cancel_by(&request),
+            Cancel::Query(sql) => {
+                let way = self.way.besides();
+                if let Ok(mut other) = Client::<W>::connect(&way) {
+                    let _ = other.query(&sql, "cannot stop the server");
+                }
+            }
+        }
+    }
+
+    fn cancel_by(&self, request: &[u8]) {
         let Ok(socket) = Socket::connect(self.address) else { return };
         let mut waiting = libc::pollfd { fd: socket.fd(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one valid pollfd.
         unsafe { libc::poll(&mut waiting, 1, PATIENCE.as_millis() as i32) };
-        let _ = socket.write(&request);
+        let _ = socket.write(request);
     }
 }
 
-impl Drop for Client<'_> {
+impl<W: Wire> Drop for Client<'_, W> {
     fn drop(&mut self) {
         if let Some(transport) = &mut self.transport {
-            let _ = transport.send(encode::TERMINATE);
+            let _ = transport.send(W::GOODBYE);
         }
     }
 }
 
 fn lost(error: io::Error) -> Failure {
     failure("connection", format!("the connection broke ({error})"))
-}
-
-/// The first column of a DataRow.
-fn first_value(body: &[u8]) -> Option<String> {
-    let mut reader = Reader(body);
-    reader.i16().filter(|&columns| columns > 0)?;
-    let length = usize::try_from(reader.i32()?).ok()?;
-    reader.bytes(length).map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 /// Waits for events on a socket: which have come. Fails at the deadline, or when told to stop.

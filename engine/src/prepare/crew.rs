@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::client::{Client, Way};
 use crate::observe::{Go, Observer, TICK};
+use crate::protocol::Wire;
 use crate::spec::Problem;
 
 /// How often progress is told.
@@ -31,18 +32,18 @@ impl Progress<'_> {
 
 /// Does jobs `0..jobs`, each by the first client that is free. Ends at the first problem, and when the observer wants
 /// it to; then clients may be left in the middle of something.
-pub fn share_out(
+pub fn share_out<W: Wire>(
     way: &Way,
-    clients: &mut [Client<'_>],
+    clients: &mut [Client<'_, W>],
     doing: &str,
     jobs: usize,
     progress: &mut Progress<'_>,
-    work: impl Fn(&mut Client<'_>, usize, &AtomicU64) -> Result<(), Problem> + Sync,
+    work: impl Fn(&mut Client<'_, W>, usize, &AtomicU64) -> Result<(), Problem> + Sync,
 ) -> Result<(), Problem> {
     let next = AtomicUsize::new(0);
     let trouble: Mutex<Option<Problem>> = Mutex::new(None);
     let rows = std::mem::take(&mut progress.done_rows);
-    let run = |client: &mut Client<'_>| {
+    let run = |client: &mut Client<'_, W>| {
         while !way.stop.load(Ordering::Relaxed) {
             let job = next.fetch_add(1, Ordering::Relaxed);
             if job >= jobs {

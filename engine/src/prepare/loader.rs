@@ -11,7 +11,9 @@ use super::crew::{Progress, share_out};
 use super::{Data, Table};
 use crate::clock::Nanos;
 use crate::observe::Observer;
-use crate::protocol::postgres::Config;
+use crate::protocol::mysql::Mysql;
+use crate::protocol::postgres::Postgres;
+use crate::protocol::{Config, Protocol, Wire};
 use crate::spec::{Problem, Target};
 use crate::transport::Endpoint;
 
@@ -22,6 +24,18 @@ const LEAST_BYTES: u64 = 2_000_000;
 /// With `synchronous_commit = off`, VACUUM right after the load would find commits that are not on disk yet, and could not
 /// mark any page as all-visible: the load to come would then pay for that.
 const FLUSH_COMMITS: &str = "SET synchronous_commit = local";
+
+/// Rows are loaded and keys made of them without looking for duplicates and for what is referred to: rows that loadcell makes
+/// have none, and lack nothing. It is what MySQL's own dumps do.
+const TRUST_ROWS: &str = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
+
+/// What is said first on each connection.
+fn first(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Postgres => FLUSH_COMMITS,
+        Protocol::Mysql => TRUST_ROWS,
+    }
+}
 
 /// What was loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -65,9 +79,22 @@ fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
 
 /// Loads `data` with up to `workers` connections.
 pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    match target.protocol {
+        Protocol::Postgres => load_by::<Postgres>(target, data, workers, observer),
+        Protocol::Mysql => load_by::<Mysql>(target, data, workers, observer),
+    }
+}
+
+fn load_by<W: Wire>(
+    target: &Target,
+    data: &impl Data,
+    workers: u32,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, Problem> {
     let started = Instant::now();
     let way = Way {
-        endpoint: Endpoint::of(target)?,
+        protocol: target.protocol,
+        endpoint: Arc::new(Endpoint::of(target)?),
         config: Arc::new(Config::new(target)),
         connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
         stop: AtomicBool::new(false),
@@ -78,10 +105,10 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
     // Indexes of few rows in many tables are work for several connections, too.
     let most = shares.len().max(tables.len()).min(workers as usize);
-    let mut clients = (0..most).map(|_| Client::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+    let mut clients = (0..most).map(|_| Client::<W>::connect(&way)).collect::<Result<Vec<_>, _>>()?;
 
     for client in &mut clients {
-        client.query(FLUSH_COMMITS, "cannot prepare the connection")?;
+        client.query(first(target.protocol), "cannot prepare the connection")?;
     }
     let (first, _) = clients.split_at_mut(1);
     share_out(&way, first, "tables", tables.len(), &mut progress, |client, job, _| {
@@ -106,21 +133,23 @@ pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn 
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
-    share_out(&way, &mut clients, "vacuum", tables.len(), &mut progress, |client, job, _| {
+    share_out(&way, &mut clients, "statistics", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
     let references = each(tables, |table| &table.references);
     if !references.is_empty() {
-        share_out(&way, &mut clients, "foreign keys", references.len(), &mut progress, |client, job, _| {
+        // With MySQL each holds up both tables, and two of them each other.
+        let most = if target.protocol == Protocol::Mysql { 1 } else { clients.len() };
+        share_out(&way, &mut clients[..most], "foreign keys", references.len(), &mut progress, |client, job, _| {
             let (table, sql) = references[job];
             client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
         })?;
     }
     Ok(Prepared {
         rows: total_rows,
-        size_bytes: clients.first_mut().and_then(|client| size(client, tables)),
+        size_bytes: clients.first_mut().and_then(|client| size(client, target.protocol, tables)),
         duration_ns: started.elapsed().as_nanos() as Nanos,
     })
 }
@@ -130,32 +159,46 @@ fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &S
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
 
-fn copy(client: &mut Client<'_>, data: &impl Data, piece: &Piece, done: &AtomicU64) -> Result<(), Problem> {
+fn copy<W: Wire>(client: &mut Client<'_, W>, data: &impl Data, piece: &Piece, done: &AtomicU64) -> Result<(), Problem> {
     /// Units that are made before it is looked whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
-    let mut next = piece.from;
-    client.copy(&table.copy, &format!("cannot load table {}", table.name), |out, chunk| {
+    let (mut next, mut sent) = (piece.from, 0);
+    let doing = format!("cannot load table {}", table.name);
+    let taken = client.copy(&table.copy, &doing, |out, chunk| {
         let (mut rows, full) = (0, out.len() + chunk);
         while next < piece.to && out.len() < full {
             let end = piece.to.min(next + BATCH);
             rows += data.rows(piece.table, next..end, out);
             next = end;
         }
+        sent += rows;
         done.fetch_add(rows, Ordering::Relaxed);
         next < piece.to
-    })
+    })?;
+    if taken == sent {
+        return Ok(());
+    }
+    // LOAD DATA LOCAL makes warnings of errors.
+    let finding = format!("{doing}: of {sent} rows the server took {taken}");
+    Err(Problem::new("rows", finding, "see that nobody else uses this database, and what the server's log says"))
 }
 
-/// What the tables take on the server; none where it does not tell (it may be no PostgreSQL of old).
-fn size(client: &mut Client<'_>, tables: &[Table]) -> Option<u64> {
+/// What the tables take on the server; none where it does not tell.
+fn size<W: Wire>(client: &mut Client<'_, W>, protocol: Protocol, tables: &[Table]) -> Option<u64> {
     let mut total = 0;
     for some in tables.chunks(1_000) {
         let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();
-        let sql = format!(
-            "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{}]) AS t (name)",
-            names.join(",")
-        );
+        let names = names.join(",");
+        let sql = match protocol {
+            Protocol::Postgres => {
+                format!("SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)")
+            }
+            Protocol::Mysql => format!(
+                "SELECT CAST(sum(data_length + index_length) AS CHAR) FROM information_schema.tables \
+                 WHERE table_schema = database() AND table_name IN ({names})"
+            ),
+        };
         total += client.query(&sql, "cannot ask for the size").ok()??.parse::<u64>().ok()?;
     }
     Some(total)

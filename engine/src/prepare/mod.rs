@@ -14,16 +14,17 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::spec::{Problem, Spec};
+use crate::sql::only_postgres;
 use crate::workload::{pgbench, sysbench, tpcc};
 
 pub use loader::Prepared;
 
 /// A table, as SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub name: String,
     pub create: String,
-    /// `COPY ... FROM STDIN`, in text format.
+    /// `COPY ... FROM STDIN` in text format, or `LOAD DATA LOCAL INFILE`, which reads the same.
     pub copy: String,
     pub rows: u64,
     /// What rows are made by: one by one, or several that belong together (an order's lines) as one unit.
@@ -52,7 +53,7 @@ pub trait Data: Sync {
         1
     }
 
-    /// Appends the rows of a table's units (counted from 0), in COPY's text format, and says how many rows that were. The
+    /// Appends the rows of a table's units (counted from 0), in COPY's text format (which LOAD DATA reads, too), and says how many rows that were. The
     /// same rows for the same units, always.
     fn rows(&self, table: usize, units: Range<u64>, out: &mut Vec<u8>) -> u64;
 }
@@ -72,17 +73,18 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
 
 fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = sysbench::Options::read(section)?;
-    let data = sysbench::DataSet::new(&options, spec.seed);
+    let data = sysbench::DataSet::new(spec.target.protocol, &options, spec.seed);
     loader::load(&spec.target, &data, options.load_workers, observer)
 }
 
 fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = tpcc::Options::read(section)?;
-    let data = tpcc::DataSet::new(&options, spec.seed);
+    let data = tpcc::DataSet::new(spec.target.protocol, &options, spec.seed);
     loader::load(&spec.target, &data, options.load_workers, observer)
 }
 
 fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let data = pgbench::DataSet::new(&options);
     loader::load(&spec.target, &data, options.load_workers, observer)

@@ -1,9 +1,11 @@
 //! Makes the sessions of one load from its specification.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::session::{Rules, SqlSession};
-use crate::protocol::postgres::Config;
+use crate::protocol::postgres::Postgres;
+use crate::protocol::{Config, Mode, Protocol, Wire};
 use crate::record::Operation;
 use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
@@ -12,21 +14,23 @@ use crate::workload::pgbench::{self, Pgbench};
 use crate::workload::sysbench::{self, Sysbench};
 use crate::workload::tpcc::{self, Tpcc};
 
-/// What the sessions of a load share.
-pub struct Sessions<W: Workload> {
+/// What the sessions of a load share: of a workload, over the protocol `P`.
+pub struct Sessions<W: Workload, P> {
     config: Arc<Config>,
     rules: Arc<Rules>,
     workload: W,
+    /// Nothing of it is kept here, so it need not be shared between threads itself.
+    protocol: PhantomData<fn() -> P>,
 }
 
-impl<W: Workload> Sessions<W> {
+impl<W: Workload, P> Sessions<W, P> {
     pub fn new(config: Config, rules: Rules, workload: W) -> Self {
-        Self { config: Arc::new(config), rules: Arc::new(rules), workload }
+        Self { config: Arc::new(config), rules: Arc::new(rules), workload, protocol: PhantomData }
     }
 }
 
-impl<W: Workload> SessionFactory for Sessions<W> {
-    type Session = SqlSession<W::Client>;
+impl<W: Workload, P: Wire> SessionFactory for Sessions<W, P> {
+    type Session = SqlSession<W::Client, P>;
 
     fn operations(&self) -> &[Operation] {
         self.workload.operations()
@@ -38,15 +42,19 @@ impl<W: Workload> SessionFactory for Sessions<W> {
 }
 
 /// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
-pub fn sysbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench>, Problem> {
+pub fn sysbench<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench, P>, Problem> {
+    let protocol = spec.target.protocol;
     let options = sysbench::Options::read(section)?;
-    let workload = Sysbench::new(&options, spec.seed, spec.load.clients);
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None, skip: false };
+    check_mode(protocol, options.protocol)?;
+    let workload = Sysbench::new(protocol, &options, spec.seed, spec.load.clients);
+    let retry = retried(protocol, options.retry_sqlstates);
+    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
 
 /// The sessions of a pgbench load; `section` is what stands under `pgbench` in the specification.
-pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench>, Problem> {
+pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench, Postgres>, Problem> {
+    only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let workload = Pgbench::new(&options, spec.seed, spec.load.clients, spec.load.threads)?;
     let rules = Rules {
@@ -59,9 +67,38 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
 }
 
 /// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
-pub fn tpcc(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc>, Problem> {
+pub fn tpcc<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
+    let protocol = spec.target.protocol;
     let options = tpcc::Options::read(section)?;
-    let workload = Tpcc::new(&options, spec.seed, spec.load.clients)?;
-    let rules = Rules { retry: options.retry_sqlstates, max_retries: spec.load.max_retries, late: None, skip: false };
+    check_mode(protocol, options.protocol)?;
+    let workload = Tpcc::new(protocol, &options, spec.seed, spec.load.clients)?;
+    let retry = retried(protocol, options.retry_sqlstates);
+    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+}
+
+/// Refuses a workload that is made of PostgreSQL's own SQL.
+pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
+    if spec.target.protocol == Protocol::Postgres {
+        return Ok(());
+    }
+    Err(Problem::new("spec", format!("{workload} speaks PostgreSQL's SQL only"), "run it on a target of PostgreSQL"))
+}
+
+/// Refuses a way to send statements that the protocol does not have.
+fn check_mode(protocol: Protocol, mode: Mode) -> Result<(), Problem> {
+    if (protocol, mode) != (Protocol::Mysql, Mode::Extended) {
+        return Ok(());
+    }
+    Err(Problem::new("spec", "`protocol: extended` is PostgreSQL's own", "use `simple` or `prepared`"))
+}
+
+/// What is tried again. Who wants that of serialisation failures (40001: with MySQL, a deadlock) means the errors, too, that
+/// stand for the same and have no SQLSTATE of their own: a lock that was waited for too long (1205), and a record that has
+/// changed since it was read (1020). sysbench tries the same three again.
+fn retried(protocol: Protocol, mut codes: Vec<String>) -> Vec<String> {
+    if protocol == Protocol::Mysql && codes.iter().any(|code| code == "40001") {
+        codes.extend(["1205", "1020"].map(String::from));
+    }
+    codes
 }

@@ -1,9 +1,9 @@
-//! Sessions that carry SQL workloads: a workload's transactions over PostgreSQL's protocol, and what is recorded of them.
+//! Sessions that carry SQL workloads: a workload's transactions over a database's protocol, and what is recorded of them.
 
 mod factory;
 mod session;
 #[cfg(test)]
 mod session_tests;
 
-pub use factory::{Sessions, pgbench, sysbench, tpcc};
+pub use factory::{Sessions, only_postgres, pgbench, sysbench, tpcc};
 pub use session::SqlSession;

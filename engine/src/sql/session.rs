@@ -19,8 +19,7 @@
 use std::sync::Arc;
 
 use crate::clock::Nanos;
-use crate::protocol::postgres::frame::{self, Frame};
-use crate::protocol::postgres::{Config, Handshake, Malformed, Progress, ServerError, encode};
+use crate::protocol::{Columns, Config, Event, Malformed, Progress, Said, What, Wire};
 use crate::record::{Kind, OpId, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
 use crate::workload::{Asked, Next, Transactions};
@@ -70,9 +69,9 @@ struct Transaction {
     rolled_back: bool,
 }
 
-/// A session of the client `T`.
-pub struct SqlSession<T> {
-    handshake: Handshake,
+/// A session of the client `T`, over the protocol `W`.
+pub struct SqlSession<T, W> {
+    wire: W,
     pub(super) rules: Arc<Rules>,
     pub(super) client: T,
     state: State,
@@ -80,19 +79,19 @@ pub struct SqlSession<T> {
     /// The statement in progress, and when it was sent: at once when its predecessor was done.
     asked: Asked,
     sent: Nanos,
-    /// What a pause waits for, if that was not told of yet, and the server's status meanwhile.
+    /// What a pause waits for, if that was not told of yet, and whether a transaction block is open meanwhile.
     pause: Option<Want>,
-    status: u8,
+    open: bool,
     /// What is waited for outside of the conversation, and since when.
     outside: Option<(OpId, Nanos)>,
     /// What the server said against the statement in progress, or (rolling back) against the transaction.
     error: Option<Box<Failure>>,
 }
 
-impl<T: Transactions> SqlSession<T> {
+impl<T: Transactions, W: Wire> SqlSession<T, W> {
     pub fn new(config: Arc<Config>, rules: Arc<Rules>, client: T) -> Self {
         Self {
-            handshake: Handshake::new(config),
+            wire: W::new(config),
             rules,
             client,
             state: State::Closed,
@@ -100,7 +99,7 @@ impl<T: Transactions> SqlSession<T> {
             asked: Asked::new(TRANSACTION, Kind::Transaction),
             sent: 0,
             pause: None,
-            status: b'I',
+            open: false,
             outside: None,
             error: None,
         }
@@ -115,7 +114,7 @@ impl<T: Transactions> SqlSession<T> {
     }
 
     fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
-        let (consumed, progress) = self.handshake.received(input, out)?;
+        let (consumed, progress) = self.wire.open(input, out)?;
         let want = match progress {
             Progress::More => Want::Reply,
             Progress::Secure => Want::Secure,
@@ -124,8 +123,7 @@ impl<T: Transactions> SqlSession<T> {
                 Want::Turn
             }
             Progress::Ready => {
-                out.extend_from_slice(self.client.parse());
-                out.extend_from_slice(encode::SYNC);
+                self.wire.prepare(self.client.parse(), out);
                 self.state = State::Parsing;
                 Want::Reply
             }
@@ -133,36 +131,38 @@ impl<T: Transactions> SqlSession<T> {
         Ok(Step { consumed, want })
     }
 
-    /// Sends the next statement, or ends the transaction when it has no more. `status` is the server's: `I` outside a block.
+    /// Sends the next statement, or ends the transaction when it has no more. `open`: within a transaction block.
     #[inline]
-    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
+    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
+        let start = out.len();
         match self.client.next(out) {
             Next::Ask(asked) => {
+                self.wire.asked(&mut out[start..], asked.heard);
                 cx.recorder.start(asked.op, at);
                 self.asked = asked;
                 self.sent = at;
             }
-            Next::Done(outcome) if status == b'I' => self.done(cx, at, outcome),
+            Next::Done(outcome) if !open => self.done(cx, at, outcome),
             Next::Done(_) => {
                 self.error = Some(Box::new(Failure {
                     code: "open-block".into(),
                     message: "the transaction's statements end within a transaction block: COMMIT is missing".into(),
                 }));
-                self.undo(cx, at, status, out);
+                self.undo(cx, at, open, out);
             }
             Next::Pause(span) => {
-                (self.pause, self.status) = (Some(Want::Pause(at.saturating_add(span))), status);
+                (self.pause, self.open) = (Some(Want::Pause(at.saturating_add(span))), open);
                 self.state = State::Pausing;
             }
             Next::Until(descriptor, op) => {
                 cx.recorder.start(op, at);
                 self.outside = Some((op, at));
-                (self.pause, self.status) = (Some(Want::Until(descriptor)), status);
+                (self.pause, self.open) = (Some(Want::Until(descriptor)), open);
                 self.state = State::Pausing;
             }
             Next::Fail(why) => {
                 self.error = Some(why);
-                self.undo(cx, at, status, out);
+                self.undo(cx, at, open, out);
             }
         }
     }
@@ -186,62 +186,59 @@ impl<T: Transactions> SqlSession<T> {
         self.state = State::Idle;
     }
 
-    /// One message while the connection is open.
+    /// Takes the next thing that the server says; how many bytes that took, none when it is not whole yet.
     #[inline]
-    fn message(&mut self, cx: &mut Context<'_>, at: Nanos, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
-        match frame.tag {
-            b'D' if self.asked.heard && self.state == State::Running => self.row(frame.body),
-            b'T' if self.asked.heard && self.state == State::Running => {
-                self.client.columns(&mut frame::names(frame.body)?);
-                Ok(())
+    fn hear(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Failure> {
+        let (size, event) = match self.wire.next(input)? {
+            None => return Ok(None),
+            Some((size, Said::Event(event))) => (size, event),
+            Some((size, Said::Nothing)) => return Ok(Some(size)),
+            Some((size, Said::Row(mut columns))) => {
+                self.client.row(&mut columns);
+                columns.end()?;
+                return Ok(Some(size));
             }
-            b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.state != State::Idle => Ok(()),
-            b'C' => self.completed(frame.body),
-            b'Z' => match frame.body {
-                [status] => self.ready(cx, at, *status, out),
-                _ => Err(Malformed("a ReadyForQuery without its status".into()).into()),
-            },
-            b'E' => self.refused(frame.body),
-            // A notice, a changed setting, a notification: may come at any time.
-            b'N' | b'S' | b'A' => Ok(()),
-            other => Err(self.unexpected(other)),
+            Some((size, Said::Names(mut names))) => {
+                self.client.columns(&mut names);
+                return Ok(Some(size));
+            }
+        };
+        match event {
+            Event::Completed { rows, what } => self.completed(rows, what),
+            Event::Ready { open } => self.ready(cx, at, open, out)?,
+            Event::Refused { why, fatal } => self.refused(why, fatal)?,
+            Event::Send => return Err(Malformed("it waits for rows that no statement loads".into()).into()),
         }
-    }
-
-    fn row(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let mut columns = frame::columns(body)?;
-        self.client.row(&mut columns);
-        Ok(columns.end()?)
+        Ok(Some(size))
     }
 
     #[inline]
-    fn completed(&mut self, tag: &[u8]) -> Result<(), Failure> {
-        match self.state {
-            State::Running => {
-                if self.asked.heard {
-                    self.client.completed(frame::rows_of(tag));
-                }
-                match tag.first() {
-                    // INSERT, UPDATE, DELETE, MERGE
-                    Some(b'I' | b'U' | b'D' | b'M') if self.asked.kind == Kind::Write => {
-                        self.transaction.rows += frame::rows_of(tag);
-                    }
-                    Some(b'R') if tag.starts_with(b"ROLLBACK") => {
-                        self.transaction.rows = 0;
-                        self.transaction.rolled_back = true;
-                    }
-                    _ => {}
-                }
-                Ok(())
+    fn completed(&mut self, rows: u64, what: What) {
+        if self.state != State::Running {
+            return;
+        }
+        if self.asked.heard {
+            self.client.completed(rows);
+        }
+        match what {
+            What::Change if self.asked.kind == Kind::Write => self.transaction.rows += rows,
+            What::Rollback => {
+                self.transaction.rows = 0;
+                self.transaction.rolled_back = true;
             }
-            State::RollingBack => Ok(()),
-            _ => Err(self.unexpected(b'C')),
+            _ => {}
         }
     }
 
     /// The server is done with what it was last asked.
     #[inline]
-    fn ready(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn ready(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) -> Result<(), Failure> {
         match self.state {
             State::Running if self.error.is_none() => {
                 cx.recorder.succeed(self.asked.op, self.sent, self.sent, at);
@@ -251,18 +248,18 @@ impl<T: Transactions> SqlSession<T> {
                     Kind::Write => self.transaction.writes += statements,
                     _ => self.transaction.others += statements,
                 }
-                if status == b'I' && self.transaction.rows > 0 {
+                if !open && self.transaction.rows > 0 {
                     // Outside a block: whatever changed has changed for good.
                     cx.recorder.rows_changed(std::mem::take(&mut self.transaction.rows));
                 }
-                self.go_on(cx, at, status, out);
+                self.go_on(cx, at, open, out);
                 Ok(())
             }
             State::Running => {
-                self.failed(cx, at, status, out);
+                self.failed(cx, at, open, out);
                 Ok(())
             }
-            State::RollingBack if self.error.is_some() && status == b'I' => {
+            State::RollingBack if self.error.is_some() && !open => {
                 self.rolled_back(cx, at, out);
                 Ok(())
             }
@@ -273,46 +270,39 @@ impl<T: Transactions> SqlSession<T> {
                     Ok(())
                 }
             },
-            _ => Err(self.unexpected(b'Z')),
+            _ => Err(Malformed(format!("an answer's end while the session was {:?}", self.state)).into()),
         }
     }
 
-    /// The server said no. A fatal no ends the connection; any other waits for ReadyForQuery.
+    /// The server said no. A fatal no ends the connection; any other waits for the answer's end.
     #[cold]
-    fn refused(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let error = ServerError::parse(body);
-        let fatal = error.is_fatal() || matches!(self.state, State::Idle | State::Pausing | State::RollingBack);
-        let failure = Failure::from(error);
-        if fatal {
-            return Err(failure);
+    fn refused(&mut self, why: Failure, fatal: bool) -> Result<(), Failure> {
+        if fatal || matches!(self.state, State::Idle | State::Pausing | State::RollingBack) {
+            return Err(why);
         }
-        self.error.get_or_insert_with(|| Box::new(failure)); // The first is the cause of any others.
+        self.error.get_or_insert_with(|| Box::new(why)); // The first is the cause of any others.
         Ok(())
-    }
-
-    #[cold]
-    fn unexpected(&self, tag: u8) -> Failure {
-        let tag = char::from(tag).escape_default();
-        Malformed(format!("a message of type '{tag}' while the session was {:?}", self.state)).into()
     }
 
     /// The statement in progress failed.
     #[cold]
-    fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
+    fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         if let Some(why) = &self.error {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
         }
-        self.undo(cx, at, status, out);
+        self.undo(cx, at, open, out);
     }
 
     /// Leaves no trace of the attempt.
     #[cold]
-    fn undo(&mut self, cx: &mut Context<'_>, at: Nanos, status: u8, out: &mut Vec<u8>) {
-        if status == b'I' {
-            self.rolled_back(cx, at, out); // No block was open, or the server has closed it.
-        } else {
-            encode::query(out, "ROLLBACK");
+    fn undo(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
+        if open {
+            let start = out.len();
+            W::query(out, "ROLLBACK");
+            self.wire.asked(&mut out[start..], false);
             self.state = State::RollingBack;
+        } else {
+            self.rolled_back(cx, at, out); // No block was open, or the server has closed it.
         }
     }
 
@@ -331,7 +321,7 @@ impl<T: Transactions> SqlSession<T> {
                 Transaction { of_type, intended, sent, attempts: attempts + 1, ..Transaction::default() };
             self.client.again();
             self.state = State::Running;
-            self.go_on(cx, at, b'I', out);
+            self.go_on(cx, at, false, out);
         } else {
             self.given_up(cx, at, &why);
             self.state = State::Idle;
@@ -357,16 +347,16 @@ fn skip(cx: &mut Context<'_>, intended: Nanos, at: Nanos) {
     cx.recorder.fail(TRANSACTION, intended, at, at, &Failure { code: SKIPPED.into(), message });
 }
 
-impl<T: Transactions> Session for SqlSession<T> {
+impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
     fn opened(&mut self, out: &mut Vec<u8>) -> Want {
         self.state = State::Opening;
         self.error = None;
-        self.handshake.opened(out);
+        self.wire.opened(out);
         Want::Reply
     }
 
     fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> Want {
-        self.handshake.secured(server_end_point, out);
+        self.wire.secured(server_end_point, out);
         Want::Reply
     }
 
@@ -379,13 +369,8 @@ impl<T: Transactions> Session for SqlSession<T> {
             }
             consumed = step.consumed;
         }
-        loop {
-            if self.state == State::Running && !self.asked.heard {
-                consumed += frame::rows(&input[consumed..]);
-            }
-            let Some(frame) = frame::next(&input[consumed..])? else { break };
-            consumed += frame.size();
-            self.message(cx, at, frame, out)?;
+        while let Some(size) = self.hear(cx, at, &input[consumed..], out)? {
+            consumed += size;
         }
         Ok(Step { consumed, want: self.want() })
     }
@@ -403,7 +388,7 @@ impl<T: Transactions> Session for SqlSession<T> {
             cx.recorder.start(op, intended);
         }
         self.state = State::Running;
-        self.go_on(cx, at, b'I', out);
+        self.go_on(cx, at, false, out);
         self.want()
     }
 
@@ -416,12 +401,12 @@ impl<T: Transactions> Session for SqlSession<T> {
                 Err(why) => {
                     cx.recorder.fail(op, since, since, at, &why);
                     self.error = Some(why);
-                    self.undo(cx, at, self.status, out);
+                    self.undo(cx, at, self.open, out);
                     return self.want();
                 }
             }
         }
-        self.go_on(cx, at, self.status, out);
+        self.go_on(cx, at, self.open, out);
         self.want()
     }
 
@@ -442,10 +427,10 @@ impl<T: Transactions> Session for SqlSession<T> {
         if matches!(state, State::Running | State::Pausing | State::RollingBack) {
             self.given_up(cx, at, why);
         }
-        self.handshake.lost(why)
+        self.wire.lost(why)
     }
 
     fn goodbye(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(encode::TERMINATE);
+        out.extend_from_slice(W::GOODBYE);
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::session::{Rules, SqlSession};
-use crate::protocol::postgres::{Config, encode};
+use crate::protocol::Config;
+use crate::protocol::postgres::{Postgres, encode};
 use crate::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
 use crate::spec::SslMode;
@@ -129,7 +130,7 @@ fn error(severity: &str, code: &str, status: Option<u8>) -> Vec<u8> {
 
 /// A session with its record, a buffer for what is not yet whole, and a clock that ticks 10 ns a call.
 struct Bench {
-    session: SqlSession<Script>,
+    session: SqlSession<Script, Postgres>,
     recorder: Recorder,
     pending: Vec<u8>,
     out: Vec<u8>,
@@ -145,6 +146,7 @@ impl Bench {
             application_name: String::new(),
             options: String::new(),
             sslmode: SslMode::Disable,
+            local: false,
         };
         let rules = Rules { retry: vec!["40001".into()], max_retries, late: None, skip: false };
         let script = Script {

@@ -27,8 +27,8 @@ impl Endpoint {
             return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });
         }
         let host = target.host.as_deref().unwrap_or("localhost");
-        let name = format!("{host}:{}", target.port);
-        let addresses: Vec<_> = (host, target.port)
+        let name = format!("{host}:{}", target.port());
+        let addresses: Vec<_> = (host, target.port())
             .to_socket_addrs()
             .map_err(|error| {
                 Problem::new(
@@ -58,7 +58,7 @@ impl Target {
     pub fn socket_path(&self) -> Option<PathBuf> {
         let host = self.host.as_deref().filter(|host| host.starts_with('/')).map(Path::new);
         let path = self.socket.as_deref().or(host)?;
-        Some(if path.is_dir() { path.join(format!(".s.PGSQL.{}", self.port)) } else { path.to_path_buf() })
+        Some(if path.is_dir() { path.join(format!(".s.PGSQL.{}", self.port())) } else { path.to_path_buf() })
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_name_or_an_address_with_its_port() {
-        let endpoint = Endpoint::of(&target(|target| target.port = 99)).unwrap();
+        let endpoint = Endpoint::of(&target(|target| target.port = Some(99))).unwrap();
         assert_eq!(endpoint.addresses, [Address::Tcp("127.0.0.1:99".parse().unwrap())]);
         assert_eq!(endpoint.to_string(), "127.0.0.1:99");
         assert!(endpoint.tls.is_none());

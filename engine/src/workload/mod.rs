@@ -54,10 +54,11 @@ pub enum Next {
     Fail(Box<Failure>),
 }
 
-/// One client's transactions over SQL, statement by statement. Each statement's request ends with the message that makes
-/// the server answer `ReadyForQuery`.
+/// One client's transactions over SQL, statement by statement. Each request is whole: with PostgreSQL, it ends with what
+/// makes the server answer `ReadyForQuery`.
 pub trait Transactions {
-    /// Messages that make prepared statements known to a new connection, without the `Sync` behind them; may be empty.
+    /// What makes prepared statements known to a new connection: `Statement::parse` of each, in order; may be empty. (With
+    /// MySQL's protocol it may hold whole requests, too, for what else is to be done once a connection.)
     fn parse(&self) -> &[u8];
 
     /// How long the client rests before its next transaction, by its own choice; `elapsed` is the time since the start of

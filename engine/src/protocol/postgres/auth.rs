@@ -4,8 +4,8 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 
 use super::encode;
-use super::error::Malformed;
 use super::frame::Reader;
+use crate::protocol::Malformed;
 use crate::session::Failure;
 
 const OK: i32 = 0;

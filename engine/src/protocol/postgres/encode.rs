@@ -95,63 +95,6 @@ pub fn copy_data(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     message(out, b'd', fill);
 }
 
-/// Two digits of every number below 100.
-const PAIRS: &[u8; 200] = &{
-    let mut pairs = [0u8; 200];
-    let mut n = 0;
-    while n < 100 {
-        pairs[2 * n] = b'0' + (n / 10) as u8;
-        pairs[2 * n + 1] = b'0' + (n % 10) as u8;
-        n += 1;
-    }
-    pairs
-};
-
-/// Writes `value` in decimal digits, with leading zeros, over all of `out`; higher digits are dropped.
-#[inline]
-pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
-    let mut end = out.len();
-    while end >= 2 {
-        let pair = (value % 100) as usize * 2;
-        value /= 100;
-        out[end - 2..end].copy_from_slice(&PAIRS[pair..pair + 2]);
-        end -= 2;
-    }
-    if end == 1 {
-        out[0] = b'0' + (value % 10) as u8;
-    }
-}
-
-/// Appends `value` in decimal digits.
-#[inline]
-pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
-    while value >= 100 {
-        let pair = (value % 100) as usize * 2;
-        value /= 100;
-        start -= 2;
-        digits[start..start + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    }
-    if value >= 10 {
-        start -= 2;
-        digits[start..start + 2].copy_from_slice(&PAIRS[value as usize * 2..value as usize * 2 + 2]);
-    } else {
-        start -= 1;
-        digits[start] = b'0' + value as u8;
-    }
-    out.extend_from_slice(&digits[start..]);
-}
-
-/// Appends an amount of so many hundredths, as a number with two decimals.
-#[inline]
-pub fn hundredths(out: &mut Vec<u8>, value: u64) {
-    decimal(out, value / 100);
-    let pair = (value % 100) as usize * 2;
-    out.push(b'.');
-    out.extend_from_slice(&PAIRS[pair..pair + 2]);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,18 +141,6 @@ mod tests {
         ];
         for (ours, theirs) in cases {
             assert_eq!(ours, theirs);
-        }
-    }
-
-    #[test]
-    fn numbers_are_written_as_everybody_writes_them() {
-        for value in (0..2000).chain([9_999, 10_000, 65_535, 2_147_483_647, u64::MAX - 1, u64::MAX]) {
-            assert_eq!(ours(|o| decimal(o, value)), value.to_string().into_bytes());
-        }
-        for value in [0u64, 7, 42, 99_999_999_999] {
-            let mut digits = [0u8; 11];
-            fixed_decimal(&mut digits, value);
-            assert_eq!(digits.to_vec(), format!("{value:011}").into_bytes());
         }
     }
 }

@@ -5,16 +5,6 @@ use std::fmt;
 use super::frame::Reader;
 use crate::session::Failure;
 
-/// Bytes that are not the protocol.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(pub String);
-
-impl From<Malformed> for Failure {
-    fn from(malformed: Malformed) -> Self {
-        Self { code: "protocol".into(), message: malformed.0 }
-    }
-}
-
 /// The fields of an ErrorResponse or NoticeResponse that matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {

@@ -1,6 +1,6 @@
 //! Cuts received bytes into messages: a tag of one byte, a length that counts itself, a body.
 
-use super::error::Malformed;
+use crate::protocol::{Malformed, Names};
 
 /// A longer message is taken for garbage. PostgreSQL's own limit is 1 GiB; no workload here asks for more than rows of
 /// some hundred bytes, and waiting for a message that never ends would hide what is wrong.
@@ -115,10 +115,11 @@ impl<'a> Columns<'a> {
             length => Some(Some(self.rest.bytes(usize::try_from(length).ok()?)?)),
         }
     }
+}
 
-    /// Whether the row was whole, looked at or not.
+impl<'a> crate::protocol::Columns<'a> for Columns<'a> {
     #[inline]
-    pub fn end(mut self) -> Result<(), Malformed> {
+    fn end(mut self) -> Result<(), Malformed> {
         self.by_ref().for_each(drop);
         if self.broken || !self.rest.0.is_empty() { Err(broken_row()) } else { Ok(()) }
     }
@@ -147,7 +148,7 @@ fn broken_row() -> Malformed {
 }
 
 /// The names of the columns that the RowDescription with this body describes.
-pub fn names(body: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Malformed> {
+pub fn names(body: &[u8]) -> Result<Names<'_>, Malformed> {
     /// Table and column (4, 2), type and size (4, 2), modifier (4) and format (2).
     const AFTER_NAME: usize = 18;
     let mut rest = Reader(body);
@@ -181,6 +182,7 @@ pub fn rows_of(tag: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Columns as _;
 
     #[test]
     fn messages_are_cut_whole_wherever_the_bytes_break() {

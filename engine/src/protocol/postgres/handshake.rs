@@ -2,49 +2,14 @@
 
 use super::auth::{Authentication, Channel};
 use super::encode;
-use super::error::{Malformed, ServerError};
+use super::error::ServerError;
 use super::frame::{self, Frame, Reader};
+use crate::protocol::{Config, Malformed, Progress};
 use crate::session::{Again, Failure};
-use crate::spec::{SslMode, Target};
+use crate::spec::SslMode;
 
 /// SQLSTATE invalid_authorization_specification: what pg_hba.conf answers to the wrong kind of connection.
 const NO_ENTRY: &str = "28000";
-
-/// What a connection is opened with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
-    pub user: String,
-    pub password: Option<String>,
-    pub database: String,
-    pub application_name: String,
-    pub options: String,
-    pub sslmode: SslMode,
-}
-
-impl Config {
-    /// From the specification.
-    pub fn new(target: &Target) -> Self {
-        Self {
-            user: target.user.clone(),
-            password: target.password.clone(),
-            database: target.database.clone(),
-            application_name: target.application_name.clone().unwrap_or_default(),
-            options: target.options.clone().unwrap_or_default(),
-            sslmode: target.sslmode,
-        }
-    }
-}
-
-/// What comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// More bytes must arrive.
-    More,
-    /// TLS must be made, then `secured` called.
-    Secure,
-    /// The server takes queries.
-    Ready,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -241,6 +206,7 @@ mod tests {
             application_name: "loadcell".into(),
             options: String::new(),
             sslmode,
+            local: false,
         })
     }
 

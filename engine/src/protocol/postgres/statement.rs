@@ -1,46 +1,8 @@
 //! A statement's request, built once: sending it is copying bytes and writing its parameters between them.
 
-use serde::{Deserialize, Serialize};
-
 use super::encode;
-
-/// How statements travel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// As text with its values inside; parsed and planned each time.
-    Simple,
-    /// Parsed and planned each time, values apart.
-    Extended,
-    /// Parsed once a connection, values apart.
-    #[default]
-    Prepared,
-}
-
-/// SQL with holes for its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    Sql(String),
-    Int,
-    Text,
-}
-
-impl Part {
-    /// Cuts text at its holes: `?` for a number, `$` for text.
-    pub fn cut(text: &str) -> Vec<Self> {
-        let mut parts = Vec::new();
-        for piece in text.split_inclusive(['?', '$']) {
-            let (sql, hole) = match piece.as_bytes().last() {
-                Some(b'?') => (&piece[..piece.len() - 1], Some(Self::Int)),
-                Some(b'$') => (&piece[..piece.len() - 1], Some(Self::Text)),
-                _ => (piece, None),
-            };
-            parts.push(Self::Sql(sql.into()));
-            parts.extend(hole);
-        }
-        parts
-    }
-}
+use crate::protocol::digits::{decimal, hundredths};
+use crate::protocol::{Mode, Part};
 
 /// Request bytes with holes.
 #[derive(Clone, Debug)]
@@ -153,13 +115,13 @@ impl Request<'_> {
     /// The next parameter, a number that is not negative.
     #[inline]
     pub fn int(self, value: u64) -> Self {
-        self.written(|out| encode::decimal(out, value))
+        self.written(|out| decimal(out, value))
     }
 
     /// The next parameter, an amount of so many hundredths.
     #[inline]
     pub fn hundredths(self, value: u64) -> Self {
-        self.written(|out| encode::hundredths(out, value))
+        self.written(|out| hundredths(out, value))
     }
 
     #[inline]
@@ -296,12 +258,6 @@ mod tests {
         encode::parse(&mut expected, "", "UPDATE t SET c=$1 WHERE id=$2");
         expected.extend(bind("", &[b"1-2", b"4711"]));
         assert_eq!(written(&statement), expected);
-    }
-
-    #[test]
-    fn text_is_cut_at_its_holes() {
-        assert_eq!(Part::cut("UPDATE t SET c=$ WHERE id=?"), update());
-        assert_eq!(Part::cut("COMMIT"), [Part::Sql("COMMIT".into())]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::options::{BIGINT_SCALE, Options};
 use crate::prepare::{Data, Table};
-use crate::protocol::postgres::encode::decimal;
+use crate::protocol::digits::decimal;
 
 /// Rows a unit of scale, by table.
 const TELLERS: u64 = 10;

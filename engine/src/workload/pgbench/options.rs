@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::program::Builder;
 use super::{ScriptError, builtin, statement};
 use crate::clock::Nanos;
-use crate::protocol::postgres::Mode;
+use crate::protocol::Mode;
 use crate::spec::Problem;
 
 /// serialization_failure and deadlock_detected: what pgbench tries again.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::options::Options;
 use super::shape::Shape;
 use super::text;
-use crate::protocol::postgres::{Mode, Statement};
+use crate::protocol::{Mode, Protocol, Request, Statement};
 use crate::random::{Distribution, Random};
 use crate::record::{Kind, OpId, Operation};
 use crate::workload::{Asked, Next, Transactions, Workload};
@@ -45,10 +45,10 @@ struct Step {
 
 impl Sysbench {
     /// For `clients` clients, whose random numbers come from `seed`.
-    pub fn new(options: &Options, seed: u64, clients: u32) -> Self {
+    pub fn new(protocol: Protocol, options: &Options, seed: u64, clients: u32) -> Self {
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let mut built: Vec<(Shape, usize)> = Vec::new();
-        let mut statements = Vec::new();
+        let (mut statements, mut prepared) = (Vec::new(), 0);
         let mut steps = Vec::new();
         for step in options.script.steps(options) {
             let shape = step.shape;
@@ -65,8 +65,8 @@ impl Sysbench {
                     // BEGIN and COMMIT have nothing to gain from being prepared.
                     let mode = if shape.has_table() { options.protocol } else { Mode::Simple };
                     for table in 1..=if by_table { options.tables } else { 1 } {
-                        let name = format!("s{}", statements.len());
-                        statements.push(Statement::new(mode, &name, &shape.parts(table, options)));
+                        statements.push(Statement::new(protocol, mode, prepared, &shape.parts(table, options)));
+                        prepared += u32::from(mode == Mode::Prepared);
                     }
                     built.push((shape, first));
                     first
@@ -192,7 +192,7 @@ impl Transactions for Client {
             Shape::RandomRanges => {
                 let range = |request, _| {
                     let k = row(random);
-                    crate::protocol::postgres::Request::int(request, k).int(k + plan.delta)
+                    Request::int(request, k).int(k + plan.delta)
                 };
                 (0..plan.number_of_ranges).fold(request, range).end();
             }
@@ -207,7 +207,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn workload(section: &Value) -> Sysbench {
-        Sysbench::new(&Options::read(section).unwrap(), 42, 4)
+        Sysbench::new(Protocol::Postgres, &Options::read(section).unwrap(), 42, 4)
     }
 
     /// The text of every statement of one transaction, in simple mode.

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::options::Options;
 use super::text;
 use crate::prepare::{Data, Table};
-use crate::protocol::postgres::encode::decimal;
+use crate::protocol::Protocol;
+use crate::protocol::digits::decimal;
 use crate::random::{Distribution, Random};
 
 /// Keeps the rows' random numbers apart from those of clients under the same seed.
@@ -23,9 +24,9 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    pub fn new(options: &Options, seed: u64) -> Self {
+    pub fn new(protocol: Protocol, options: &Options, seed: u64) -> Self {
         Self {
-            tables: (1..=options.tables).map(|number| table(number, options)).collect(),
+            tables: (1..=options.tables).map(|number| table(protocol, number, options)).collect(),
             table_size: options.table_size,
             distribution: options.distribution,
             seed: seed ^ ROWS,
@@ -33,33 +34,43 @@ impl DataSet {
     }
 }
 
-fn table(number: u32, options: &Options) -> Table {
+fn table(protocol: Protocol, number: u32, options: &Options) -> Table {
     let name = format!("sbtest{number}");
-    let id = if options.auto_inc { "SERIAL" } else { "INTEGER" };
-    // The primary key is made after the load, which is faster, and gives it the name it would have had.
-    let mut indexes = vec![format!("CREATE UNIQUE INDEX {name}_pkey ON {name} (id)")];
-    if options.create_secondary {
-        indexes.push(format!("CREATE INDEX k_{number} ON {name}(k)"));
-    }
-    let mut keys = vec![format!("ALTER TABLE {name} ADD PRIMARY KEY USING INDEX {name}_pkey")];
-    if options.auto_inc {
-        keys.push(format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size));
-    }
-    Table {
-        create: format!(
-            "CREATE TABLE {name} (id {id} NOT NULL, k INTEGER DEFAULT '0' NOT NULL, \
-             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL)"
-        ),
-        copy: format!("COPY {name} (id, k, c, pad) FROM STDIN"),
-        rows: options.table_size,
-        units: options.table_size,
-        unit_bytes: ROW_BYTES,
-        inserts: Vec::new(),
-        indexes,
-        keys,
-        references: Vec::new(),
-        finish: vec![format!("VACUUM (ANALYZE) {name}")],
-        name,
+    let columns = "k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL";
+    let table =
+        Table { rows: options.table_size, units: options.table_size, unit_bytes: ROW_BYTES, ..Table::default() };
+    let second = options.create_secondary.then(|| format!("CREATE INDEX k_{number} ON {name}(k)"));
+    match protocol {
+        Protocol::Postgres => {
+            let id = if options.auto_inc { "SERIAL" } else { "INTEGER" };
+            let sequence = format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size);
+            // The primary key is made after the load, which is faster, and gives it the name it would have had.
+            let key = format!("CREATE UNIQUE INDEX {name}_pkey ON {name} (id)");
+            Table {
+                create: format!("CREATE TABLE {name} (id {id} NOT NULL, {columns})"),
+                copy: format!("COPY {name} (id, k, c, pad) FROM STDIN"),
+                indexes: [key].into_iter().chain(second).collect(),
+                keys: [format!("ALTER TABLE {name} ADD PRIMARY KEY USING INDEX {name}_pkey")]
+                    .into_iter()
+                    .chain(options.auto_inc.then_some(sequence))
+                    .collect(),
+                finish: vec![format!("VACUUM (ANALYZE) {name}")],
+                name,
+                ..table
+            }
+        }
+        Protocol::Mysql => {
+            let id = if options.auto_inc { "INTEGER NOT NULL AUTO_INCREMENT" } else { "INTEGER NOT NULL" };
+            Table {
+                // The table is its primary key: rows are best loaded into it in their order.
+                create: format!("CREATE TABLE {name} (id {id}, {columns}, PRIMARY KEY (id)) ENGINE = InnoDB"),
+                copy: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} (id, k, c, pad)"),
+                indexes: second.into_iter().collect(),
+                finish: vec![format!("ANALYZE TABLE {name}")],
+                name,
+                ..table
+            }
+        }
     }
 }
 
@@ -92,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     fn data(section: serde_json::Value, seed: u64) -> DataSet {
-        DataSet::new(&Options::read(&section).unwrap(), seed)
+        DataSet::new(Protocol::Postgres, &Options::read(&section).unwrap(), seed)
     }
 
     fn rows(data: &DataSet, table: usize, rows: Range<u64>) -> String {
@@ -148,5 +159,18 @@ mod tests {
         let table = &data.tables()[0];
         assert!(table.create.contains("(id INTEGER NOT NULL"));
         assert_eq!((table.indexes.len(), table.keys.len()), (1, 1));
+    }
+
+    #[test]
+    fn in_mysql_the_table_is_its_primary_key() {
+        let data = DataSet::new(Protocol::Mysql, &Options::read(&json!({})).unwrap(), 1);
+        let table = &data.tables()[0];
+        assert_eq!(
+            table.create,
+            "CREATE TABLE sbtest1 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
+             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = InnoDB"
+        );
+        assert_eq!(table.indexes, ["CREATE INDEX k_1 ON sbtest1(k)"]);
+        assert!(table.keys.is_empty());
     }
 }

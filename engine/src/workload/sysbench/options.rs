@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::script::Script;
-use crate::protocol::postgres::Mode;
+use crate::protocol::Mode;
 use crate::random::Distribution;
 use crate::spec::Problem;
 
 /// The largest `id` and `k` that an INTEGER column holds.
 const INTEGER_MAX: u64 = i32::MAX as u64;
-/// PostgreSQL's limit of parameters in one statement is 65535; far fewer make sense.
+/// The servers' limit of parameters in one statement is 65535; far fewer make sense.
 const MOST_POINTS: u32 = 10_000;
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ pub struct Options {
     pub delete_inserts: u32,
     /// No BEGIN and COMMIT: every statement commits itself.
     pub skip_trx: bool,
-    /// Ids come from a sequence (SERIAL); false: from the client.
+    /// Ids come from the server (SERIAL, AUTO_INCREMENT); false: from the client.
     pub auto_inc: bool,
     pub create_secondary: bool,
     #[serde(with = "DistributionName")]

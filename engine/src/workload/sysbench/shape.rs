@@ -1,7 +1,7 @@
 //! The statements that the scripts are made of: their text, their holes, and what they count as.
 
 use super::options::Options;
-use crate::protocol::postgres::Part;
+use crate::protocol::Part;
 use crate::record::{Kind, Operation};
 
 /// A kind of statement.

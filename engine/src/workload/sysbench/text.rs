@@ -1,6 +1,6 @@
 //! The values of `c` and `pad`: groups of eleven random digits.
 
-use crate::protocol::postgres::encode::fixed_decimal;
+use crate::protocol::digits::fixed_decimal;
 use crate::random::Random;
 
 const GROUP: usize = 11;

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::sql::{COMMIT, INSERT, OPERATIONS, ROLLBACK, ROLLED_BACK, SKIPPED, UPDATE};
 use super::*;
+use crate::protocol::Protocol;
 use serde_json::{Value, json};
 
 fn terminal(section: &Value, number: u32) -> Client {
     let mut section = section.clone();
     section["protocol"] = "simple".into();
-    Tpcc::new(&Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
+    Tpcc::new(Protocol::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
 }
 
 /// A terminal that does one type of transaction only.
@@ -496,7 +497,7 @@ fn a_terminal_that_types_knows_what_comes_next() {
 
 #[test]
 fn every_statement_is_prepared_at_connect() {
-    let prepared = Tpcc::new(&Options::read(&json!({})).unwrap(), 1, 1).unwrap();
+    let prepared = Tpcc::new(Protocol::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
     let parse = prepared.client(0).parse().to_vec();
     let mut rest = &parse[..];
     let mut names = HashSet::new();
@@ -513,6 +514,6 @@ fn every_statement_is_prepared_at_connect() {
 #[test]
 fn more_terminals_than_districts_are_refused() {
     let options = Options::read(&json!({"warehouses": 1})).unwrap();
-    assert!(Tpcc::new(&options, 1, 10).is_ok());
-    assert_eq!(Tpcc::new(&options, 1, 11).map(drop).unwrap_err().code, "spec");
+    assert!(Tpcc::new(Protocol::Postgres, &options, 1, 10).is_ok());
+    assert_eq!(Tpcc::new(Protocol::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
 }

@@ -8,7 +8,7 @@ use super::profile::{Profile, missing, unexpected};
 use super::sql::{BEGIN, COMMIT, INSERT, ROLLBACK, ROLLED_BACK, SELECT, Sql, UPDATE};
 use super::terminal::{Home, Input};
 use super::{ITEMS, MOST_LINES};
-use crate::protocol::postgres::{Request, Statement};
+use crate::protocol::{Request, Statement};
 use crate::workload::Next;
 
 /// Of a hundred lines so many are supplied by another warehouse, and of a hundred orders so many name an item that there

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::DISTRICTS;
-use crate::protocol::postgres::Mode;
+use crate::protocol::Mode;
 use crate::spec::Problem;
 
 /// More would not fit into `hist_id`, an INTEGER: there are 30,000 rows of history a warehouse, and there will be more.

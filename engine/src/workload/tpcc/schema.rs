@@ -2,6 +2,7 @@
 
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
 use crate::prepare::Table;
+use crate::protocol::Protocol;
 
 /// What the rows of a data set are of. The order is that of loading: what takes longest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,10 +131,22 @@ impl Of {
     }
 
     /// The table, of which `rows` rows are loaded.
-    pub fn table(self, warehouses: u64, rows: impl FnOnce(u64) -> u64) -> Table {
+    pub fn table(self, protocol: Protocol, warehouses: u64, rows: impl FnOnce(u64) -> u64) -> Table {
         let name = self.name();
         let (units, unit_bytes) = self.units(warehouses);
-        let rows = rows(units);
+        let reference = |(key, columns, to): &(&str, &str, &str)| {
+            format!("ALTER TABLE {name} ADD CONSTRAINT {key} FOREIGN KEY ({columns}) REFERENCES {to}")
+        };
+        let references = self.references().iter().map(reference).collect();
+        let table = Table { name: name.into(), rows: rows(units), units, unit_bytes, references, ..Table::default() };
+        match protocol {
+            Protocol::Postgres => self.in_postgres(table),
+            Protocol::Mysql => self.in_mysql(table),
+        }
+    }
+
+    fn in_postgres(self, table: Table) -> Table {
+        let name = self.name();
         // The index first, then a key of it: the index of a table can be built beside another, a key cannot.
         let mut indexes = vec![format!("CREATE UNIQUE INDEX {name}_pkey ON {name} ({})", self.key())];
         indexes.extend(self.second_index().map(String::from));
@@ -143,23 +156,30 @@ impl Of {
         if self == Self::History {
             create.push_str("; CREATE SEQUENCE bmsql_hist_id_seq OWNED BY bmsql_history.hist_id");
             keys.push("ALTER TABLE bmsql_history ALTER hist_id SET DEFAULT nextval('bmsql_hist_id_seq')".into());
-            keys.push(format!("SELECT setval('bmsql_hist_id_seq', {rows})"));
+            keys.push(format!("SELECT setval('bmsql_hist_id_seq', {})", table.rows));
         }
-        let reference = |(key, columns, to): &(&str, &str, &str)| {
-            format!("ALTER TABLE {name} ADD CONSTRAINT {key} FOREIGN KEY ({columns}) REFERENCES {to}")
-        };
         Table {
-            name: name.into(),
             create,
             copy: format!("COPY {name} FROM STDIN"),
-            rows,
-            units,
-            unit_bytes,
-            inserts: Vec::new(),
             indexes,
             keys,
-            references: self.references().iter().map(reference).collect(),
             finish: vec![format!("VACUUM (ANALYZE) {name}")],
+            ..table
+        }
+    }
+
+    fn in_mysql(self, table: Table) -> Table {
+        let name = self.name();
+        // A TIMESTAMP would be turned from the session's time zone and back.
+        let columns = self.columns().replace("TIMESTAMP", "DATETIME");
+        let columns = columns.replace("hist_id INTEGER NOT NULL", "hist_id INTEGER NOT NULL AUTO_INCREMENT");
+        Table {
+            // The table is its primary key: rows are best loaded into it in their order.
+            create: format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({})) ENGINE = InnoDB", self.key()),
+            copy: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name}"),
+            indexes: self.second_index().map(String::from).into_iter().collect(),
+            finish: vec![format!("ANALYZE TABLE {name}")],
+            ..table
         }
     }
 }
@@ -205,7 +225,7 @@ mod tests {
     use super::*;
 
     fn table(of: Of) -> Table {
-        of.table(2, |units| units)
+        of.table(Protocol::Postgres, 2, |units| units)
     }
 
     #[test]
@@ -228,6 +248,18 @@ mod tests {
             ["ALTER TABLE bmsql_district ADD CONSTRAINT d_warehouse_fkey FOREIGN KEY (d_w_id) \
               REFERENCES bmsql_warehouse (w_id)"]
         );
+    }
+
+    #[test]
+    fn in_mysql_a_table_is_its_primary_key() {
+        let history = Of::History.table(Protocol::Mysql, 2, |units| units);
+        assert!(
+            history.create.starts_with("CREATE TABLE bmsql_history (hist_id INTEGER NOT NULL AUTO_INCREMENT, h_c_id")
+        );
+        assert!(history.create.contains("h_date DATETIME") && !history.create.contains("TIMESTAMP"));
+        assert!(history.create.ends_with("h_data VARCHAR(24), PRIMARY KEY (hist_id)) ENGINE = InnoDB"));
+        assert!(history.indexes.is_empty() && history.keys.is_empty());
+        assert_eq!(history.references.len(), 2);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The statements of all five transactions, built once and shared by all terminals.
 
 use super::DISTRICTS;
-use crate::protocol::postgres::{Mode, Part, Statement};
+use crate::protocol::{Mode, Part, Protocol, Statement};
 use crate::record::{Kind, OpId, Operation};
 use crate::workload::Asked;
 
@@ -96,8 +96,15 @@ pub struct Delivery {
     pub pay: Statement,
 }
 
+/// What is to be done once a connection to a MySQL. As PostgreSQL does by default, a statement sees what was committed
+/// before it began: in one snapshot for all of a Delivery, the order that another one took would stay the oldest for ever.
+/// And what was sent together with a statement that failed is not to commit itself.
+const ONCE_IN_MYSQL: [&str; 2] =
+    ["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET SESSION autocommit = 0"];
+
 /// Builds statements, each under a name of its own.
 struct Builder {
+    protocol: Protocol,
     mode: Mode,
     parse: Vec<u8>,
     built: u32,
@@ -105,7 +112,7 @@ struct Builder {
 
 impl Builder {
     fn build(&mut self, sql: &str) -> Statement {
-        let statement = Statement::new(self.mode, &format!("s{}", self.built), &Part::cut(sql));
+        let statement = Statement::new(self.protocol, self.mode, self.built, &Part::cut(sql));
         self.parse.extend_from_slice(statement.parse());
         self.built += 1;
         statement
@@ -113,8 +120,14 @@ impl Builder {
 }
 
 impl Sql {
-    pub fn new(mode: Mode) -> Self {
-        let mut builder = Builder { mode, parse: Vec::new(), built: 0 };
+    pub fn new(protocol: Protocol, mode: Mode) -> Self {
+        // These have nothing to gain from being prepared.
+        let plain = |text: &str| Statement::new(protocol, Mode::Simple, 0, &Part::cut(text));
+        let mut parse = Vec::new();
+        if protocol == Protocol::Mysql {
+            ONCE_IN_MYSQL.iter().for_each(|text| plain(text).request(&mut parse).end());
+        }
+        let mut builder = Builder { protocol, mode, parse, built: 0 };
         let mut sql = |text: &str| builder.build(text);
         let dist: Vec<_> = (1..=DISTRICTS).map(|district| format!("s_dist_{district:02}")).collect();
         let new_order = NewOrder {
@@ -182,8 +195,6 @@ impl Sql {
         let stock_level = sql("SELECT count(*) FROM bmsql_stock WHERE s_w_id = ? AND s_quantity < ? AND s_i_id IN \
              (SELECT ol_i_id FROM bmsql_district JOIN bmsql_order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
              AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id WHERE d_w_id = ? AND d_id = ?)");
-        // These have nothing to gain from being prepared.
-        let plain = |text: &str| Statement::new(Mode::Simple, "", &Part::cut(text));
         Self {
             begin: plain("BEGIN"),
             commit: plain("COMMIT"),

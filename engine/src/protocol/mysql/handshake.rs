@@ -1,0 +1,323 @@
+//! From an open transport to a connection that takes queries: the server's greeting, encryption, identity proven.
+
+use std::sync::Arc;
+
+use super::auth::{Plugin, clear};
+use super::encode;
+use super::error::ServerError;
+use super::packet::{self, Packet, Reader};
+use crate::protocol::{Config, Malformed, Progress};
+use crate::session::{Again, Failure};
+use crate::spec::SslMode;
+
+/// The only version of the protocol there is in servers of this century.
+const VERSION: u8 = 10;
+/// utf8mb4, with the collation that every server knows.
+const CHARSET: u8 = 45;
+/// The largest packet the server may send; what it really sends is far less.
+const LARGEST: u32 = 1 << 30;
+
+const CONNECT_WITH_DB: u32 = 1 << 3;
+const LOCAL_FILES: u32 = 1 << 7;
+const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
+const TRANSACTIONS: u32 = 1 << 13;
+const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_STATEMENTS: u32 = 1 << 16;
+const MULTI_RESULTS: u32 = 1 << 17;
+const PS_MULTI_RESULTS: u32 = 1 << 18;
+const PLUGIN_AUTH: u32 = 1 << 19;
+const CONNECT_ATTRS: u32 = 1 << 20;
+const LENGTH_ENCODED_PROOF: u32 = 1 << 21;
+const DEPRECATE_EOF: u32 = 1 << 24;
+
+/// What a server must be able to: any since MySQL 5.5.
+const NEEDED: u32 = PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
+/// What is made use of where the server can. (Rows to load are sent when it asks for a local file; no file is ever read.)
+const WELCOME: u32 = NEEDED
+    | 1 // passwords of more than eight characters, ever since
+    | 1 << 2 // likewise, flags of columns
+    | LOCAL_FILES
+    | MULTI_STATEMENTS
+    | MULTI_RESULTS
+    | PS_MULTI_RESULTS
+    | CONNECT_ATTRS
+    | LENGTH_ENCODED_PROOF
+    | DEPRECATE_EOF;
+
+/// What servers answer to the wrong kind of connection: no such user (without TLS), or TLS is required of all.
+const NO_ENTRY: [&str; 2] = ["28000", "3159"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not open.
+    Closed,
+    /// The server speaks first.
+    Greeting,
+    /// TLS was announced; the transport is making it.
+    Securing,
+    /// Identity is being proven.
+    Proving,
+    Ready,
+}
+
+/// What the server said of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Greeting {
+    connection: u32,
+    capabilities: u32,
+    nonce: Vec<u8>,
+    plugin: Vec<u8>,
+}
+
+impl Greeting {
+    fn parse(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader(body.get(1..)?);
+        reader.zero_ended(); // the server's version
+        let connection = reader.u32()?;
+        let mut nonce = reader.bytes(8)?.to_vec();
+        reader.byte()?;
+        let low = reader.u16()?;
+        reader.bytes(3)?; // its character set and status
+        let capabilities = u32::from(low) | u32::from(reader.u16()?) << 16;
+        let length = usize::from(reader.byte()?);
+        reader.bytes(10)?;
+        nonce.extend_from_slice(reader.bytes(length.saturating_sub(8).max(13))?);
+        nonce.pop(); // the zero that ends it
+        Some(Self { connection, capabilities, nonce, plugin: reader.zero_ended().to_vec() })
+    }
+}
+
+/// The opening of one connection; kept by its session, and used anew for every reconnection.
+pub struct Handshake {
+    config: Arc<Config>,
+    state: State,
+    greeting: Greeting,
+    plugin: Plugin,
+    /// The number of the next packet.
+    number: u8,
+    /// Whether TLS is asked for: `allow` and `prefer` may change their minds, once.
+    encrypt: bool,
+    changed_mind: bool,
+    encrypted: bool,
+    joined: Vec<u8>,
+}
+
+impl Handshake {
+    pub fn new(config: Arc<Config>) -> Self {
+        let encrypt = !matches!(config.sslmode, SslMode::Disable | SslMode::Allow);
+        Self {
+            config,
+            state: State::Closed,
+            greeting: Greeting::default(),
+            plugin: Plugin::Native,
+            number: 0,
+            encrypt,
+            changed_mind: false,
+            encrypted: false,
+            joined: Vec::new(),
+        }
+    }
+
+    /// The transport is connected.
+    pub fn opened(&mut self) {
+        self.state = State::Greeting;
+        self.encrypted = false;
+    }
+
+    /// TLS is up.
+    pub fn secured(&mut self, out: &mut Vec<u8>) {
+        self.encrypted = true;
+        self.introduce(out);
+    }
+
+    /// Whether rows end with an OK instead of an EOF.
+    pub fn deprecates_eof(&self) -> bool {
+        self.greeting.capabilities & DEPRECATE_EOF != 0
+    }
+
+    /// The server's number of this connection, for KILL.
+    pub fn connection(&self) -> u32 {
+        self.greeting.connection
+    }
+
+    fn capabilities(&self) -> u32 {
+        let database = if self.config.database.is_empty() { 0 } else { CONNECT_WITH_DB };
+        let ssl = if self.encrypted || self.state == State::Securing { SSL } else { 0 };
+        WELCOME & self.greeting.capabilities | database | ssl
+    }
+
+    /// The part that comes first, alone to ask for TLS.
+    fn head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.capabilities().to_le_bytes());
+        out.extend_from_slice(&LARGEST.to_le_bytes());
+        out.push(CHARSET);
+        out.extend_from_slice(&[0; 23]);
+    }
+
+    fn send(&mut self, out: &mut Vec<u8>, body: &[u8]) {
+        encode::packet(out, self.number, |out| out.extend_from_slice(body));
+        self.number = self.number.wrapping_add(1);
+    }
+
+    fn introduce(&mut self, out: &mut Vec<u8>) {
+        let mut body = Vec::new();
+        self.head(&mut body);
+        let config = self.config.clone();
+        encode::zero_ended(&mut body, config.user.as_bytes());
+        // Where the server's own way is not known, or not fit to be sent unasked, it will ask for that of the user.
+        let known = Plugin::named(&self.greeting.plugin).filter(|&plugin| plugin != Plugin::Clear);
+        self.plugin = known.unwrap_or(Plugin::Native);
+        let proof = self.plugin.prove(password(&config), &self.greeting.nonce);
+        if self.greeting.capabilities & LENGTH_ENCODED_PROOF != 0 {
+            encode::text(&mut body, &proof);
+        } else {
+            body.push(proof.len() as u8);
+            body.extend_from_slice(&proof);
+        }
+        if !config.database.is_empty() {
+            encode::zero_ended(&mut body, config.database.as_bytes());
+        }
+        encode::zero_ended(&mut body, self.plugin.name().as_bytes());
+        if self.greeting.capabilities & CONNECT_ATTRS != 0 {
+            let mut attributes = Vec::new();
+            for (name, value) in [("_client_name", "loadcell"), ("program_name", &config.application_name)] {
+                encode::text(&mut attributes, name.as_bytes());
+                encode::text(&mut attributes, value.as_bytes());
+            }
+            encode::text(&mut body, &attributes);
+        }
+        self.send(out, &body);
+        self.state = State::Proving;
+    }
+
+    /// Bytes arrived: how many of them are done with, and what comes next. Call again with the rest and more behind it.
+    pub fn received(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure> {
+        let mut done = 0;
+        while self.state != State::Ready {
+            let mut joined = std::mem::take(&mut self.joined);
+            let Some(Packet { number, body, size, .. }) = packet::next(&input[done..], &mut joined)? else { break };
+            done += size;
+            self.number = number.wrapping_add(1);
+            self.body(body, out)?;
+            self.joined = joined;
+            if self.state == State::Securing {
+                // Plain bytes behind the greeting would later pass for encrypted ones.
+                return match input.len() - done {
+                    0 => Ok((done, Progress::Secure)),
+                    _ => Err(failure("tls", "the server sent unencrypted bytes before TLS was made")),
+                };
+            }
+        }
+        Ok((done, if self.state == State::Ready { Progress::Ready } else { Progress::More }))
+    }
+
+    fn body(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        match (body.first(), self.state) {
+            (Some(0xff), State::Greeting | State::Proving) => Err(ServerError::parse(body).into()),
+            (Some(&VERSION), State::Greeting) => self.greeted(body, out),
+            (Some(0x00), State::Proving) => {
+                self.state = State::Ready;
+                Ok(())
+            }
+            (Some(0xfe), State::Proving) => self.switched(&body[1..], out),
+            (Some(0x01), State::Proving) => self.more(&body[1..], out),
+            (first, State::Greeting) => Err(Malformed(format!(
+                "a greeting that begins with {first:?}: this is not the protocol of MySQL or MariaDB"
+            ))
+            .into()),
+            (first, _) => Err(Malformed(format!("an answer to the login that begins with {first:?}")).into()),
+        }
+    }
+
+    fn greeted(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        self.greeting = Greeting::parse(body).ok_or_else(|| Malformed("a greeting that is cut off".into()))?;
+        let there = self.greeting.capabilities;
+        if there & NEEDED != NEEDED {
+            return Err(Malformed("a server from before MySQL 5.5, whose protocol is not spoken here".into()).into());
+        }
+        if !self.encrypt || there & SSL == 0 && self.config.sslmode == SslMode::Prefer {
+            self.introduce(out);
+            return Ok(());
+        }
+        if there & SSL == 0 {
+            return Err(failure("tls", "the server does not offer TLS"));
+        }
+        self.state = State::Securing;
+        let mut head = Vec::new();
+        self.head(&mut head);
+        self.send(out, &head);
+        Ok(())
+    }
+
+    /// The server wants another proof than the one that was sent.
+    fn switched(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut reader = Reader(rest);
+        let name = reader.zero_ended();
+        let Some(plugin) = Plugin::named(name) else {
+            let name = String::from_utf8_lossy(name);
+            let name = if name.is_empty() { "mysql_old_password" } else { &name };
+            let message = format!("the server wants the authentication plugin {name}, which is not spoken here");
+            return Err(failure("auth", &message));
+        };
+        if plugin == Plugin::Clear && !self.unheard() {
+            return Err(failure("auth", "the server wants the password as it is, and anybody could listen: use TLS"));
+        }
+        self.plugin = plugin;
+        let nonce = reader.0;
+        self.greeting.nonce = nonce.strip_suffix(b"\0").unwrap_or(nonce).to_vec();
+        let proof = plugin.prove(password(&self.config), &self.greeting.nonce);
+        self.send(out, &proof);
+        Ok(())
+    }
+
+    /// caching_sha2_password: whether the server knows the password from before, or has to see it.
+    fn more(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        match (rest, self.plugin) {
+            ([0x03], Plugin::CachingSha2) => Ok(()),
+            ([0x04], Plugin::CachingSha2) if self.unheard() => {
+                let proof = clear(password(&self.config));
+                self.send(out, &proof);
+                Ok(())
+            }
+            ([0x04], Plugin::CachingSha2) => Err(failure(
+                "auth",
+                "caching_sha2_password wants to see the password at this user's first login, and anybody could listen: \
+                 use TLS",
+            )),
+            _ => Err(Malformed("an answer to the proof that is neither yes nor no".into()).into()),
+        }
+    }
+
+    /// Whether nobody else can read what is sent.
+    fn unheard(&self) -> bool {
+        self.encrypted || self.config.local
+    }
+
+    /// The connection could not be opened, or broke. `allow` and `prefer` try the other way before they give up.
+    pub fn lost(&mut self, why: &Failure) -> Again {
+        let state = std::mem::replace(&mut self.state, State::Closed);
+        if state == State::Ready || state == State::Closed || self.changed_mind {
+            return Again::Later;
+        }
+        let other = match self.config.sslmode {
+            SslMode::Allow => !self.encrypt && (NO_ENTRY.contains(&why.code.as_str()) || why.code == "auth"),
+            SslMode::Prefer => self.encrypt && why.code == "tls",
+            _ => false,
+        };
+        if !other {
+            return Again::Later;
+        }
+        self.encrypt = !self.encrypt;
+        self.changed_mind = true;
+        Again::Now
+    }
+}
+
+fn password(config: &Config) -> &[u8] {
+    config.password.as_deref().unwrap_or_default().as_bytes()
+}
+
+fn failure(code: &str, message: &str) -> Failure {
+    Failure { code: code.into(), message: message.into() }
+}

@@ -1,0 +1,24 @@
+//! The client/server protocol of MySQL and MariaDB, version 10 (MySQL internals manual, chapter "Client/Server Protocol";
+//! MariaDB knowledge base, "Clientapi Protocol").
+//!
+//! Sans-I/O: bytes in, bytes out. `Handshake` brings a connection to where it takes queries; `Statement` turns a
+//! statement into request bytes that are built once; `packet` cuts the replies; `Mysql` says what they mean.
+
+mod advice;
+mod auth;
+mod binary;
+mod connection;
+#[cfg(test)]
+mod connection_tests;
+pub mod encode;
+mod error;
+mod handshake;
+#[cfg(test)]
+mod handshake_tests;
+pub mod packet;
+mod statement;
+
+pub use advice::advice;
+pub use connection::Mysql;
+pub use error::ServerError;
+pub use statement::{Request, Statement};

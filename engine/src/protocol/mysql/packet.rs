@@ -1,0 +1,195 @@
+//! Cuts received bytes into packets, and reads what is in them.
+
+use crate::protocol::Malformed;
+
+use super::encode::HEAD;
+
+/// A longer body is taken for garbage: no workload here asks for more than rows of some hundred bytes, and waiting for a
+/// packet that never ends would hide what is wrong.
+pub const LONGEST: usize = 64 << 20;
+/// A packet of this length is not the whole body: another follows.
+pub const FULL: usize = 0xff_ffff;
+
+/// One whole body, of one packet or of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The number of its last packet.
+    pub number: u8,
+    pub body: &'a [u8],
+    /// Bytes that it takes of the input.
+    pub size: usize,
+    /// Whether it came in several packets, and was joined.
+    pub joined: bool,
+}
+
+/// The body at the start of `input`; none when it is not whole yet. `joined` holds it when it came in several packets.
+#[inline]
+pub fn next<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet<'a>>, Malformed> {
+    let Some((&[a, b, c, number], rest)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
+    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+    if length == FULL {
+        return several(input, joined);
+    }
+    Ok(rest.get(..length).map(|body| Packet { number, body, size: HEAD + length, joined: false }))
+}
+
+#[cold]
+fn several<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet<'a>>, Malformed> {
+    let (mut size, mut total) = (0, 0);
+    loop {
+        let Some((&[a, b, c, number], _)) = input[size..].split_first_chunk::<HEAD>() else { return Ok(None) };
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        total += length;
+        if total > LONGEST {
+            return Err(Malformed(format!("an answer of more than {} MiB", LONGEST >> 20)));
+        }
+        size += HEAD + length;
+        if size > input.len() {
+            return Ok(None);
+        }
+        if length < FULL {
+            joined.clear();
+            joined.reserve(total);
+            for part in input[..size].chunks(HEAD + FULL) {
+                joined.extend_from_slice(&part[HEAD..]);
+            }
+            return Ok(Some(Packet { number, body: joined, size, joined: true }));
+        }
+    }
+}
+
+/// How many bytes of whole packets that are rows `input` begins with, and how many rows. Rows are most of what arrives, and
+/// of no interest to a load that only wants to know when they have come.
+#[inline]
+pub fn rows(input: &[u8]) -> (usize, u64) {
+    let (mut end, mut rows) = (0, 0);
+    while let Some(&[a, b, c, _]) = input[end..].first_chunk::<HEAD>() {
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        let next = end + HEAD + length;
+        // What ends rows, and what is no row, is left for whoever reads on.
+        if next > input.len() || length == 0 || length == FULL || input[end + HEAD] >= 0xfe {
+            break;
+        }
+        (end, rows) = (next, rows + 1);
+    }
+    (end, rows)
+}
+
+/// Reads a body from front to back; every step answers none where the body ends too early.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    #[inline]
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    #[inline]
+    pub fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// A length-encoded integer; NULL is none.
+    #[inline]
+    pub fn integer(&mut self) -> Option<u64> {
+        Some(match self.byte()? {
+            small @ 0..=0xfa => small.into(),
+            0xfc => self.u16()?.into(),
+            0xfd => self.array::<3>().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))?.into(),
+            0xfe => u64::from_le_bytes(self.array()?),
+            _ => return None,
+        })
+    }
+
+    /// A length-encoded text.
+    #[inline]
+    pub fn text(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.integer()?).ok()?;
+        self.bytes(length)
+    }
+
+    /// Bytes up to a zero, which is skipped, or up to the end.
+    pub fn zero_ended(&mut self) -> &'a [u8] {
+        let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
+        let text = &self.0[..end];
+        self.0 = self.0.get(end + 1..).unwrap_or_default();
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::encode;
+    use super::*;
+
+    #[test]
+    fn packets_are_cut_whole_wherever_the_bytes_break() {
+        let stream = b"\x01\0\0\x01a\0\0\0\x02\x02\0\0\x03bc";
+        for cut in 0..stream.len() {
+            let (mut at, mut joined, mut bodies) = (0, Vec::new(), Vec::new());
+            for end in [cut, stream.len()] {
+                while let Some(packet) = next(&stream[at..end], &mut joined).unwrap() {
+                    bodies.push((packet.number, packet.body.to_vec()));
+                    at += packet.size;
+                }
+            }
+            assert_eq!(bodies, [(1, b"a".to_vec()), (2, vec![]), (3, b"bc".to_vec())], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_several_packets_is_joined() {
+        let body: Vec<u8> = (0..FULL * 2 + 5).map(|at| at as u8).collect();
+        let mut stream = Vec::new();
+        for (number, part) in body.chunks(FULL).enumerate() {
+            encode::packet(&mut stream, number as u8, |out| out.extend_from_slice(part));
+        }
+        let mut joined = Vec::new();
+        assert_eq!(next(&stream[..stream.len() - 1], &mut joined).unwrap(), None);
+        let packet = next(&stream, &mut joined).unwrap().unwrap();
+        assert_eq!((packet.number, packet.size), (2, stream.len()));
+        assert!(packet.body == body);
+        let whole = [&stream[..FULL + HEAD], &[0, 0, 0, 9]].concat();
+        assert_eq!(next(&whole, &mut joined).unwrap().unwrap().body.len(), FULL, "an empty one ends it");
+    }
+
+    #[test]
+    fn a_body_without_end_is_refused() {
+        let mut stream = Vec::new();
+        for _ in 0..5 {
+            stream.extend_from_slice(&[0xff, 0xff, 0xff, 0]);
+            stream.resize(stream.len() + FULL, 0);
+        }
+        assert!(next(&stream, &mut Vec::new()).unwrap_err().0.contains("64 MiB"));
+    }
+
+    #[test]
+    fn whole_rows_are_passed_over_and_nothing_else() {
+        let stream = b"\x02\0\0\x01\x01x\x01\0\0\x02\xfb\x05\0\0\x03\xfe\0\0\0\0";
+        for cut in 0..stream.len() {
+            let expected = if cut < 6 { (0, 0) } else { (6 + 5 * usize::from(cut >= 11), 1 + u64::from(cut >= 11)) };
+            assert_eq!(rows(&stream[..cut]), expected, "cut at {cut}");
+        }
+        for other in [&b"\0\0\0\x01"[..], b"\x01\0\0\x01\xff", b"\xff\xff\xff\x01x"] {
+            assert_eq!(rows(other), (0, 0));
+        }
+    }
+}

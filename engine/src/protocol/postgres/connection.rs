@@ -1,0 +1,131 @@
+//! What PostgreSQL's messages mean, one after the other.
+
+use std::sync::Arc;
+
+use super::encode;
+use super::error::ServerError;
+use super::frame;
+use super::handshake::Handshake;
+use crate::protocol::{Cancel, Config, Event, Malformed, Progress, Said, What, Wire};
+use crate::session::{Again, Failure};
+
+/// One connection to a PostgreSQL.
+pub struct Postgres {
+    handshake: Handshake,
+    /// Whether something was asked that is not answered to its end.
+    busy: bool,
+    /// Whether names and rows of the answer are wanted.
+    heard: bool,
+}
+
+impl Wire for Postgres {
+    type Columns<'a> = frame::Columns<'a>;
+
+    const GOODBYE: &'static [u8] = encode::TERMINATE;
+
+    fn new(config: Arc<Config>) -> Self {
+        Self { handshake: Handshake::new(config), busy: false, heard: false }
+    }
+
+    fn opened(&mut self, out: &mut Vec<u8>) {
+        self.busy = false;
+        self.handshake.opened(out);
+    }
+
+    fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) {
+        self.handshake.secured(server_end_point, out);
+    }
+
+    fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure> {
+        self.handshake.received(input, out)
+    }
+
+    fn lost(&mut self, why: &Failure) -> Again {
+        self.handshake.lost(why)
+    }
+
+    fn prepare(&mut self, parse: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(parse);
+        out.extend_from_slice(encode::SYNC);
+        (self.busy, self.heard) = (true, false);
+    }
+
+    fn query(out: &mut Vec<u8>, sql: &str) {
+        encode::query(out, sql);
+    }
+
+    #[inline]
+    fn asked(&mut self, _: &mut [u8], heard: bool) {
+        (self.busy, self.heard) = (true, heard);
+    }
+
+    #[inline]
+    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Option<(usize, Said<'a, frame::Columns<'a>>)>, Failure> {
+        if self.busy && !self.heard {
+            let rows = frame::rows(input);
+            if rows > 0 {
+                return Ok(Some((rows, Said::Nothing)));
+            }
+        }
+        let Some(frame) = frame::next(input)? else { return Ok(None) };
+        let said = match frame.tag {
+            b'D' if self.heard && self.busy => Said::Row(frame::columns(frame.body)?),
+            b'T' if self.heard && self.busy => Said::Names(frame::names(frame.body)?),
+            b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.busy => Said::Nothing,
+            b'C' if self.busy => Said::Event(completed(frame.body)),
+            b'G' if self.busy => Said::Event(Event::Send),
+            b'Z' if self.busy => match frame.body {
+                [status] => {
+                    self.busy = false;
+                    Said::Event(Event::Ready { open: *status != b'I' })
+                }
+                _ => return Err(Malformed("a ReadyForQuery without its status".into()).into()),
+            },
+            b'E' => Said::Event(refused(frame.body)),
+            // A notice, a changed setting, a notification: may come at any time.
+            b'N' | b'S' | b'A' => Said::Nothing,
+            other => return Err(unexpected(other, self.busy)),
+        };
+        Ok(Some((frame.size(), said)))
+    }
+
+    fn rows(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+        encode::copy_data(out, fill);
+    }
+
+    fn rows_end(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(encode::COPY_DONE);
+    }
+
+    fn cancel(&self) -> Cancel {
+        let (process, key) = self.handshake.cancel_key();
+        let mut message = Vec::new();
+        encode::cancel(&mut message, process, key);
+        Cancel::Message(message)
+    }
+}
+
+#[inline]
+fn completed(tag: &[u8]) -> Event {
+    let what = match tag.first() {
+        // INSERT, UPDATE, DELETE, MERGE
+        Some(b'I' | b'U' | b'D' | b'M') => What::Change,
+        Some(b'R') if tag.starts_with(b"ROLLBACK") => What::Rollback,
+        _ => What::Other,
+    };
+    Event::Completed { rows: frame::rows_of(tag), what }
+}
+
+#[cold]
+fn refused(body: &[u8]) -> Event {
+    let error = ServerError::parse(body);
+    let fatal = error.is_fatal();
+    Event::Refused { why: error.into(), fatal }
+}
+
+#[cold]
+fn unexpected(tag: u8, busy: bool) -> Failure {
+    let tag = char::from(tag).escape_default();
+    let when = if busy { "in answer to a query" } else { "when nothing was asked" };
+    Malformed(format!("a message of type '{tag}' {when}")).into()
+}
