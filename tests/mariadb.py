@@ -101,7 +101,11 @@ class MariadbServer:
             "skip-name-resolve": "1",
             **self.settings,
         }
-        command = [str(debian_mariadb()), "--no-defaults", *(f"--{name}={value}" for name, value in words.items())]
+        command = [
+            str(debian_mariadb()),
+            "--no-defaults",
+            *(f"--{name}={value}" for name, value in words.items()),
+        ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, cwd="/", stdout=log, stderr=log, preexec_fn=die_with_parent, **self._as

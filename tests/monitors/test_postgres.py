@@ -120,7 +120,7 @@ def server(running: PostgresServer) -> PostgresServer:
 
 def _reachable(directory: Path) -> Path:
     """Binaries that the server's user can read, where tests are run by root from a closed directory."""
-    from loadcell.targets.postgres import account
+    from loadcell.targets.shared import account
 
     who = account.choose(None)
     found = binaries.usable_by(binaries.local(str(directory), None), who)

@@ -18,7 +18,7 @@ from loadcell.run import workdir
 from loadcell.targets import image
 from loadcell.targets.base import TargetError
 from loadcell.targets.image import Image, MountedImage, undo_below
-from loadcell.targets.postgres.storage import file_system
+from loadcell.targets.shared.storage import file_system
 from targets.postgres.conftest import open_directory
 
 #: What is said where images cannot be mounted: to a normal user, and to root in a container.

@@ -208,7 +208,10 @@ def server_counters(
     def grown(*names: str) -> int:
         return sum(after.get(name, 0) - before.get(name, 0) for name in names)
 
-    commits, changed = grown("xact_commit"), grown("tup_inserted", "tup_updated", "tup_deleted")
+    # Some servers count commits of transactions only: where each statement commits by itself, there they are statements.
+    alone_commits = "statements" in before and not (lifetime.get("operations") or {}).get("begin")
+    commits = grown("statements" if alone_commits else "xact_commit")
+    changed = grown("tup_inserted", "tup_updated", "tup_deleted")
     transactions, rows = int(lifetime["transactions"]), int(lifetime.get("rows_changed", 0))
     committed = transactions - int(lifetime.get("rolled_back", 0))
     most = sum(map(_most_commits, groups or [lifetime]))

@@ -129,7 +129,7 @@ class Sysbench(Workload[SysbenchOptions]):
     name = "sysbench"
     summary = "sysbench's OLTP scripts: oltp_read_write, oltp_read_only, ..."
     Options = SysbenchOptions
-    targets = ("postgres",)
+    targets = ("postgres", "mysql")
 
     def data(self) -> dict[str, Any]:
         return {"sysbench": self.options.model_dump(mode="json", include=_OF_THE_DATA)}

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from loadcell.targets.base import TargetError
-from loadcell.targets.postgres import account, binaries
+from loadcell.targets.postgres import binaries
 from loadcell.targets.postgres.binaries import Binaries
+from loadcell.targets.shared import account
 from servers import debian_postgres
 
 from .conftest import DATA, ROWS, Bench, load, query
@@ -124,7 +125,10 @@ def test_programs_where_only_root_can_go_are_copied_once(
         return
     assert used.is_relative_to(cache)
     assert len(copies) == 1
-    assert binaries.usable_by(found, account.choose(None)).directory == used
+    assert (
+        binaries.usable_by(found, account.choose(None, product="PostgreSQL", kind="postgres")).directory
+        == used
+    )
     assert list(cache.iterdir()) == copies
     assert all(not path.stat().st_mode & 0o022 for path in cache.rglob("*") if not path.is_symlink())
 

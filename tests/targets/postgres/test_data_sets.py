@@ -12,7 +12,7 @@ import pytest
 
 from loadcell.targets.base import TargetError
 from loadcell.targets.postgres import Postgres
-from loadcell.targets.postgres.marks import Mark, parse
+from loadcell.targets.shared.marks import Mark, parse
 from servers import PostgresServer
 
 from .conftest import DATA, OTHER, ROWS, Bench, load, query, session

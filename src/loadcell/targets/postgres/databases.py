@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.targets.base import DataSet, Loader, TargetError
 from loadcell.targets.postgres.connection import Address, not_done
-from loadcell.targets.postgres.marks import Mark, Owner, fingerprint, parse
+from loadcell.targets.shared.marks import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -16,15 +16,16 @@ from loadcell import __version__
 from loadcell.plan.parts import Advice
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.image import Image, MountedImage
-from loadcell.targets.postgres import account, advice, binaries, counters, settings, storage
+from loadcell.targets.postgres import advice, binaries, counters, settings
 from loadcell.targets.postgres.cluster import ROLE, Cluster
 from loadcell.targets.postgres.connection import Address, external
 from loadcell.targets.postgres.databases import Databases, Prepared
-from loadcell.targets.postgres.marks import Owner
 from loadcell.targets.postgres.observed import Observed
 from loadcell.targets.postgres.options import OLDEST, PostgresOptions
 from loadcell.targets.postgres.schema import Schema
 from loadcell.targets.postgres.server import Server
+from loadcell.targets.shared import account, storage
+from loadcell.targets.shared.marks import Owner
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -67,7 +68,7 @@ class Postgres(Target[PostgresOptions]):
 
     def _make(self) -> Server:
         options = self.options
-        who = account.choose(options.run_as)
+        who = account.choose(options.run_as, product="PostgreSQL", kind="postgres")
         if options.server == "embedded":
             found = binaries.embedded(options.version)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.targets.postgres.storage import file_system, used_bytes
+from loadcell.targets.shared.storage import file_system, used_bytes
 
 _MOUNTS = """\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard

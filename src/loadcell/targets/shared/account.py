@@ -1,4 +1,4 @@
-"""Whom the server runs as: PostgreSQL refuses root, so root's server runs as another user."""
+"""Whom a server runs as: servers refuse root, so root's server runs as another user."""
 
 from __future__ import annotations
 
@@ -85,33 +85,32 @@ def current() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         raise TargetError(
-            f"the user id {os.geteuid()} has no name on this machine, and PostgreSQL needs one",
+            f"the user id {os.geteuid()} has no name on this machine, and servers need one",
             advice="add it to /etc/passwd (in a container: run as a user that exists)",
         ) from None
 
 
-def choose(run_as: str | None) -> Account:
-    """The user for the server: oneself, or for root `run_as`, else `postgres`, else `nobody`."""
+def choose(run_as: str | None, *, product: str, kind: str) -> Account:
+    """The user for the server: oneself, or for root `run_as`, else the product's own (named as `kind`), else `nobody`."""
     me = current()
+    option = f"target.{kind}.run_as"
     if os.geteuid() != 0:
         if run_as not in (None, me):
             raise TargetError(
                 f"only root can run the server as another user (`run_as: {run_as}`; loadcell runs as {me})",
-                advice="leave `target.postgres.run_as` out, or run loadcell as root",
+                advice=f"leave `{option}` out, or run loadcell as root",
             )
         return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False)
-    for name in [run_as] if run_as else ["postgres", "nobody"]:
+    for name in [run_as] if run_as else [kind, "nobody"]:
         try:
             found = pwd.getpwnam(name)
         except KeyError:
             continue
         if found.pw_uid == 0:
-            raise TargetError(
-                "PostgreSQL refuses to run as root", advice="name another user in `target.postgres.run_as`"
-            )
+            raise TargetError(f"{product} refuses to run as root", advice=f"name another user in `{option}`")
         groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
         return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True)
     raise TargetError(
-        f"there is no user `{run_as or 'postgres'}` on this machine, and PostgreSQL refuses to run as root",
-        advice="name a user that exists in `target.postgres.run_as`",
+        f"there is no user `{run_as or kind}` on this machine, and {product} refuses to run as root",
+        advice=f"name a user that exists in `{option}`",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.targets.postgres.marks import Mark, Owner, fingerprint, parse
+from loadcell.targets.shared.marks import Mark, Owner, fingerprint, parse
 
 
 def test_equal_descriptions_have_equal_fingerprints() -> None:

@@ -1,0 +1,161 @@
+"""A running server: started on a free port, watched, stopped, and never outliving loadcell."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from signal import SIGKILL, SIGTERM
+from typing import Any
+
+from loadcell.targets.base import TargetError
+from loadcell.targets.mysql import complaints
+from loadcell.targets.mysql.connection import Address, rows
+from loadcell.targets.mysql.directory import ADMIN, USER, DataDirectory
+from loadcell.targets.shared.process import Kept, StopStep, free_port
+
+_PORT_TRIES = 5
+#: A start may have to redo the log of a crash; the run's own limit for `up` is the sharper one.
+_START_LIMIT_S = 600.0
+#: An orderly shutdown writes out all that was changed.
+_STOP: tuple[StopStep, ...] = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
+_KILL = _STOP[1:]
+_POLL_S = 0.03
+#: The kernel's limit for a socket's path is 108 bytes, its end included.
+_SOCKET_PATH_LIMIT = 107
+_SOCKET = "mariadb.sock"
+#: How long the pages that were in memory before the shutdown may take to come back.
+_WARM_LIMIT_S = 300.0
+
+
+class Server:
+    """The server on one data directory. `log` takes its log line by line; `sockets` is where its Unix socket shall lie."""
+
+    def __init__(
+        self, directory: DataDirectory, settings: Mapping[str, Any], sockets: Path, log: Callable[[str], None]
+    ) -> None:
+        self.directory = directory
+        self.settings = settings
+        self.log = log
+        self.port = 0
+        self._passwords: dict[str, str] = {}
+        self._wanted_sockets = sockets
+        self._sockets: Path | None = None
+        self._kept = Kept("mariadbd", log)
+
+    @property
+    def running(self) -> bool:
+        return self._kept.running
+
+    @property
+    def pid(self) -> int | None:
+        return self._kept.pid
+
+    def admin(self) -> Address:
+        return self._address(ADMIN, "socket")
+
+    def load(self, connect: str) -> Address:
+        """For the load's user, by `tcp` or by `socket`."""
+        return self._address(USER, connect)
+
+    def _address(self, user: str, connect: str) -> Address:
+        at = str(self._sockets / _SOCKET) if connect == "socket" and self._sockets else None
+        return Address("127.0.0.1", self.port, user, at, self._passwords.get(user), sslmode="disable")
+
+    def start(self) -> None:
+        """Start and wait until it answers, with the pages in memory that it had at its last shutdown. Raises TargetError."""
+        for tries_left in reversed(range(_PORT_TRIES)):
+            try:
+                self._start_once()
+                return
+            except complaints.PortTakenError:
+                if not tries_left:
+                    raise
+
+    def _start_once(self) -> None:
+        self.port = free_port()
+        self._passwords = {user: secrets.token_urlsafe(24) for user in (ADMIN, USER)}
+        sockets = self._make_sockets()
+        directory = self.directory
+        directory.configure(self.port, sockets / _SOCKET, self.settings, self._passwords)
+        command = directory.account.command(
+            [directory.binaries.server, f"--defaults-file={directory.config}"],
+            directory=directory.data,
+            death=SIGTERM,
+        )
+        try:
+            self._kept.start(command, self._await_answer)
+            self._await_pages()
+        except BaseException:
+            self.stop(quickly=True)
+            raise
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + _START_LIMIT_S
+        while True:
+            if not self._kept.running:
+                raise self._why_not()
+            try:
+                self.admin().connect(limit_s=5).close()
+                return
+            except TargetError as error:
+                if time.monotonic() > deadline:
+                    raise TargetError(
+                        f"the server did not answer within {_START_LIMIT_S:.0f} s: {error.finding}",
+                        advice="the trial's output.log has what it said",
+                    ) from error
+            time.sleep(_POLL_S)
+
+    def _await_pages(self) -> None:
+        """InnoDB reads back the pages it had in memory at its last shutdown, unless its settings say otherwise: not during
+        a trial."""
+        deadline = time.monotonic() + _WARM_LIMIT_S
+        with self.admin().session("ask for the buffer pool", during="up") as connection:
+            while time.monotonic() < deadline:
+                found = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
+                said = str(found[0][1]) if found else ""
+                if not said or any(
+                    word in said for word in ("completed", "not started", "Cannot", "Error", "aborted")
+                ):
+                    return
+                time.sleep(_POLL_S)
+
+    def _why_not(self) -> TargetError:
+        return complaints.of_start(self._kept.last_words(), self.settings, self._known_settings())
+
+    def _known_settings(self) -> list[str]:
+        command: list[str | Path] = [self.directory.binaries.server, "--no-defaults", "--verbose", "--help"]
+        told = self.directory.account.run(command, limit_s=30).stdout
+        _, _, table = told.partition("Variables (--variable-name=value)")
+        return [line.split()[0].replace("-", "_") for line in table.splitlines() if line[:1].isalpha()]
+
+    def stop(self, *, quickly: bool = False) -> None:
+        """Stop: in order, or at last by force. Does nothing when it is gone. `quickly` is by force at once."""
+        self._kept.stop(_KILL if quickly else _STOP)
+        self._remove_sockets()
+
+    def _make_sockets(self) -> Path:
+        if self._sockets is not None:
+            return self._sockets
+        place = self._wanted_sockets
+        if len(os.fsencode(place / _SOCKET)) > _SOCKET_PATH_LIMIT:
+            place = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.directory.account.own(place)
+        except OSError as error:
+            raise TargetError(
+                f"cannot make {place} for the server's socket: {error.strerror}",
+                advice="make room there, or let loadcell write there",
+            ) from error
+        self._sockets = place
+        return place
+
+    def _remove_sockets(self) -> None:
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+            self._sockets = None
