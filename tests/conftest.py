@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from mariadb import MariadbServer
 from servers import PostgresServer
 
 
@@ -14,4 +15,11 @@ def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL with `pg_stat_statements`, everybody trusted. Tests make databases of their own in it."""
     settings = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "10000"}
     with PostgresServer(settings=settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    """A MariaDB whose user `test` may do everything. Tests make databases of their own in it."""
+    with MariadbServer() as server:
         yield server

@@ -23,7 +23,7 @@ class Part(Protocol):
     """What a plan needs to know of a target, workload or monitor.
 
     More is optional: a workload's `targets` names the targets it can be run on, its `load_settings(options)` gives
-    settings of the load that the plan itself leaves open, its `misfits(load)` are reasons why it cannot run under that
+    settings of the load that the plan itself leaves open, its `misfits(load, target)` are reasons why it cannot run under that
     load; a monitor with `by_default = False` watches only in plans that name it; `advice` remarks on options that are
     valid but unwise.
     """

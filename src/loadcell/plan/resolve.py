@@ -123,7 +123,7 @@ class Resolver:
         if target is not None and workload is not None:
             problems.extend(self._fit(root, target[0], workload[0]))
         if workload is not None and load is not None:
-            problems.extend(self._misfits(root, workload, load))
+            problems.extend(self._misfits(root, workload, load, target[0] if target else None))
         if target is not None:
             problems.extend(self._watched(root, target[0], monitors))
         if problems or target is None or workload is None or load is None or limits is None:
@@ -185,17 +185,21 @@ class Resolver:
         named = node.entries if isinstance(node, Keys) else {}
         return any(hasattr(self._parts.workloads.get(name), "load_settings") for name in named)
 
-    def _misfits(self, root: Keys, workload: tuple[str, Options], load: Load) -> list[Problem]:
-        """Why the workload cannot run under this load."""
+    def _misfits(
+        self, root: Keys, workload: tuple[str, Options], load: Load, target: str | None
+    ) -> list[Problem]:
+        """Why the workload cannot run under this load, or on this target."""
         name, options = workload
         part = self._parts.workloads[name]
         if not hasattr(part, "misfits"):
             return []
         problems = []
-        for misfit in part(options).misfits(load):
-            section, _, key = misfit.path.partition(".")
-            node = root.get(section)
-            mark = node.place(key) if isinstance(node, Keys) else root.place(section)
+        for misfit in part(options).misfits(load, target):
+            node: Node | None = root
+            mark = root.mark
+            for key in misfit.path.split("."):
+                if isinstance(node, Keys):
+                    mark, node = node.place(key), node.get(key)
             problems.append(Problem.at(mark, misfit.path, misfit.finding, allowed=misfit.allowed))
         return problems
 

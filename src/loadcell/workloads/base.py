@@ -75,8 +75,8 @@ class Workload(ABC, Generic[Opts]):
         """Remarks on these options in their plan (whole paths): on how they go with target and load."""
         return []
 
-    def misfits(self, load: Load) -> list[Misfit]:  # noqa: ARG002
-        """What makes it impossible to run this under that load."""
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        """What makes it impossible to run this under that load, or on the target of that name (None: it is not known)."""
         return []
 
     def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002

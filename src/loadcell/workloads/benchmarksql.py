@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -118,8 +119,13 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def verify(self, ask: Ask) -> list[Condition]:
         return self._tpcc.verify(ask)
 
-    def misfits(self, load: Load) -> list[Misfit]:
-        return self._tpcc.misfits(load)
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+        return [
+            one
+            if one.path.startswith("load.")
+            else replace(one, path=one.path.replace(".tpcc.", f".{self.name}."))
+            for one in self._tpcc.misfits(load, target)
+        ]
 
     def advice(self) -> list[Advice]:
         """What of the file does not count here. One remark for all: each is about the same setting."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 Script = Literal[
     "oltp_read_write",
@@ -39,6 +42,14 @@ SqlState = Annotated[str, Field(pattern=r"^[0-9A-Z]{5}$")]
 each_once = AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 
 
+def unknown_protocol(workload: str, protocol: str, target: str | None) -> list[Misfit]:
+    """Statements parsed for each execution are PostgreSQL's own."""
+    if protocol != "extended" or target != "mysql":
+        return []
+    finding = f"the target mysql has no protocol `{protocol}`"
+    return [Misfit(f"workload.{workload}.protocol", finding, "`simple` or `prepared`")]
+
+
 class SysbenchOptions(Options):
     """Options that a script has no use for are ignored by it, as sysbench does."""
 
@@ -65,7 +76,8 @@ class SysbenchOptions(Options):
         default=False, description="No BEGIN and COMMIT: every statement commits by itself."
     )
     auto_inc: bool = Field(
-        default=True, description="Ids are SERIAL; `false`: plain integers that the client draws."
+        default=True,
+        description="Ids are the server's (SERIAL, AUTO_INCREMENT); `false`: plain integers that the client draws.",
     )
     create_secondary: bool = Field(default=True, description="Whether column `k` has an index.")
     distribution: Literal["uniform", "special"] = Field(
@@ -83,12 +95,13 @@ class SysbenchOptions(Options):
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="prepared",
-        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed once for a "
+        "connection.",
     )
     retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
         default=("40001", "40P01"),
         description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
-        "Default: serialisation failure and deadlock.",
+        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed out, too).",
     )
 
     @model_validator(mode="after")
@@ -141,6 +154,9 @@ class Sysbench(Workload[SysbenchOptions]):
 
     def engine(self) -> dict[str, Any]:
         return {"sysbench": self.options.model_dump(mode="json")}
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        return unknown_protocol(self.name, self.options.protocol, target)
 
     def advice(self) -> list[Advice]:
         options = self.options

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import tpcc_conditions
 from loadcell.workloads.base import Ask, Condition, Workload
-from loadcell.workloads.sysbench import SqlState, each_once
+from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -54,12 +54,13 @@ class TpccOptions(Options):
     )
     protocol: Literal["simple", "extended", "prepared"] = Field(
         default="prepared",
-        description="How statements are sent: as text, parsed for each execution, or parsed once for a connection.",
+        description="How statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed once for a "
+        "connection.",
     )
     retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
         default=("40001", "40P01"),
         description="Errors after which a transaction is tried again with the same values, up to `load.max_retries`. "
-        "Default: serialisation failure and deadlock.",
+        "Default: serialisation failure and deadlock (with MySQL 40001 means lock waits that timed out, too).",
     )
     load_workers: int = Field(
         default=4, ge=1, le=1_000, description="Connections that load the data; no part of what the data are."
@@ -90,7 +91,7 @@ class Tpcc(Workload[TpccOptions]):
     name = "tpcc"
     summary = "TPC-C as BenchmarkSQL 5 runs it: tpmC and tpmTotal"
     Options = TpccOptions
-    targets = ("postgres",)
+    targets = ("postgres", "mysql")
     verified: ClassVar[str | None] = "tpcc-consistency"
 
     def data(self) -> dict[str, Any]:
@@ -129,17 +130,19 @@ class Tpcc(Workload[TpccOptions]):
     def verify(self, ask: Ask) -> list[Condition]:
         return tpcc_conditions.hold(ask)
 
-    def misfits(self, load: Load) -> list[Misfit]:
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+        found = unknown_protocol(self.name, self.options.protocol, target)
         most = self.options.warehouses * TERMINALS_PER_WAREHOUSE
         if load.clients is None or load.clients <= most:
-            return []
+            return found
         of = f"{self.options.warehouses} warehouse{'s' if self.options.warehouses > 1 else ''}"
         return [
+            *found,
             Misfit(
                 "load.clients",
                 f"{load.clients} clients are as many terminals, and {of} have {most} (10 each)",
                 f"up to {most}, or more warehouses",
-            )
+            ),
         ]
 
     def remarks(self, settings: Resolved) -> list[Advice]:

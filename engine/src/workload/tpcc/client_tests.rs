@@ -517,3 +517,11 @@ fn more_terminals_than_districts_are_refused() {
     assert!(Tpcc::new(Protocol::Postgres, &options, 1, 10).is_ok());
     assert_eq!(Tpcc::new(Protocol::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
 }
+
+#[test]
+fn in_mysql_each_statement_sees_what_was_committed_and_none_commits_itself() {
+    let parse = |protocol| Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap();
+    let text = String::from_utf8_lossy(&parse(Protocol::Mysql).shared.sql.parse).into_owned();
+    assert!(text.contains("READ COMMITTED") && text.ends_with("SET SESSION autocommit = 0"), "{text}");
+    assert!(parse(Protocol::Postgres).shared.sql.parse.is_empty());
+}
