@@ -38,9 +38,10 @@ $(ENGINE): $(TOOLS) engine/Cargo.toml engine/Cargo.lock $(shell find engine/src 
 demo: setup
 	$(BIN)/loadcell run plans/quickstart.yaml
 
-# Real parts for the tests: a PostgreSQL with its extensions, a browser with fonts, a terminal.
+# Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, a browser with fonts, a terminal.
 system-packages:
-	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 chromium:chromium \
+	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
+	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount
 

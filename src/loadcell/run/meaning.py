@@ -1,4 +1,5 @@
-"""What an error code means, in words: PostgreSQL's SQLSTATEs (its manual, appendix A) and loadcell's own."""
+"""What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
+have no SQLSTATE of their own, and loadcell's own."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ _OWN = {
     "timeout": "no answer in time",
     "protocol": "the server's answer was not understood",
     "tls": "the secure connection could not be made",
+    "auth": "the login could not be done in a way that both sides know",
     "script": "a script could not go on, where pgbench would end its client",
     "open-block": "a transaction was begun and not ended",
     "skipped": "late by more than the latency limit before it could be begun, and so not begun",
@@ -49,6 +51,19 @@ _SQLSTATE = {
     "XX002": "index corrupted",
 }
 
+_MYSQL = {
+    "08S01": "the server was shut down",
+    "42S01": "the table was there already",
+    "42S02": "there is no such table",
+    "42S22": "there is no such column",
+    "70100": "the query was interrupted",
+    "1020": "a record has changed since it was read",
+    "1114": "a table is full",
+    "1205": "a lock was waited for too long",
+    "1290": "the server only reads",
+    "1461": "too many prepared statements",
+}
+
 #: By the first two characters of a SQLSTATE that is not in the list.
 CLASSES = {
     "08": "connection exception",
@@ -67,7 +82,7 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _SQLSTATE
+KNOWN = _OWN | _SQLSTATE | _MYSQL
 
 
 def meaning(code: str) -> str | None:

@@ -80,7 +80,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Values computed with another implementation (PyMySQL 2.2.8).
+    /// Values computed with another implementation (PyMySQL 1.2.4).
     #[test]
     fn proofs_are_those_of_another_implementation() {
         let nonce: Vec<u8> = (1..=20).collect();

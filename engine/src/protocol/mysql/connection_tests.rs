@@ -66,7 +66,7 @@ impl Bench {
         let mut wire = Mysql::new(Arc::new(config));
         let mut out = Vec::new();
         wire.opened(&mut out);
-        let mut greeting = b"\x0a5.5.5\0\x09\0\0\012345678\0".to_vec();
+        let mut greeting = b"\x0a5.5.5\0\x09\0\0\x0012345678\0".to_vec();
         greeting.extend_from_slice(&capabilities.to_le_bytes()[..2]);
         greeting.extend_from_slice(&[45, 2, 0]);
         greeting.extend_from_slice(&capabilities.to_le_bytes()[2..]);
@@ -316,7 +316,7 @@ proptest! {
         let mut wire = Mysql::new(Arc::new(config));
         let mut out = Vec::new();
         wire.opened(&mut out);
-        let greeting = [&b"\x0a5\0\x09\0\0\012345678\0"[..], &bytes].concat();
+        let greeting = [&b"\x0a5\0\x09\0\0\x0012345678\0"[..], &bytes].concat();
         let stream = if start == 0 { bytes } else { packet(0, &greeting) };
         let cut = cut.min(stream.len());
         if let Ok((done, Progress::More)) = wire.open(&stream[..cut], &mut out) {
