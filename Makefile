@@ -67,10 +67,12 @@ e2e: setup system-packages
 	$(BIN)/python -m pytest
 
 bench: setup
-	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15
+	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
+	  /usr/sbin/mariadbd:mariadb-server
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.tpcc
+	$(BIN)/python -m bench.client_cost_mysql
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.startup

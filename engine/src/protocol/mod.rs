@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use config::Config;
 pub use statement::{Mode, Part, Request, Statement};
-pub use wire::{Cancel, Columns, Event, Malformed, Names, Progress, Said, What, Wire};
+pub use wire::{Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, What, Wire};
 
 /// What a target speaks; with it comes the dialect of its SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]

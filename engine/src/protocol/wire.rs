@@ -72,6 +72,9 @@ pub enum Event {
     Ready { open: bool },
 }
 
+/// A thing that the server says, and how many bytes of the input it took; none when it is not whole yet.
+pub type Next<'a, C> = Option<(usize, Said<'a, C>)>;
+
 /// How to have the server end what it does for a connection: on another one.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Cancel {
@@ -116,7 +119,7 @@ pub trait Wire: Sized + Send {
     fn asked(&mut self, request: &mut [u8], heard: bool);
 
     /// The next thing that the server says, and how many bytes of the input that took; none when it is not whole yet.
-    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Option<(usize, Said<'a, Self::Columns<'a>>)>, Failure>;
+    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, Self::Columns<'a>>, Failure>;
 
     /// Appends some rows, which `fill` writes in COPY's text format, when the server waits for them; any cut will do.
     fn rows(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>));

@@ -19,7 +19,7 @@ use super::encode::{self, EXECUTE, HEAD, PREPARE, QUERY};
 use super::error::ServerError;
 use super::handshake::Handshake;
 use super::packet::{self, FULL, Reader};
-use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, What, Wire};
+use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Next, Progress, Said, What, Wire};
 use crate::session::{Again, Failure};
 
 /// Status flags: a transaction is open; another answer follows.
@@ -374,7 +374,7 @@ impl Wire for Mysql {
     }
 
     #[inline]
-    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Option<(usize, Said<'a, Row<'a>>)>, Failure> {
+    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, Row<'a>>, Failure> {
         if std::mem::take(&mut self.ready) {
             return Ok(Some((0, Said::Event(Event::Ready { open: self.open }))));
         }

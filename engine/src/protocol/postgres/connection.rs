@@ -6,7 +6,7 @@ use super::encode;
 use super::error::ServerError;
 use super::frame;
 use super::handshake::Handshake;
-use crate::protocol::{Cancel, Config, Event, Malformed, Progress, Said, What, Wire};
+use crate::protocol::{Cancel, Config, Event, Malformed, Next, Progress, Said, What, Wire};
 use crate::session::{Again, Failure};
 
 /// One connection to a PostgreSQL.
@@ -60,7 +60,7 @@ impl Wire for Postgres {
     }
 
     #[inline]
-    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Option<(usize, Said<'a, frame::Columns<'a>>)>, Failure> {
+    fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, frame::Columns<'a>>, Failure> {
         if self.busy && !self.heard {
             let rows = frame::rows(input);
             if rows > 0 {
