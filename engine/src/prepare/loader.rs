@@ -133,7 +133,8 @@ fn load_by<W: Wire>(
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
-    share_out(&way, &mut clients, "statistics", tables.len(), &mut progress, |client, job, _| {
+    let last = if target.protocol == Protocol::Mysql { "statistics" } else { "vacuum" };
+    share_out(&way, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
