@@ -7,8 +7,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// More of a line is not an integer anyway.
@@ -19,9 +20,26 @@ const STACK_SIZE: usize = 64 * 1024;
 /// What the command printed, as far as that is wanted, or why it is a failure.
 type Outcome = Result<Vec<u8>, String>;
 
-/// A command that is under way. When it is dropped before its end the command goes on, and nobody hears of it; it ends with
-/// this process at the latest.
+/// How far a command has come, for who wants to end it.
+enum Stage {
+    Starting,
+    /// With the number of its process group: whatever it starts in turn is in that, too.
+    Running(libc::pid_t),
+    Over,
+}
+
+/// What both ends of an errand know of the command.
+struct Course(Mutex<Stage>);
+
+impl Course {
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A command that is under way. When this is dropped before its end the command is killed, with all that it has started.
 pub struct Errand {
+    course: Arc<Course>,
     /// Can be read when the other end is closed: by the thread, when it is done.
     bell: UnixStream,
     outcome: Receiver<Outcome>,
@@ -33,12 +51,14 @@ impl Errand {
         let unable = |error| format!("the shell command cannot be started: {error}");
         let (bell, rope) = UnixStream::pair().map_err(unable)?;
         let (tell, outcome) = sync_channel(1);
+        let course = Arc::new(Course(Mutex::new(Stage::Starting)));
+        let shared = course.clone();
         let work = move || {
-            let _ = tell.send(run(line, wanted)); // Nobody listens when the connection was lost meanwhile.
+            let _ = tell.send(run(line, wanted, &shared)); // Nobody listens when the connection was lost meanwhile.
             drop(rope);
         };
         thread::Builder::new().name("shell".into()).stack_size(STACK_SIZE).spawn(work).map_err(unable)?;
-        Ok(Self { bell, outcome })
+        Ok(Self { course, bell, outcome })
     }
 
     /// Can be read when the command is over.
@@ -52,10 +72,34 @@ impl Errand {
     }
 }
 
-fn run(line: Vec<u8>, wanted: bool) -> Outcome {
+impl Drop for Errand {
+    fn drop(&mut self) {
+        let mut stage = self.course.stage();
+        if let Stage::Running(group) = *stage {
+            // SAFETY: a system call. The group's first process has not been waited for, so nobody else has its number.
+            unsafe { libc::killpg(group, libc::SIGKILL) };
+        }
+        *stage = Stage::Over;
+    }
+}
+
+/// Waits until the command is over, and leaves its number its own until nobody can kill it any more.
+fn wait(child: &mut Child, course: &Course) -> std::io::Result<ExitStatus> {
+    // SAFETY: `info` is a valid place to write to.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        while libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT) != 0
+            && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+        {}
+    }
+    *course.stage() = Stage::Over;
+    child.wait()
+}
+
+fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
     let unable = |error| format!("the shell command cannot be run: {error}");
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(OsString::from_vec(line)).stdin(Stdio::null());
+    command.arg("-c").arg(OsString::from_vec(line)).stdin(Stdio::null()).process_group(0);
     if wanted {
         command.stdout(Stdio::piped());
     }
@@ -67,13 +111,21 @@ fn run(line: Vec<u8>, wanted: bool) -> Outcome {
             Ok(())
         });
     }
-    let mut child = command.spawn().map_err(unable)?;
+    let mut child = {
+        let mut stage = course.stage();
+        if matches!(*stage, Stage::Over) {
+            return Err("the shell command was not wanted any more".into());
+        }
+        let child = command.spawn().map_err(unable)?;
+        *stage = Stage::Running(child.id() as libc::pid_t);
+        child
+    };
     let mut printed = Vec::new();
     let read = match child.stdout.take() {
         Some(output) => BufReader::new(output.take(LONGEST_LINE)).read_until(b'\n', &mut printed),
         None => Ok(0),
     };
-    let status = child.wait().map_err(unable)?;
+    let status = wait(&mut child, course).map_err(unable)?;
     read.map_err(unable)?;
     match wanted {
         // Like pgbench, which asks for the line and not for the status.
@@ -128,5 +180,36 @@ mod tests {
     fn before_its_end_there_is_no_outcome() {
         let errand = Errand::start(b"sleep 600".into(), false).unwrap();
         assert!(errand.outcome().unwrap_err().contains("nobody could tell"));
+    }
+
+    #[test]
+    fn what_is_dropped_is_killed_with_all_that_it_started() {
+        let told = tempfile();
+        let line = format!("sleep 600 & echo $! > {}; wait", told.display());
+        let errand = Errand::start(line.into(), false).unwrap();
+        let started = || std::fs::read_to_string(&told).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let sleeper = eventually(started);
+        drop(errand);
+        // A zombie may be left for whoever is the first process to wait for: it runs no more.
+        eventually(|| {
+            let state = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).ok();
+            let gone = state.is_none_or(|text| text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
+            gone.then_some(())
+        });
+        std::fs::remove_file(&told).unwrap();
+    }
+
+    fn tempfile() -> std::path::PathBuf {
+        std::env::temp_dir().join(format!("loadcell-errand-{}", std::process::id()))
+    }
+
+    fn eventually<T>(look: impl Fn() -> Option<T>) -> T {
+        for _ in 0..6_000 {
+            if let Some(found) = look() {
+                return found;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("it did not come about within a minute");
     }
 }
