@@ -213,7 +213,7 @@ def test_an_aa_run_of_another_plan_is_refused(tmp_path: Path) -> None:
 
     arms = comparisons.change(comparisons.arms(tmp_path / "arms", fake_runs.Shape(repeats=12)), slower)
     run = comparisons.write(tmp_path / "run", fake_runs.Shape())
-    with pytest.raises(CannotCompareError, match=r"load\.duration: 30\.0 → 99\.0") as error:
+    with pytest.raises(CannotCompareError, match=r"load\.duration: 30s → 99\.0") as error:
         gather(Wanted([(run, None)], noise=arms))
     assert "A/A run" in error.value.finding
     assert gather(Wanted([(run, None)])).noise_from is None

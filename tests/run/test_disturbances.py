@@ -18,7 +18,7 @@ from run.world import World, figures, interval, load, times
 
 def result(clients: int = 4, seconds: int = 5) -> dict[str, Any]:
     spec = {"load": {"clients": clients, "duration_ns": seconds * 10**9}}
-    return load(spec, lambda event: None)
+    return load(spec, lambda event: None, lambda all_clients: 100 * all_clients)
 
 
 def verdict(check: checks.Check) -> str:
