@@ -64,7 +64,11 @@ class Target(Monitor[TargetOptions]):
         before, self._before = self._before, now
         if before is None or elapsed_s <= 0:
             return []
-        rows = [self._row(before.get(key), totals, elapsed_s) for key, totals in now.items()]
+        left = _left_behind(before, now)
+        rows = [
+            self._row(before.get(key), totals, elapsed_s, left.get(key[0], (0, 0)))
+            for key, totals in now.items()
+        ]
         roles = {key: role for key, role in self._roles.items() if key in now}
         self._roles = roles
         if not rows:
@@ -100,8 +104,13 @@ class Target(Monitor[TargetOptions]):
             sums[1] += pairs.get("nonvoluntary_ctxt_switches", 0)
         return sums[0], sums[1]
 
-    def _row(self, before: _Totals | None, now: _Totals, elapsed_s: float) -> Row:
-        """One process. One that was not there before started since: all it used, it used now."""
+    def _row(
+        self, before: _Totals | None, now: _Totals, elapsed_s: float, left: tuple[int, int] = (0, 0)
+    ) -> Row:
+        """One process. One that was not there before started since: all it used, it used now.
+
+        `left` are bytes read and written that it has not moved itself, but got from children that have ended.
+        """
         old, new = (before.stat if before else None), now.stat
         percent = 100 / (self._tick_hz * elapsed_s)
         user = difference(old.user if old else 0, new.user) * percent
@@ -115,8 +124,12 @@ class Target(Monitor[TargetOptions]):
             "cpu_percent": user + system,
             "rss_bytes": new.rss_pages * self._page_bytes,
             "threads": new.threads,
-            "read_bytes_per_s": _rate(before.read_bytes if before else 0, now.read_bytes, elapsed_s),
-            "write_bytes_per_s": _rate(before.write_bytes if before else 0, now.write_bytes, elapsed_s),
+            "read_bytes_per_s": _moved(
+                before.read_bytes if before else 0, now.read_bytes, left[0], elapsed_s
+            ),
+            "write_bytes_per_s": _moved(
+                before.write_bytes if before else 0, now.write_bytes, left[1], elapsed_s
+            ),
             "voluntary_switches_per_s": _rate(before.voluntary if before else 0, now.voluntary, elapsed_s),
             "involuntary_switches_per_s": _rate(
                 before.involuntary if before else 0, now.involuntary, elapsed_s
@@ -169,6 +182,27 @@ def _pairs(text: str) -> dict[str, int]:
         if value.isdecimal():
             found[key] = int(value)
     return found
+
+
+def _left_behind(
+    before: dict[tuple[int, int], _Totals], now: dict[tuple[int, int], _Totals]
+) -> dict[int, tuple[int, int]]:
+    """By process id of the parent: the bytes read and written by those of its children that have ended, up to the last look.
+
+    Linux adds the I/O of a child that was waited for to its parent's own. Those bytes have been in earlier samples, as the
+    child's.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for key, totals in before.items():
+        if key not in now:
+            read, written = found.get(totals.stat.parent, (0, 0))
+            found[totals.stat.parent] = (read + (totals.read_bytes or 0), written + (totals.write_bytes or 0))
+    return found
+
+
+def _moved(before: int | None, now: int | None, left: int, elapsed_s: float) -> float | None:
+    """Bytes a second. A parent that did not wait for its child was left nothing: no less than 0."""
+    return None if now is None else max(0, difference(before or 0, now) - left) / elapsed_s
 
 
 def _rate(before: int | None, now: int | None, elapsed_s: float) -> float | None:
