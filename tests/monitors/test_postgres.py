@@ -122,7 +122,7 @@ def _reachable(directory: Path) -> Path:
     """Binaries that the server's user can read, where tests are run by root from a closed directory."""
     from loadcell.targets.shared import account
 
-    who = account.choose(None)
+    who = account.choose(None, product="PostgreSQL", kind="postgres")
     found = binaries.usable_by(binaries.local(str(directory), None), who)
     return found.directory
 
