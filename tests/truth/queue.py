@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 def stalled(due_s: Sequence[float], stall: tuple[float, float], capacity_per_s: float) -> list[float]:
@@ -88,12 +91,17 @@ def where(probability: Callable[[float], float], share: float, most_s: float) ->
     return high
 
 
-def served(gaps_s: Iterable[float], services_s: Iterable[float], servers: int) -> list[float]:
+def served(gaps_s: NDArray[np.float64], services_s: NDArray[np.float64], servers: int) -> NDArray[np.float64]:
     """Response times of requests that come after these gaps and take so long, at some servers with one queue."""
-    free, now, found = [0.0] * servers, 0.0, []
-    for gap, service in zip(gaps_s, services_s, strict=True):
-        now += gap
+    arrivals = np.cumsum(gaps_s)
+    if (
+        servers == 1
+    ):  # who comes at k begins when all before are done: the latest that any of them can have put it off to
+        work = np.cumsum(services_s)
+        return work + np.maximum.accumulate(arrivals - (work - services_s)) - arrivals
+    free, found = [0.0] * servers, np.empty(len(arrivals))
+    for k, (now, service) in enumerate(zip(arrivals.tolist(), services_s.tolist(), strict=True)):
         done = max(now, free[0]) + service
         heapq.heapreplace(free, done)
-        found.append(done - now)
+        found[k] = done - now
     return found
