@@ -14,7 +14,7 @@ FIGURES = Path(os.environ.get("LOADCELL_TRUTH_FIGURES", "truth.jsonl"))
 
 def agrees(what: str, found: float, expected: float, *, full: float, loose: float) -> None:
     """`found` lies within a share of `expected`: `full` on a quiet machine, `loose` elsewhere."""
-    _note(what, f"{expected:.4g}", f"{found:.4g}", f"within {full:.0%}", abs(found / expected - 1) <= full)
+    _note(what, f"{expected:.4g}", f"{found:.4g}", f"within {100 * full:g}%", abs(found / expected - 1) <= full)
     assert abs(found - expected) <= bound(full, loose) * abs(expected), (
         f"{what}: {found}, expected {expected}"
     )
@@ -30,6 +30,12 @@ def at_least(what: str, found: float, limit: float) -> None:
     """`found` does not fall short of `limit`, at any strength: what was simulated with fixed seeds."""
     _note(what, f"at least {limit:.4g}", f"{found:.4g}", "", found >= limit)
     assert found >= limit, f"{what}: {found}, at least {limit} expected"
+
+
+def below(what: str, found: float, *, full: float, loose: float) -> None:
+    """`found` stays below a limit: `full` on a quiet machine, `loose` elsewhere."""
+    _note(what, f"below {full:,g}", f"{found:.4g}", "", found < full)
+    assert found < bound(full, loose), f"{what}: {found}, below {bound(full, loose)} expected"
 
 
 def between(what: str, found: float, low: float, high: float) -> None:

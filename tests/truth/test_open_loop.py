@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from truth import queue
+from truth.figures import agrees, below
 from truth.known import KnownServer
 from truth.loads import MS, SECOND, bound, counts_above, load, operation, paced, undisturbed
 
@@ -87,16 +88,28 @@ def test_a_stall_of_200_ms_is_in_the_response_times_of_all_it_held_up() -> None:
         )
         expected = queue.stalled([k / rate for k in range(int(rate * seconds))], (begin, end), most)
         response = operation(result, "transaction")["response"]
-        assert response["p99_ns"] / SECOND == pytest.approx(
-            queue.quantile(expected, 0.99), rel=bound(0.03, 0.2)
+        agrees(
+            "known server stopped for 200 ms under 1,000/s: p99, s",
+            response["p99_ns"] / SECOND,
+            queue.quantile(expected, 0.99),
+            full=0.03,
+            loose=0.2,
         )
-        assert response["p999_ns"] / SECOND == pytest.approx(
-            queue.quantile(expected, 0.999), rel=bound(0.03, 0.2)
+        agrees(
+            "known server stopped for 200 ms under 1,000/s: p99.9, s",
+            response["p999_ns"] / SECOND,
+            queue.quantile(expected, 0.999),
+            full=0.03,
+            loose=0.2,
         )
         above = sum(time > 0.1 for time in expected)
         assert 97 <= above <= bound(110, 130)  # the arithmetic itself is near the sum done by hand
-        assert counts_above(result, events, "transaction/response", 100 * MS) == pytest.approx(
-            above, rel=bound(0.03, 0.2)
+        agrees(
+            "known server stopped for 200 ms under 1,000/s: responses above 100 ms",
+            counts_above(result, events, "transaction/response", 100 * MS),
+            above,
+            full=0.03,
+            loose=0.2,
         )
 
         # Service time knows only of the requests that were under way: one a connection.
@@ -126,7 +139,15 @@ def test_one_connection_under_poisson_arrivals_waits_as_queueing_theory_says(exp
         assert 0.8 < deviation / mean < 1.2 if exponential else deviation / mean < 0.8
         offered = result["schedule"]["offered_per_s"]
         expected = queue.mean_response(offered, mean, deviation)
-        assert transaction["response"]["mean_ns"] / SECOND == pytest.approx(expected, rel=bound(0.2, 0.5))
+        kind = "M/M/1" if exponential else "M/D/1"
+        found = transaction["response"]["mean_ns"] / SECOND
+        agrees(
+            f"one connection, {kind} by its own service times: mean response, s",
+            found,
+            expected,
+            full=0.2,
+            loose=0.5,
+        )
 
     undisturbed(check)
 
@@ -138,7 +159,8 @@ def test_littles_law_holds_between_counts_and_times() -> None:
     spent = transaction["response"]["mean_ns"] * transaction["succeeded"]
     edges = (transaction["carried_in"] + transaction["in_flight"]) * transaction["response"]["max_ns"]
     assert abs(spent - result["schedule"]["presence_ns"]) <= edges
-    assert spent == pytest.approx(result["schedule"]["presence_ns"], rel=bound(0.05, 0.1))
+    what = "Little's law, open loop: response times over requests present, s"
+    agrees(what, spent / SECOND, result["schedule"]["presence_ns"] / SECOND, full=0.05, loose=0.1)
 
 
 def test_three_times_what_a_server_can_do_ends_as_overloaded() -> None:
@@ -182,7 +204,7 @@ def test_at_10_000_a_second_half_of_the_requests_leave_within_20_microseconds() 
             result, _ = load(paced(spec(server, 32, 3, 0.5), (10_000, 3)))
         pacing, (thread,) = result["schedule"]["pacing_error"], result["client"]["threads"]
         assert pacing["count"] > 20_000
-        assert pacing["p50_ns"] < bound(20_000, 1_000_000)
+        below("10,000/s: median of due to sent, ns", pacing["p50_ns"], full=20_000, loose=1_000_000)
         assert thread["busy"] == pytest.approx((thread["cpu_ns"] - thread["spun_ns"]) / thread["wall_ns"])
         assert thread["busy"] < bound(0.9, 1.0)
 
