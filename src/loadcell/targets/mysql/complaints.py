@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared.home import no_room
 
 #: A line of the log: `2026-11-21 10:00:00 0 [ERROR] InnoDB: ...`; without the time while the server reads its options.
 _SPOKEN = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
@@ -27,7 +28,7 @@ def of_start(words: Sequence[str], settings: Mapping[str, Any], known: Iterable[
             advice="try again; if it stays so, look for what holds the ports of 127.0.0.1 (`ss -ltnp`)",
         )
     if _NO_ROOM.search(text):
-        return no_room("the data directory")
+        return no_room("mysql", "the data directory")
     closed = re.search(r"^closed: (.*)$", text, re.MULTILINE)
     if closed:
         return _closed(closed[1])
@@ -55,7 +56,7 @@ def of_start(words: Sequence[str], settings: Mapping[str, Any], known: Iterable[
 def of_install(output: str) -> TargetError:
     """Why the data directory could not be made."""
     if _NO_ROOM.search(output):
-        return no_room("the data directory")
+        return no_room("mysql", "the data directory")
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
         return _closed(closed[1])
@@ -63,14 +64,6 @@ def of_install(output: str) -> TargetError:
     said = spoken[0] if spoken else last_words(output.splitlines())
     return TargetError(
         f"mariadb-install-db failed: {said}", advice="the trial's output.log has all that it said"
-    )
-
-
-def no_room(where: str, during: str = "up") -> TargetError:
-    return TargetError(
-        f"no room left on the device of {where}",
-        advice="make room, name a directory on another device in `target.mysql.data`, or use fewer or smaller tables",
-        during=during,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from loadcell.targets.base import TargetError
-from loadcell.targets.mysql.complaints import no_room
+from loadcell.targets.shared.home import no_room
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -262,7 +262,7 @@ def not_done(error: BaseException, doing: str, during: str = "prepare") -> Targe
     number = _number(error)
     match number:
         case 1021 | 1114:
-            return no_room("the server's data", during)
+            return no_room("mysql", "the server's data", during)
         case 1044 | 1142 | 1227 | 1370:
             return TargetError(
                 f"not allowed to {doing}: {said}",

@@ -6,36 +6,32 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
-import json
-import os
-import pwd
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from loadcell.targets.base import TargetError
 from loadcell.targets.mysql.binaries import Binaries
-from loadcell.targets.mysql.complaints import no_room, of_install
+from loadcell.targets.mysql.complaints import of_install
 from loadcell.targets.mysql.settings import OF_THE_DIRECTORY, line
 from loadcell.targets.shared.account import Account, environment
+from loadcell.targets.shared.home import Home, no_room
 
 #: Makes and drops databases, by the socket only.
 ADMIN = "loadcell_admin"
 #: The load's user: rights on loadcell's databases only, with a password of its own at every start.
 USER = "loadcell"
 
-_MARKER = "loadcell.json"
 _INSTALL_LIMIT_S = 300.0
 
 
-class DataDirectory:
+class DataDirectory(Home):
     """One of these settings that a data directory keeps for life; those of the others are read at each start."""
+
+    kind, sign, stranger = "mysql", "ibdata1", "a server"
 
     def __init__(
         self,
@@ -45,84 +41,21 @@ class DataDirectory:
         settings: Mapping[str, Any],
         log: Callable[[str], None],
     ) -> None:
-        self.parent = parent
-        self.binaries = binaries
-        self.account = account
-        self.log = log
         self._kept = {name: settings[name] for name in OF_THE_DIRECTORY if name in settings}
         apart = "".join(f"-{value}" for value in self._kept.values())
-        self.home = parent / f"mysql-{binaries.series}{apart}"
+        super().__init__(parent, f"mysql-{binaries.series}{apart}", binaries.version, account)
+        self.binaries = binaries
+        self.log = log
         self.data = self.home / "data"
         self.temporary = self.home / "tmp"
         self.config = self.home / "my.cnf"
         self._pristine = self.home / "pristine"
-        self._marker = self.home / _MARKER
-
-    @property
-    def made(self) -> bool:
-        """Whether it is there, complete and ours."""
-        mark = self._mark()
-        return mark is not None and mark.get("state") == "ready"
-
-    def make(self) -> None:
-        """Make the directory unless it is there already. Refuses one that loadcell did not make."""
-        try:
-            self._check_place()
-            mark = self._mark()
-            if mark is None or mark.get("state") != "ready":
-                self._install(
-                    made_parent=mark.get("made_parent", False) if mark else not self.parent.exists()
-                )
-            self._check_fit()
-        except OSError as error:
-            raise _file_trouble(error, self.home) from error
-
-    def _check_place(self) -> None:
-        if self.parent.exists() and not self.parent.is_dir():
-            raise TargetError(
-                f"{self.parent} is not a directory", advice="name a directory in `target.mysql.data`"
-            )
-        if (self.parent / "ibdata1").exists():
-            raise TargetError(
-                f"{self.parent} is the data directory of a server that loadcell did not make",
-                advice="name an empty directory on the same storage in `target.mysql.data`; for a server that stands "
-                "already use `server: external`",
-            )
-        if self.home.exists() and self._mark() is None and any(self.home.iterdir()):
-            raise TargetError(
-                f"{self.home} was not made by loadcell",
-                advice="name another directory in `target.mysql.data`, or move this one away",
-            )
-
-    def _mark(self) -> dict[str, Any] | None:
-        try:
-            mark = json.loads(self._marker.read_text())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
-            return None
-        return mark if isinstance(mark, dict) and mark.get("made_by") == "loadcell" else None
-
-    def _write_mark(self, state: str, made_parent: bool) -> None:
-        mark = {
-            "made_by": "loadcell",
-            "state": state,
-            "version": self.binaries.version,
-            "made_utc": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "made_parent": made_parent,
-        }
-        part = self._marker.with_suffix(".part")
-        part.write_text(json.dumps(mark) + "\n")
-        part.replace(self._marker)
 
     def _install(self, made_parent: bool) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        for made in [self.home, self.parent] if made_parent else [self.home]:
-            made.chmod(0o755)  # the server's user must come through, whatever our umask says
-        self._write_mark("installing", made_parent)  # killed from here on, the next start begins anew
+        self._begin("installing", made_parent)
         shutil.rmtree(self._pristine, ignore_errors=True)
         for directory in (self.data, self.temporary):
-            shutil.rmtree(directory, ignore_errors=True)
-            directory.mkdir(mode=0o700)
-            self.account.own(directory)
+            self._empty(directory)
         command: list[str | Path] = [
             self.binaries.install,
             "--no-defaults",
@@ -143,12 +76,7 @@ class DataDirectory:
         self.log(f"made data directory {self.data} (MariaDB {self.binaries.version})")
 
     def _check_fit(self) -> None:
-        owner = self.data.stat().st_uid
-        if owner != self.account.uid:
-            raise TargetError(
-                f"{self.data} belongs to user {_name(owner)}, and the server would run as {self.account.name}",
-                advice="run loadcell as it was run when it made the directory, or name another in `target.mysql.data`",
-            )
+        self._check_owner(self.data)
         if not (self.data / "ibdata1").exists() and not self.copies():
             raise TargetError(
                 f"{self.data} has lost its contents",
@@ -183,15 +111,7 @@ class DataDirectory:
             self._write(self.config, "".join(lines))
             self._write(self.home / "init.sql", "".join(users))
         except OSError as error:
-            raise _file_trouble(error, self.home) from error
-
-    def _write(self, path: Path, text: str) -> None:
-        part = path.with_suffix(".part")
-        part.unlink(missing_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-        self.account.own(part)
-        part.replace(path)
+            raise self._trouble(error) from error
 
     # -- copies: only while the server is down ---------------------------------------------------------------------
 
@@ -211,7 +131,7 @@ class DataDirectory:
             self._copy(self.data, part)
             part.rename(self._pristine / name)
         except OSError as error:
-            raise _file_trouble(error, self.home) from error
+            raise self._trouble(error) from error
 
     def put_back(self, name: str) -> None:
         """Make the data directory what it was when the copy was kept."""
@@ -234,7 +154,7 @@ class DataDirectory:
             return
         shutil.rmtree(to, ignore_errors=True)
         if "No space left" in done.stdout or "quota" in done.stdout:
-            raise no_room(str(self.home), "prepare")
+            raise no_room(self.kind, str(self.home), "prepare")
         said = (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
         raise TargetError(
             f"cannot copy the data directory: {said}",
@@ -242,34 +162,8 @@ class DataDirectory:
             during="prepare",
         )
 
-    def remove(self) -> None:
-        """Remove what loadcell made."""
-        mark = self._mark()
-        if mark is None:
-            return
-        shutil.rmtree(self.home, ignore_errors=True)
-        if mark.get("made_parent"):
-            with contextlib.suppress(OSError):  # not empty: somebody else uses it
-                self.parent.rmdir()
-
 
 def verifier(password: str) -> str:
     """What the server stores of a password for mysql_native_password, so that the password itself is in no file."""
     twice = hashlib.sha1(hashlib.sha1(password.encode()).digest())  # noqa: S324
     return "*" + twice.hexdigest().upper()
-
-
-def _name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _file_trouble(error: OSError, where: Path) -> TargetError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return no_room(str(where))
-    return TargetError(
-        f"cannot use {error.filename or where}: {error.strerror}",
-        advice="name a directory in `target.mysql.data` that loadcell may write to",
-    )

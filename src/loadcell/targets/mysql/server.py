@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,16 +14,13 @@ from loadcell.targets.mysql import complaints
 from loadcell.targets.mysql.connection import Address, rows
 from loadcell.targets.mysql.directory import ADMIN, USER, DataDirectory
 from loadcell.targets.shared.process import Kept, StopStep, free_port
+from loadcell.targets.shared.sockets import Sockets
 
 _PORT_TRIES = 5
-#: A start may have to redo the log of a crash; the run's own limit for `up` is the sharper one.
-_START_LIMIT_S = 600.0
 #: An orderly shutdown writes out all that was changed.
 _STOP: tuple[StopStep, ...] = ((SIGTERM, 120.0, "orderly"), (SIGKILL, 10.0, "kill"))
 _KILL = _STOP[1:]
 _POLL_S = 0.03
-#: The kernel's limit for a socket's path is 108 bytes, its end included.
-_SOCKET_PATH_LIMIT = 107
 _SOCKET = "mariadb.sock"
 #: How long the pages that were in memory before the shutdown may take to come back.
 _WARM_LIMIT_S = 300.0
@@ -43,8 +37,7 @@ class Server:
         self.log = log
         self.port = 0
         self._passwords: dict[str, str] = {}
-        self._wanted_sockets = sockets
-        self._sockets: Path | None = None
+        self._sockets = Sockets(sockets, directory.account)
         self._kept = Kept("mariadbd", log)
 
     @property
@@ -63,7 +56,8 @@ class Server:
         return self._address(USER, connect)
 
     def _address(self, user: str, connect: str) -> Address:
-        at = str(self._sockets / _SOCKET) if connect == "socket" and self._sockets else None
+        place = self._sockets.place
+        at = str(place / _SOCKET) if connect == "socket" and place else None
         return Address("127.0.0.1", self.port, user, at, self._passwords.get(user), sslmode="disable")
 
     def start(self) -> None:
@@ -79,7 +73,7 @@ class Server:
     def _start_once(self) -> None:
         self.port = free_port()
         self._passwords = {user: secrets.token_urlsafe(24) for user in (ADMIN, USER)}
-        sockets = self._make_sockets()
+        sockets = self._sockets.make(_SOCKET)
         directory = self.directory
         directory.configure(self.port, sockets / _SOCKET, self.settings, self._passwords)
         command = directory.account.command(
@@ -95,20 +89,7 @@ class Server:
             raise
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + _START_LIMIT_S
-        while True:
-            if not self._kept.running:
-                raise self._why_not()
-            try:
-                self.admin().connect(limit_s=5).close()
-                return
-            except TargetError as error:
-                if time.monotonic() > deadline:
-                    raise TargetError(
-                        f"the server did not answer within {_START_LIMIT_S:.0f} s: {error.finding}",
-                        advice="the trial's output.log has what it said",
-                    ) from error
-            time.sleep(_POLL_S)
+        self._kept.await_answer(lambda: self.admin().connect(limit_s=5).close(), self._why_not)
 
     def _await_pages(self) -> None:
         """InnoDB reads back the pages it had in memory at its last shutdown, unless its settings say otherwise: not during
@@ -136,26 +117,4 @@ class Server:
     def stop(self, *, quickly: bool = False) -> None:
         """Stop: in order, or at last by force. Does nothing when it is gone. `quickly` is by force at once."""
         self._kept.stop(_KILL if quickly else _STOP)
-        self._remove_sockets()
-
-    def _make_sockets(self) -> Path:
-        if self._sockets is not None:
-            return self._sockets
-        place = self._wanted_sockets
-        if len(os.fsencode(place / _SOCKET)) > _SOCKET_PATH_LIMIT:
-            place = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
-        try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.directory.account.own(place)
-        except OSError as error:
-            raise TargetError(
-                f"cannot make {place} for the server's socket: {error.strerror}",
-                advice="make room there, or let loadcell write there",
-            ) from error
-        self._sockets = place
-        return place
-
-    def _remove_sockets(self) -> None:
-        if self._sockets is not None:
-            shutil.rmtree(self._sockets, ignore_errors=True)
-            self._sockets = None
+        self._sockets.remove()

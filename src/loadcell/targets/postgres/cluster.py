@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import json
-import os
-import pwd
 import shutil
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from loadcell.targets.base import TargetError
 from loadcell.targets.postgres import settings as settings_
 from loadcell.targets.postgres.binaries import Binaries
-from loadcell.targets.postgres.complaints import no_room, of_initdb
+from loadcell.targets.postgres.complaints import of_initdb
 from loadcell.targets.shared import account as accounts
 from loadcell.targets.shared.account import Account
+from loadcell.targets.shared.home import Home
 
 #: The superuser, known only by being the operating system's user that loadcell runs as.
 ADMIN = "loadcell_admin"
 #: The load's role: no superuser, with a password of its own at every start.
 ROLE = "loadcell"
 
-_MARKER = "loadcell.json"
 
+class Cluster(Home):
+    """PostgreSQL's data directory `pgdata`, of one major version; all that loadcell writes lies outside it."""
 
-class Cluster:
-    """`home` is what loadcell made: its marker, the configuration, and PostgreSQL's data directory `pgdata`.
-
-    Only `pgdata` belongs to the server's user; all that loadcell writes lies outside it.
-    """
+    kind, sign, stranger = "postgres", "PG_VERSION", "a PostgreSQL"
 
     def __init__(
         self,
@@ -43,77 +35,16 @@ class Cluster:
         *,
         lasting: bool = False,
     ) -> None:
-        self.parent = parent
+        super().__init__(parent, f"postgres-{binaries.major}", binaries.version, account)
         self.binaries = binaries
-        self.account = account
         self.log = log
         self.lasting = lasting
-        self.home = parent / f"postgres-{binaries.major}"
         self.pgdata = self.home / "pgdata"
         self.config = self.home / "postgresql.conf"
-        self._marker = self.home / _MARKER
 
-    @property
-    def made(self) -> bool:
-        """Whether it is there, complete and ours."""
-        mark = self._mark()
-        return mark is not None and mark.get("state") == "ready"
-
-    def make(self) -> None:
-        """Make the directory unless it is there already. Refuses one that loadcell did not make."""
-        try:
-            self._check_place()
-            mark = self._mark()
-            if mark is None or mark.get("state") != "ready":
-                self._initdb(made_parent=mark.get("made_parent", False) if mark else not self.parent.exists())
-            self._check_fit()
-        except OSError as error:
-            raise _file_trouble(error, self.home) from error
-
-    def _check_place(self) -> None:
-        if self.parent.exists() and not self.parent.is_dir():
-            raise TargetError(
-                f"{self.parent} is not a directory", advice="name a directory in `target.postgres.data`"
-            )
-        if (self.parent / "PG_VERSION").exists():
-            raise TargetError(
-                f"{self.parent} is the data directory of a PostgreSQL that loadcell did not make",
-                advice="name an empty directory on the same storage in `target.postgres.data`; for a server that stands "
-                "already use `server: external`",
-            )
-        if self.home.exists() and self._mark() is None and any(self.home.iterdir()):
-            raise TargetError(
-                f"{self.home} was not made by loadcell",
-                advice="name another directory in `target.postgres.data`, or move this one away",
-            )
-
-    def _mark(self) -> dict[str, Any] | None:
-        try:
-            mark = json.loads(self._marker.read_text())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
-            return None
-        return mark if isinstance(mark, dict) and mark.get("made_by") == "loadcell" else None
-
-    def _write_mark(self, state: str, made_parent: bool) -> None:
-        mark = {
-            "made_by": "loadcell",
-            "state": state,
-            "version": self.binaries.version,
-            "made_utc": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "made_parent": made_parent,
-        }
-        part = self._marker.with_suffix(".part")
-        part.write_text(json.dumps(mark) + "\n")
-        part.replace(self._marker)
-
-    def _initdb(self, made_parent: bool) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        for made in [self.home, self.parent] if made_parent else [self.home]:
-            made.chmod(0o755)  # the server's user must come through, whatever our umask says
-        self._write_mark("initdb", made_parent)  # killed from here on, the next start begins anew
-        shutil.rmtree(self.pgdata, ignore_errors=True)
-        self.pgdata.mkdir(mode=0o700)
-        self.account.own(self.pgdata)
+    def _install(self, made_parent: bool) -> None:
+        self._begin("initdb", made_parent)
+        self._empty(self.pgdata)
         # Collation C: the same order, at the same cost, on every machine.
         command: list[str | Path] = [
             self.binaries.initdb,
@@ -137,12 +68,7 @@ class Cluster:
 
     def _check_fit(self) -> None:
         """An existing directory must be of this major version, of this user, and not in use."""
-        owner = self.pgdata.stat().st_uid
-        if owner != self.account.uid:
-            raise TargetError(
-                f"{self.pgdata} belongs to user {_name(owner)}, and the server would run as {self.account.name}",
-                advice="run loadcell as it was run when it made the directory, or name another in `target.postgres.data`",
-            )
+        self._check_owner(self.pgdata)
         try:
             found = (self.pgdata / "PG_VERSION").read_text().strip()
         except FileNotFoundError:
@@ -201,42 +127,13 @@ class Cluster:
             self._write(self.home / "pg_hba.conf", hba)
             self._write(self.home / "pg_ident.conf", f'loadcell "{me}" {ADMIN}\n')
         except OSError as error:
-            raise _file_trouble(error, self.home) from error
-
-    def _write(self, path: Path, text: str) -> None:
-        part = path.with_suffix(".part")
-        part.unlink(missing_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-        self.account.own(part)
-        part.replace(path)
+            raise self._trouble(error) from error
 
     def remove(self) -> None:
         """Remove what loadcell made, unless a server still runs on it."""
-        mark = self._mark()
-        if mark is None or self.holder() is not None:
-            return
-        shutil.rmtree(self.home, ignore_errors=True)
-        if mark.get("made_parent"):
-            with contextlib.suppress(OSError):  # not empty: somebody else uses it
-                self.parent.rmdir()
+        if self.holder() is None:
+            super().remove()
 
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
-
-
-def _name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _file_trouble(error: OSError, where: Path) -> TargetError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return no_room(str(where))
-    return TargetError(
-        f"cannot use {error.filename or where}: {error.strerror}",
-        advice="name a directory in `target.postgres.data` that loadcell may write to",
-    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared.home import no_room
 
 #: A line of the log, or what the server says before it has a log.
 _SPOKEN = re.compile(r"(?:\b(?:LOG|FATAL|PANIC|ERROR|HINT|DETAIL|WARNING): +|^postgres: )(.*)")
@@ -56,7 +57,7 @@ def of_start(
 def of_initdb(output: str) -> TargetError:
     """Why `initdb` failed."""
     if _NO_ROOM.search(output):
-        return no_room("the data directory")
+        return no_room("postgres", "the data directory")
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
         return TargetError(
@@ -69,14 +70,6 @@ def of_initdb(output: str) -> TargetError:
         lines
     )
     return TargetError(f"initdb failed: {said}", advice="the trial's output.log has all that it said")
-
-
-def no_room(where: str, during: str = "up") -> TargetError:
-    return TargetError(
-        f"no room left on the device of {where}",
-        advice="make room, name a directory on another device in `target.postgres.data`, or use fewer or smaller tables",
-        during=during,
-    )
 
 
 def last_words(words: Sequence[str]) -> str:
@@ -119,7 +112,7 @@ def _held(text: str, _: Mapping[str, Any]) -> TargetError | None:
 def _room(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if not _NO_ROOM.search(text) or re.search("shared memory|dev/shm", text):
         return None
-    return no_room("the data directory")
+    return no_room("postgres", "the data directory")
 
 
 def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:

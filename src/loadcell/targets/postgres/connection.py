@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loadcell.targets.base import TargetError
-from loadcell.targets.postgres.complaints import no_room
+from loadcell.targets.shared.home import no_room
 
 if TYPE_CHECKING:
     import psycopg
@@ -251,7 +251,7 @@ def not_done(error: psycopg.Error, doing: str, during: str = "prepare") -> Targe
     said = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:
         case "53100":
-            return no_room("the server's data", during)
+            return no_room("postgres", "the server's data", during)
         case "42501":
             return TargetError(
                 f"not allowed to {doing}: {said}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from loadcell.plan.parts import Options
 from loadcell.targets.image import Image
 from loadcell.targets.postgres.settings import RESERVED
+from loadcell.targets.shared.options import of_external_server, of_own_server, settings_named
 
 #: The oldest server whose catalogues loadcell's statements know.
 OLDEST = 12
@@ -105,42 +106,15 @@ class PostgresOptions(Options):
     )
     _EXTERNAL: ClassVar[tuple[str, ...]] = ("dsn", "password", "database", "sslmode", "sslrootcert")
 
-    @field_validator(*_OWN)
-    @classmethod
-    def _only_for_a_server_of_our_own(cls, value: Any, info: ValidationInfo) -> Any:
-        if info.data.get("server") == "external" and value not in (None, {}):
-            if info.field_name == "settings":
-                raise ValueError(
-                    "an external server is never reconfigured: set these on the server itself, or use `server: local`"
-                )
-            raise ValueError(
-                f"an external server is not started by loadcell, so `{info.field_name}` has no meaning"
-            )
-        return value
-
-    @field_validator(*_EXTERNAL)
-    @classmethod
-    def _only_for_an_external_server(cls, value: Any, info: ValidationInfo) -> Any:
-        if value is not None and info.data.get("server", "external") != "external":
-            raise ValueError(f"`{info.field_name}` belongs to `server: external`")
-        return value
+    _of_own_server = field_validator(*_OWN)(of_own_server)
+    _of_external_server = field_validator(*_EXTERNAL)(of_external_server)
 
     @field_validator("settings")
     @classmethod
     def _settings_are_named_and_free(cls, settings: dict[str, Value]) -> dict[str, Value]:
-        named: dict[str, Value] = {}
-        for given, value in settings.items():
-            name = given.lower()
-            if not _SETTING.fullmatch(name):
-                raise ValueError(f"`{given}` is not the name of a PostgreSQL setting")
-            if name in RESERVED:
-                raise ValueError(f"`{name}` is loadcell's own to set: {RESERVED[name]}")
-            if isinstance(value, str) and ("\n" in value or "\0" in value):
-                raise ValueError(f"the value of `{name}` has more than one line")
-            if name in named:
-                raise ValueError(f"`{name}` is given twice")
-            named[name] = value
-        return named
+        return settings_named(
+            settings, plain=str.lower, shape=_SETTING, kind="a PostgreSQL setting", reserved=RESERVED
+        )
 
     @field_validator("binaries")
     @classmethod

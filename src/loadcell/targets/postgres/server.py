@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,17 +15,13 @@ from loadcell.targets.postgres import complaints
 from loadcell.targets.postgres.cluster import ADMIN, Cluster
 from loadcell.targets.postgres.connection import Address
 from loadcell.targets.shared.process import Kept, StopStep, free_port
+from loadcell.targets.shared.sockets import Sockets
 
 _PORT_TRIES = 5
-#: A start may have to redo the log of a crash; the run's own limit for `up` is the sharper one.
-_START_LIMIT_S = 600.0
 #: How long processes of a killed server may hold its shared memory.
 _HELD_LIMIT_S = 20.0
 #: Fast shutdown writes a checkpoint; immediate writes nothing; at last the kernel decides.
 _STOP: tuple[StopStep, ...] = ((SIGINT, 30.0, "fast"), (SIGQUIT, 10.0, "immediate"), (SIGKILL, 10.0, "kill"))
-_POLL_S = 0.03
-#: The kernel's limit for a socket's path is 108 bytes, its end included.
-_SOCKET_PATH_LIMIT = 107
 
 
 class Server:
@@ -40,8 +34,7 @@ class Server:
         self.settings = settings
         self.log = log
         self.port = 0
-        self._wanted_sockets = sockets
-        self._sockets: Path | None = None
+        self._sockets = Sockets(sockets, cluster.account)
         self._kept = Kept("postgres", log)
 
     @property
@@ -53,9 +46,14 @@ class Server:
         """Process id of the postmaster."""
         return self._kept.pid
 
+    @property
+    def _socket(self) -> str:
+        """The name PostgreSQL gives its socket."""
+        return f".s.PGSQL.{self.port}"
+
     def address(self, role: str, password: str | None, database: str, connect: str) -> Address:
         """This server for `role`, by `tcp` or by `socket`."""
-        at = f"{self._sockets}/.s.PGSQL.{self.port}" if connect == "socket" else None
+        at = f"{self._sockets.place}/{self._socket}" if connect == "socket" else None
         return Address("127.0.0.1", self.port, role, database, at, password, sslmode="disable")
 
     def admin(self) -> Address:
@@ -80,9 +78,7 @@ class Server:
 
     def _start_once(self) -> None:
         self.port = free_port()
-        self._make_sockets()
-        assert self._sockets is not None
-        self.cluster.configure(self.port, self._sockets, self.settings)
+        self.cluster.configure(self.port, self._sockets.make(self._socket), self.settings)
         cluster = self.cluster
         command = cluster.account.command(
             [cluster.binaries.postgres, "-D", cluster.pgdata, "-c", f"config_file={cluster.config}"],
@@ -96,20 +92,7 @@ class Server:
             raise
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + _START_LIMIT_S
-        while True:
-            if not self._kept.running:
-                raise self._why_not()
-            try:
-                self.admin().connect(limit_s=5).close()
-                return
-            except TargetError as error:
-                if time.monotonic() > deadline:
-                    raise TargetError(
-                        f"the server did not answer within {_START_LIMIT_S:.0f} s: {error.finding}",
-                        advice="the trial's output.log has what it said",
-                    ) from error
-            time.sleep(_POLL_S)
+        self._kept.await_answer(lambda: self.admin().connect(limit_s=5).close(), self._why_not)
 
     def _why_not(self) -> TargetError:
         words = self._kept.last_words()
@@ -128,28 +111,7 @@ class Server:
         children = [] if pid is None else _children(pid)
         if self._kept.stop(_STOP[1:] if quickly else _STOP):
             _kill(children)
-        self._remove_sockets()
-
-    def _make_sockets(self) -> None:
-        if self._sockets is not None:
-            return
-        place = self._wanted_sockets
-        if len(os.fsencode(place / f".s.PGSQL.{self.port}")) > _SOCKET_PATH_LIMIT:
-            place = Path(tempfile.mkdtemp(prefix="loadcell-", dir="/tmp"))
-        try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.cluster.account.own(place)
-        except OSError as error:
-            raise TargetError(
-                f"cannot make {place} for the server's socket: {error.strerror}",
-                advice="make room there, or let loadcell write there",
-            ) from error
-        self._sockets = place
-
-    def _remove_sockets(self) -> None:
-        if self._sockets is not None:
-            shutil.rmtree(self._sockets, ignore_errors=True)
-            self._sockets = None
+        self._sockets.remove()
 
 
 def _children(pid: int) -> list[int]:

@@ -8,6 +8,7 @@ import queue
 import socket
 import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from signal import SIGKILL, Signals
@@ -16,6 +17,9 @@ from loadcell.targets.base import TargetError
 from loadcell.targets.shared.account import environment
 
 _BIRTH_LIMIT_S = 5.0
+#: A start may have to redo the log of a crash; the run's own limit for `up` is the sharper one.
+_START_LIMIT_S = 600.0
+_POLL_S = 0.03
 _LOG_PIPE_BYTES = 1 << 20
 
 #: A signal, how long its effect may take, and what the manner of that shutdown is called.
@@ -92,6 +96,23 @@ class Kept:
                 self.words.append(line)
                 self.log(f"{self.name}: {line}")
         process.wait()
+
+    def await_answer(self, knock: Callable[[], None], why_not: Callable[[], TargetError]) -> None:
+        """Wait until `knock` no longer raises TargetError. `why_not` says what is wrong when the process has ended."""
+        deadline = time.monotonic() + _START_LIMIT_S
+        while True:
+            if not self.running:
+                raise why_not()
+            try:
+                knock()
+                return
+            except TargetError as error:
+                if time.monotonic() > deadline:
+                    raise TargetError(
+                        f"the server did not answer within {_START_LIMIT_S:.0f} s: {error.finding}",
+                        advice="the trial's output.log has what it said",
+                    ) from error
+            time.sleep(_POLL_S)
 
     def last_words(self) -> list[str]:
         """All that an ended process said at last."""
