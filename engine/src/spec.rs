@@ -61,9 +61,11 @@ pub struct Target {
     /// The path of a Unix socket; takes precedence over `host`.
     #[serde(default)]
     pub socket: Option<PathBuf>,
+    #[serde(default)]
     pub user: String,
     #[serde(default)]
     pub password: Option<String>,
+    #[serde(default)]
     pub database: String,
     #[serde(default)]
     pub sslmode: SslMode,

@@ -8,9 +8,9 @@ use crate::groups::{self, Group};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
-use crate::protocol::Protocol;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
+use crate::protocol::{Protocol, Wire};
 use crate::spec::{Problem, Spec};
 use crate::sql;
 use crate::transport::Endpoint;
@@ -37,13 +37,18 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
 /// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path
 /// of a request.
 fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+    match spec.target.protocol {
+        Protocol::Postgres => sql_sessions::<Postgres>(spec),
+        Protocol::Mysql => sql_sessions::<Mysql>(spec),
+    }
+}
+
+fn sql_sessions<P: Wire + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let (name, section) = spec.workload();
-    Ok(match (name, spec.target.protocol) {
-        ("sysbench", Protocol::Postgres) => Box::new(sql::sysbench::<Postgres>(spec, section)?),
-        ("sysbench", Protocol::Mysql) => Box::new(sql::sysbench::<Mysql>(spec, section)?),
-        ("tpcc", Protocol::Postgres) => Box::new(sql::tpcc::<Postgres>(spec, section)?),
-        ("tpcc", Protocol::Mysql) => Box::new(sql::tpcc::<Mysql>(spec, section)?),
-        ("pgbench", _) => Box::new(sql::pgbench(spec, section)?),
+    Ok(match name {
+        "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
+        "tpcc" => Box::new(sql::tpcc::<P>(spec, section)?),
+        "pgbench" => Box::new(sql::pgbench(spec, section)?),
         _ => return Err(unknown(name)),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Protocol, Said, Wire};
+use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, Wire};
 use crate::session::{Again, Failure};
 use crate::spec::Problem;
 use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
@@ -20,7 +20,8 @@ const READ: usize = 16 << 10;
 
 /// Where and as whom to connect, and when to give up.
 pub struct Way {
-    pub protocol: Protocol,
+    /// A remedy for an error's code.
+    pub advice: fn(&str) -> &'static str,
     pub endpoint: Arc<Endpoint>,
     pub config: Arc<Config>,
     pub connect_timeout: Duration,
@@ -58,12 +59,12 @@ impl Way {
     /// The same for a connection that is to be made although all others are told to stop, and soon.
     fn besides(&self) -> Self {
         let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
-        Self { protocol: self.protocol, endpoint, config, connect_timeout: BESIDES, stop: AtomicBool::new(false) }
+        Self { advice: self.advice, endpoint, config, connect_timeout: BESIDES, stop: AtomicBool::new(false) }
     }
 
     /// A failure as something to act upon; `doing` begins the sentence.
     fn problem(&self, doing: &str, failure: &Failure) -> Problem {
-        let advice = self.protocol.advice()(&failure.code);
+        let advice = (self.advice)(&failure.code);
         Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice)
     }
 }

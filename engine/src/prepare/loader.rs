@@ -13,8 +13,9 @@ use crate::clock::Nanos;
 use crate::observe::Observer;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
-use crate::protocol::{Config, Protocol, Wire};
-use crate::spec::{Problem, Target};
+use crate::protocol::{Config, Dialect, Wire};
+use crate::spec::{Problem, Spec, Target};
+use crate::sql::dialect;
 use crate::transport::Endpoint;
 
 /// Less than this is not worth a connection of its own; and several that fill one small table leave empty pages behind in
@@ -30,10 +31,10 @@ const FLUSH_COMMITS: &str = "SET synchronous_commit = local";
 const TRUST_ROWS: &str = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
 
 /// What is said first on each connection.
-fn first(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Postgres => FLUSH_COMMITS,
-        Protocol::Mysql => TRUST_ROWS,
+fn first(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => FLUSH_COMMITS,
+        Dialect::Mysql => TRUST_ROWS,
     }
 }
 
@@ -78,10 +79,10 @@ fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
 }
 
 /// Loads `data` with up to `workers` connections.
-pub fn load(target: &Target, data: &impl Data, workers: u32, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    match target.protocol {
-        Protocol::Postgres => load_by::<Postgres>(target, data, workers, observer),
-        Protocol::Mysql => load_by::<Mysql>(target, data, workers, observer),
+pub fn load(spec: &Spec, data: &impl Data, workers: u32, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    match dialect(spec)? {
+        Dialect::Postgres => load_by::<Postgres>(&spec.target, data, workers, observer),
+        Dialect::Mysql => load_by::<Mysql>(&spec.target, data, workers, observer),
     }
 }
 
@@ -93,7 +94,7 @@ fn load_by<W: Wire>(
 ) -> Result<Prepared, Problem> {
     let started = Instant::now();
     let way = Way {
-        protocol: target.protocol,
+        advice: target.protocol.advice(),
         endpoint: Arc::new(Endpoint::of(target)?),
         config: Arc::new(Config::new(target)),
         connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
@@ -108,7 +109,7 @@ fn load_by<W: Wire>(
     let mut clients = (0..most).map(|_| Client::<W>::connect(&way)).collect::<Result<Vec<_>, _>>()?;
 
     for client in &mut clients {
-        client.query(first(target.protocol), "cannot prepare the connection")?;
+        client.query(first(W::DIALECT), "cannot prepare the connection")?;
     }
     let (first, _) = clients.split_at_mut(1);
     share_out(&way, first, "tables", tables.len(), &mut progress, |client, job, _| {
@@ -133,7 +134,7 @@ fn load_by<W: Wire>(
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
-    let last = if target.protocol == Protocol::Mysql { "statistics" } else { "vacuum" };
+    let last = if W::DIALECT == Dialect::Mysql { "statistics" } else { "vacuum" };
     share_out(&way, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
@@ -142,7 +143,7 @@ fn load_by<W: Wire>(
     let references = each(tables, |table| &table.references);
     if !references.is_empty() {
         // With MySQL each holds up both tables, and two of them each other.
-        let most = if target.protocol == Protocol::Mysql { 1 } else { clients.len() };
+        let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
         share_out(&way, &mut clients[..most], "foreign keys", references.len(), &mut progress, |client, job, _| {
             let (table, sql) = references[job];
             client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
@@ -150,7 +151,7 @@ fn load_by<W: Wire>(
     }
     Ok(Prepared {
         rows: total_rows,
-        size_bytes: clients.first_mut().and_then(|client| size(client, target.protocol, tables)),
+        size_bytes: clients.first_mut().and_then(|client| size(client, tables)),
         duration_ns: started.elapsed().as_nanos() as Nanos,
     })
 }
@@ -186,16 +187,16 @@ fn copy<W: Wire>(client: &mut Client<'_, W>, data: &impl Data, piece: &Piece, do
 }
 
 /// What the tables take on the server; none where it does not tell.
-fn size<W: Wire>(client: &mut Client<'_, W>, protocol: Protocol, tables: &[Table]) -> Option<u64> {
+fn size<W: Wire>(client: &mut Client<'_, W>, tables: &[Table]) -> Option<u64> {
     let mut total = 0;
     for some in tables.chunks(1_000) {
         let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();
         let names = names.join(",");
-        let sql = match protocol {
-            Protocol::Postgres => {
+        let sql = match W::DIALECT {
+            Dialect::Postgres => {
                 format!("SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)")
             }
-            Protocol::Mysql => format!(
+            Dialect::Mysql => format!(
                 "SELECT CAST(sum(data_length + index_length) AS CHAR) FROM information_schema.tables \
                  WHERE table_schema = database() AND table_name IN ({names})"
             ),

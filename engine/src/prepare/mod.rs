@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::spec::{Problem, Spec};
-use crate::sql::only_postgres;
+use crate::sql::{dialect, only_postgres};
 use crate::workload::{pgbench, sysbench, tpcc};
 
 pub use loader::Prepared;
@@ -73,19 +73,19 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
 
 fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = sysbench::Options::read(section)?;
-    let data = sysbench::DataSet::new(spec.target.protocol, &options, spec.seed);
-    loader::load(&spec.target, &data, options.load_workers, observer)
+    let data = sysbench::DataSet::new(dialect(spec)?, &options, spec.seed);
+    loader::load(spec, &data, options.load_workers, observer)
 }
 
 fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let options = tpcc::Options::read(section)?;
-    let data = tpcc::DataSet::new(spec.target.protocol, &options, spec.seed);
-    loader::load(&spec.target, &data, options.load_workers, observer)
+    let data = tpcc::DataSet::new(dialect(spec)?, &options, spec.seed);
+    loader::load(spec, &data, options.load_workers, observer)
 }
 
 fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let data = pgbench::DataSet::new(&options);
-    loader::load(&spec.target, &data, options.load_workers, observer)
+    loader::load(spec, &data, options.load_workers, observer)
 }

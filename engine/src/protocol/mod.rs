@@ -7,14 +7,14 @@ pub mod postgres;
 mod statement;
 mod wire;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub use config::Config;
 pub use statement::{Mode, Part, Request, Statement};
 pub use wire::{Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, What, Wire};
 
-/// What a target speaks; with it comes the dialect of its SQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+/// What a target speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     Postgres,
@@ -30,6 +30,14 @@ impl Protocol {
         }
     }
 
+    /// The SQL that is spoken over it; none where it is not SQL.
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            Self::Postgres => Some(Dialect::Postgres),
+            Self::Mysql => Some(Dialect::Mysql),
+        }
+    }
+
     /// What a person can do about an error of this code; empty where nothing general helps.
     pub fn advice(self) -> fn(&str) -> &'static str {
         match self {
@@ -37,4 +45,11 @@ impl Protocol {
             Self::Mysql => mysql::advice,
         }
     }
+}
+
+/// The SQL that a database understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Postgres,
+    Mysql,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Protocol, mysql, postgres};
+use super::{Dialect, mysql, postgres};
 
 /// How statements travel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -52,10 +52,10 @@ pub enum Statement {
 impl Statement {
     /// `number` is used in prepared mode: on a connection, prepared statements are numbered from 0 in the order of their
     /// `parse` messages.
-    pub fn new(protocol: Protocol, mode: Mode, number: u32, parts: &[Part]) -> Self {
-        match protocol {
-            Protocol::Postgres => Self::Postgres(postgres::Statement::new(mode, &format!("s{number}"), parts)),
-            Protocol::Mysql => Self::Mysql(mysql::Statement::new(mode, number, parts)),
+    pub fn new(dialect: Dialect, mode: Mode, number: u32, parts: &[Part]) -> Self {
+        match dialect {
+            Dialect::Postgres => Self::Postgres(postgres::Statement::new(mode, &format!("s{number}"), parts)),
+            Dialect::Mysql => Self::Mysql(mysql::Statement::new(mode, number, parts)),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::Config;
+use super::{Config, Dialect};
 use crate::session::{Again, Failure};
 
 /// Bytes that are not the protocol.
@@ -89,6 +89,9 @@ pub trait Wire: Sized + Send {
     type Columns<'a>: Columns<'a>
     where
         Self: 'a;
+
+    /// The SQL that is spoken over it.
+    const DIALECT: Dialect;
 
     /// The polite last word.
     const GOODBYE: &'static [u8];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::session::{Rules, SqlSession};
 use crate::protocol::postgres::Postgres;
-use crate::protocol::{Config, Mode, Protocol, Wire};
+use crate::protocol::{Config, Dialect, Mode, Protocol, Wire};
 use crate::record::Operation;
 use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
@@ -43,11 +43,10 @@ impl<W: Workload, P: Wire> SessionFactory for Sessions<W, P> {
 
 /// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
 pub fn sysbench<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench, P>, Problem> {
-    let protocol = spec.target.protocol;
     let options = sysbench::Options::read(section)?;
-    check_mode(protocol, options.protocol)?;
-    let workload = Sysbench::new(protocol, &options, spec.seed, spec.load.clients);
-    let retry = retried(protocol, options.retry_sqlstates);
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Sysbench::new(P::DIALECT, &options, spec.seed, spec.load.clients);
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
     let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
@@ -68,11 +67,10 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
 
 /// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
 pub fn tpcc<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
-    let protocol = spec.target.protocol;
     let options = tpcc::Options::read(section)?;
-    check_mode(protocol, options.protocol)?;
-    let workload = Tpcc::new(protocol, &options, spec.seed, spec.load.clients)?;
-    let retry = retried(protocol, options.retry_sqlstates);
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
     let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))
 }
@@ -86,8 +84,8 @@ pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
 }
 
 /// Refuses a way to send statements that the protocol does not have.
-fn check_mode(protocol: Protocol, mode: Mode) -> Result<(), Problem> {
-    if (protocol, mode) != (Protocol::Mysql, Mode::Extended) {
+fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), Problem> {
+    if (dialect, mode) != (Dialect::Mysql, Mode::Extended) {
         return Ok(());
     }
     Err(Problem::new("spec", "`protocol: extended` is PostgreSQL's own", "use `simple` or `prepared`"))
@@ -96,9 +94,15 @@ fn check_mode(protocol: Protocol, mode: Mode) -> Result<(), Problem> {
 /// What is tried again. Who wants that of serialisation failures (40001: with MySQL, a deadlock) means the errors, too, that
 /// stand for the same and have no SQLSTATE of their own: a lock that was waited for too long (1205), and a record that has
 /// changed since it was read (1020). sysbench tries the same three again.
-fn retried(protocol: Protocol, mut codes: Vec<String>) -> Vec<String> {
-    if protocol == Protocol::Mysql && codes.iter().any(|code| code == "40001") {
+fn retried(dialect: Dialect, mut codes: Vec<String>) -> Vec<String> {
+    if dialect == Dialect::Mysql && codes.iter().any(|code| code == "40001") {
         codes.extend(["1205", "1020"].map(String::from));
     }
     codes
+}
+
+/// Refuses a workload of SQL on a target that does not speak it.
+pub fn dialect(spec: &Spec) -> Result<Dialect, Problem> {
+    let finding = || format!("the workload {} is SQL, and the target does not speak it", spec.workload().0);
+    spec.target.protocol.dialect().ok_or_else(|| Problem::new("spec", finding(), "run it on a database"))
 }

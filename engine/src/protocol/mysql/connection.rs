@@ -19,7 +19,7 @@ use super::encode::{self, EXECUTE, HEAD, PREPARE, QUERY};
 use super::error::ServerError;
 use super::handshake::Handshake;
 use super::packet::{self, FULL, Reader};
-use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Next, Progress, Said, What, Wire};
+use crate::protocol::{Cancel, Columns, Config, Dialect, Event, Malformed, Next, Progress, Said, What, Wire};
 use crate::session::{Again, Failure};
 
 /// Status flags: a transaction is open; another answer follows.
@@ -319,6 +319,7 @@ impl Mysql {
 impl Wire for Mysql {
     type Columns<'a> = Row<'a>;
 
+    const DIALECT: Dialect = Dialect::Mysql;
     const GOODBYE: &'static [u8] = encode::QUIT;
 
     fn new(config: Arc<Config>) -> Self {

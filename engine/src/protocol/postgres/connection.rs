@@ -6,7 +6,7 @@ use super::encode;
 use super::error::ServerError;
 use super::frame;
 use super::handshake::Handshake;
-use crate::protocol::{Cancel, Config, Event, Malformed, Next, Progress, Said, What, Wire};
+use crate::protocol::{Cancel, Config, Dialect, Event, Malformed, Next, Progress, Said, What, Wire};
 use crate::session::{Again, Failure};
 
 /// One connection to a PostgreSQL.
@@ -21,6 +21,7 @@ pub struct Postgres {
 impl Wire for Postgres {
     type Columns<'a> = frame::Columns<'a>;
 
+    const DIALECT: Dialect = Dialect::Postgres;
     const GOODBYE: &'static [u8] = encode::TERMINATE;
 
     fn new(config: Arc<Config>) -> Self {

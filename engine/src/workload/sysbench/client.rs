@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::options::Options;
 use super::shape::Shape;
 use super::text;
-use crate::protocol::{Mode, Protocol, Request, Statement};
+use crate::protocol::{Dialect, Mode, Request, Statement};
 use crate::random::{Distribution, Random};
 use crate::record::{Kind, OpId, Operation};
 use crate::workload::{Asked, Next, Transactions, Workload};
@@ -45,7 +45,7 @@ struct Step {
 
 impl Sysbench {
     /// For `clients` clients, whose random numbers come from `seed`.
-    pub fn new(protocol: Protocol, options: &Options, seed: u64, clients: u32) -> Self {
+    pub fn new(dialect: Dialect, options: &Options, seed: u64, clients: u32) -> Self {
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let mut built: Vec<(Shape, usize)> = Vec::new();
         let (mut statements, mut prepared) = (Vec::new(), 0);
@@ -65,7 +65,7 @@ impl Sysbench {
                     // BEGIN and COMMIT have nothing to gain from being prepared.
                     let mode = if shape.has_table() { options.protocol } else { Mode::Simple };
                     for table in 1..=if by_table { options.tables } else { 1 } {
-                        statements.push(Statement::new(protocol, mode, prepared, &shape.parts(table, options)));
+                        statements.push(Statement::new(dialect, mode, prepared, &shape.parts(table, options)));
                         prepared += u32::from(mode == Mode::Prepared);
                     }
                     built.push((shape, first));
@@ -207,7 +207,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn workload(section: &Value) -> Sysbench {
-        Sysbench::new(Protocol::Postgres, &Options::read(section).unwrap(), 42, 4)
+        Sysbench::new(Dialect::Postgres, &Options::read(section).unwrap(), 42, 4)
     }
 
     /// The text of every statement of one transaction, in simple mode.

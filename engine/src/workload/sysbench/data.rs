@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::options::Options;
 use super::text;
 use crate::prepare::{Data, Table};
-use crate::protocol::Protocol;
+use crate::protocol::Dialect;
 use crate::protocol::digits::decimal;
 use crate::random::{Distribution, Random};
 
@@ -24,9 +24,9 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    pub fn new(protocol: Protocol, options: &Options, seed: u64) -> Self {
+    pub fn new(dialect: Dialect, options: &Options, seed: u64) -> Self {
         Self {
-            tables: (1..=options.tables).map(|number| table(protocol, number, options)).collect(),
+            tables: (1..=options.tables).map(|number| table(dialect, number, options)).collect(),
             table_size: options.table_size,
             distribution: options.distribution,
             seed: seed ^ ROWS,
@@ -34,14 +34,14 @@ impl DataSet {
     }
 }
 
-fn table(protocol: Protocol, number: u32, options: &Options) -> Table {
+fn table(dialect: Dialect, number: u32, options: &Options) -> Table {
     let name = format!("sbtest{number}");
     let columns = "k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL";
     let table =
         Table { rows: options.table_size, units: options.table_size, unit_bytes: ROW_BYTES, ..Table::default() };
     let second = options.create_secondary.then(|| format!("CREATE INDEX k_{number} ON {name}(k)"));
-    match protocol {
-        Protocol::Postgres => {
+    match dialect {
+        Dialect::Postgres => {
             let id = if options.auto_inc { "SERIAL" } else { "INTEGER" };
             let sequence = format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size);
             // The primary key is made after the load, which is faster, and gives it the name it would have had.
@@ -59,7 +59,7 @@ fn table(protocol: Protocol, number: u32, options: &Options) -> Table {
                 ..table
             }
         }
-        Protocol::Mysql => {
+        Dialect::Mysql => {
             let id = if options.auto_inc { "INTEGER NOT NULL AUTO_INCREMENT" } else { "INTEGER NOT NULL" };
             Table {
                 // The table is its primary key: rows are best loaded into it in their order.
@@ -103,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     fn data(section: serde_json::Value, seed: u64) -> DataSet {
-        DataSet::new(Protocol::Postgres, &Options::read(&section).unwrap(), seed)
+        DataSet::new(Dialect::Postgres, &Options::read(&section).unwrap(), seed)
     }
 
     fn rows(data: &DataSet, table: usize, rows: Range<u64>) -> String {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn in_mysql_the_table_is_its_primary_key() {
-        let data = DataSet::new(Protocol::Mysql, &Options::read(&json!({})).unwrap(), 1);
+        let data = DataSet::new(Dialect::Mysql, &Options::read(&json!({})).unwrap(), 1);
         let table = &data.tables()[0];
         assert_eq!(
             table.create,

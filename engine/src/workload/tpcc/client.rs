@@ -14,7 +14,7 @@ use super::sql::{Sql, operations};
 use super::stock_level::StockLevel;
 use super::terminal::{Home, Input};
 use crate::clock::Nanos;
-use crate::protocol::Protocol;
+use crate::protocol::Dialect;
 use crate::random::Random;
 use crate::record::{OpId, Operation};
 use crate::spec::Problem;
@@ -38,10 +38,10 @@ struct Shared {
 
 impl Tpcc {
     /// For `terminals` clients, whose random numbers come from `seed`.
-    pub fn new(protocol: Protocol, options: &Options, seed: u64, terminals: u32) -> Result<Self, Problem> {
+    pub fn new(dialect: Dialect, options: &Options, seed: u64, terminals: u32) -> Result<Self, Problem> {
         options.check_terminals(terminals)?;
         let shared = Shared {
-            sql: Sql::new(protocol, options.protocol),
+            sql: Sql::new(dialect, options.protocol),
             constants: Constants::of_run(seed),
             warehouses: options.warehouses.into(),
             fixed_home: options.terminal_warehouse_fixed,

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::sql::{COMMIT, INSERT, OPERATIONS, ROLLBACK, ROLLED_BACK, SKIPPED, UPDATE};
 use super::*;
-use crate::protocol::Protocol;
+use crate::protocol::Dialect;
 use serde_json::{Value, json};
 
 fn terminal(section: &Value, number: u32) -> Client {
     let mut section = section.clone();
     section["protocol"] = "simple".into();
-    Tpcc::new(Protocol::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
+    Tpcc::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
 }
 
 /// A terminal that does one type of transaction only.
@@ -497,7 +497,7 @@ fn a_terminal_that_types_knows_what_comes_next() {
 
 #[test]
 fn every_statement_is_prepared_at_connect() {
-    let prepared = Tpcc::new(Protocol::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
+    let prepared = Tpcc::new(Dialect::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
     let parse = prepared.client(0).parse().to_vec();
     let mut rest = &parse[..];
     let mut names = HashSet::new();
@@ -514,14 +514,14 @@ fn every_statement_is_prepared_at_connect() {
 #[test]
 fn more_terminals_than_districts_are_refused() {
     let options = Options::read(&json!({"warehouses": 1})).unwrap();
-    assert!(Tpcc::new(Protocol::Postgres, &options, 1, 10).is_ok());
-    assert_eq!(Tpcc::new(Protocol::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
+    assert!(Tpcc::new(Dialect::Postgres, &options, 1, 10).is_ok());
+    assert_eq!(Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
 }
 
 #[test]
 fn in_mysql_each_statement_sees_what_was_committed_and_none_commits_itself() {
     let parse = |protocol| Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap();
-    let text = String::from_utf8_lossy(&parse(Protocol::Mysql).shared.sql.parse).into_owned();
+    let text = String::from_utf8_lossy(&parse(Dialect::Mysql).shared.sql.parse).into_owned();
     assert!(text.contains("READ COMMITTED") && text.ends_with("SET SESSION autocommit = 0"), "{text}");
-    assert!(parse(Protocol::Postgres).shared.sql.parse.is_empty());
+    assert!(parse(Dialect::Postgres).shared.sql.parse.is_empty());
 }

@@ -10,7 +10,7 @@ use super::schema::Of;
 use super::text::{alphanumeric, alphanumerics, digits, last_name, maybe_original, state};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
 use crate::prepare::{Data, Table};
-use crate::protocol::Protocol;
+use crate::protocol::Dialect;
 use crate::protocol::digits::{decimal, hundredths};
 use crate::random::Random;
 
@@ -31,11 +31,11 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    pub fn new(protocol: Protocol, options: &Options, seed: u64) -> Self {
+    pub fn new(dialect: Dialect, options: &Options, seed: u64) -> Self {
         let warehouses = u64::from(options.warehouses);
         let mut data = Self { tables: Vec::new(), warehouses, seed };
         for of in Of::ALL {
-            let table = of.table(protocol, warehouses, |units| match of {
+            let table = of.table(dialect, warehouses, |units| match of {
                 Of::OrderLine => (0..units).map(|order| lines_of(&mut data.random(Of::Order, order))).sum(),
                 _ => units,
             });

@@ -2,7 +2,7 @@
 
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
 use crate::prepare::Table;
-use crate::protocol::Protocol;
+use crate::protocol::Dialect;
 
 /// What the rows of a data set are of. The order is that of loading: what takes longest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Of {
     }
 
     /// The table, of which `rows` rows are loaded.
-    pub fn table(self, protocol: Protocol, warehouses: u64, rows: impl FnOnce(u64) -> u64) -> Table {
+    pub fn table(self, dialect: Dialect, warehouses: u64, rows: impl FnOnce(u64) -> u64) -> Table {
         let name = self.name();
         let (units, unit_bytes) = self.units(warehouses);
         let reference = |(key, columns, to): &(&str, &str, &str)| {
@@ -139,9 +139,9 @@ impl Of {
         };
         let references = self.references().iter().map(reference).collect();
         let table = Table { name: name.into(), rows: rows(units), units, unit_bytes, references, ..Table::default() };
-        match protocol {
-            Protocol::Postgres => self.in_postgres(table),
-            Protocol::Mysql => self.in_mysql(table),
+        match dialect {
+            Dialect::Postgres => self.in_postgres(table),
+            Dialect::Mysql => self.in_mysql(table),
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn table(of: Of) -> Table {
-        of.table(Protocol::Postgres, 2, |units| units)
+        of.table(Dialect::Postgres, 2, |units| units)
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn in_mysql_a_table_is_its_primary_key() {
-        let history = Of::History.table(Protocol::Mysql, 2, |units| units);
+        let history = Of::History.table(Dialect::Mysql, 2, |units| units);
         assert!(
             history.create.starts_with("CREATE TABLE bmsql_history (hist_id INTEGER NOT NULL AUTO_INCREMENT, h_c_id")
         );

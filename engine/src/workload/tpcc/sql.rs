@@ -1,7 +1,7 @@
 //! The statements of all five transactions, built once and shared by all terminals.
 
 use super::DISTRICTS;
-use crate::protocol::{Mode, Part, Protocol, Statement};
+use crate::protocol::{Dialect, Mode, Part, Statement};
 use crate::record::{Kind, OpId, Operation};
 use crate::workload::Asked;
 
@@ -104,7 +104,7 @@ const ONCE_IN_MYSQL: [&str; 2] =
 
 /// Builds statements, each under a name of its own.
 struct Builder {
-    protocol: Protocol,
+    dialect: Dialect,
     mode: Mode,
     parse: Vec<u8>,
     built: u32,
@@ -112,7 +112,7 @@ struct Builder {
 
 impl Builder {
     fn build(&mut self, sql: &str) -> Statement {
-        let statement = Statement::new(self.protocol, self.mode, self.built, &Part::cut(sql));
+        let statement = Statement::new(self.dialect, self.mode, self.built, &Part::cut(sql));
         self.parse.extend_from_slice(statement.parse());
         self.built += 1;
         statement
@@ -120,14 +120,14 @@ impl Builder {
 }
 
 impl Sql {
-    pub fn new(protocol: Protocol, mode: Mode) -> Self {
+    pub fn new(dialect: Dialect, mode: Mode) -> Self {
         // These have nothing to gain from being prepared.
-        let plain = |text: &str| Statement::new(protocol, Mode::Simple, 0, &Part::cut(text));
+        let plain = |text: &str| Statement::new(dialect, Mode::Simple, 0, &Part::cut(text));
         let mut parse = Vec::new();
-        if protocol == Protocol::Mysql {
+        if dialect == Dialect::Mysql {
             ONCE_IN_MYSQL.iter().for_each(|text| plain(text).request(&mut parse).end());
         }
-        let mut builder = Builder { protocol, mode, parse, built: 0 };
+        let mut builder = Builder { dialect, mode, parse, built: 0 };
         let mut sql = |text: &str| builder.build(text);
         let dist: Vec<_> = (1..=DISTRICTS).map(|district| format!("s_dist_{district:02}")).collect();
         let new_order = NewOrder {
