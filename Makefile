@@ -11,7 +11,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_QUIET := 1
 
-.PHONY: help setup demo test lint format unit e2e bench truth docs clean system-packages
+.PHONY: help setup demo test lint format unit e2e e2e-runs e2e-parts bench truth docs clean system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -62,9 +62,18 @@ format: setup
 unit: setup
 	cd engine && cargo test --release --quiet
 
+# Much of it waits in real time, so two halves run side by side; whole runs, which notice each other, are all in one of them.
+RUNS := tests/run tests/cli
+
 e2e: setup system-packages
 	cd engine && cargo build --release --quiet --examples
-	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory -j2 --output-sync=line e2e-runs e2e-parts
+
+e2e-runs:
+	$(BIN)/python -m pytest $(RUNS)
+
+e2e-parts:
+	$(BIN)/python -m pytest tests $(RUNS:%=--ignore=%)
 
 bench: setup
 	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
