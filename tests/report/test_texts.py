@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 import loadcell.analysis
+import loadcell.host
 import loadcell.report
 from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
@@ -22,6 +23,7 @@ from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.design.search.words import Stage, Why
+from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
 from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
@@ -33,7 +35,7 @@ from loadcell.workloads.tpcc import Tpcc, TpccOptions
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
 HOST_KEYS = (
     "hostname", "kernel", "os", "cpu", "memory_bytes", "numa_nodes", "virtualisation", "clocksource", "governor",
-    "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", "unanswered",
+    "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", *questions(), "unavailable",
 )  # fmt: skip
 NOTES = {
     note
@@ -89,7 +91,7 @@ FAMILIES = {
 
 def sources() -> dict[str, str]:
     """Everything that says something: Python and templates of analysis and report."""
-    homes = [Path(str(files(package))) for package in (loadcell.analysis, loadcell.report)]
+    homes = [Path(str(files(package))) for package in (loadcell.analysis, loadcell.host, loadcell.report)]
     return {
         str(path): path.read_text(encoding="utf-8")
         for home in homes

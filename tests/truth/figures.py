@@ -14,7 +14,9 @@ FIGURES = Path(os.environ.get("LOADCELL_TRUTH_FIGURES", "truth.jsonl"))
 
 def agrees(what: str, found: float, expected: float, *, full: float, loose: float) -> None:
     """`found` lies within a share of `expected`: `full` on a quiet machine, `loose` elsewhere."""
-    _note(what, f"{expected:.4g}", f"{found:.4g}", f"within {100 * full:g}%", abs(found / expected - 1) <= full)
+    _note(
+        what, f"{expected:.4g}", f"{found:.4g}", f"within {100 * full:g}%", abs(found / expected - 1) <= full
+    )
     assert abs(found - expected) <= bound(full, loose) * abs(expected), (
         f"{what}: {found}, expected {expected}"
     )

@@ -29,6 +29,7 @@ COMMANDS = {
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
     "compare": "Compare runs, or levels of a factor: how much faster, how surely, and does it matter.",
     "baseline": "Name runs that others are held against.",
+    "host": "Show this machine, and which of its settings hurt measurements.",
     "list": "List the runs in the results directory.",
     "show": "Show one run: its results in the terminal.",
     "history": "Show a plan's figures over all its runs, where they changed, and what changed there.",

@@ -18,7 +18,7 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
-CATALOGUE = ("texts.toml", "texts-compare.toml")
+CATALOGUE = ("texts.toml", "texts-compare.toml", "texts-host.toml")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*))?\}")
 _UNITS: dict[str, Callable[[float], str]] = {

@@ -12,7 +12,15 @@ Kind = Literal["plan", "target", "host", "tools", "design"]
 #: Sections of a treatment's settings that do not bear on what is measured.
 _FREE = frozenset({"limits", "expect"})
 #: What of a host changes from minute to minute, or says nothing of speed.
-_VOLATILE = frozenset({"load_at_start", "cpu.mhz", "unanswered"})
+_VOLATILE = (
+    "load_at_start",
+    "cpu.mhz",
+    "swap_used_bytes",
+    "filesystems",
+    "network",
+    "unavailable",
+    "unanswered",
+)
 #: What a target says of itself that is another in every run.
 _OF_THE_MOMENT = (".path", "size_bytes", "pid", "port", "socket", "started")
 _TOOLS = ("loadcell_version", "engine_version", "python")
@@ -91,7 +99,9 @@ def hosts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Differen
     for role in [*old, *(name for name in new if name not in old)]:
         pair = (old.get(role, {}), next(iter(new.values())) if single else new.get(role, {}))
         found += [
-            Difference("host", path, was, now) for path, was, now in between(*pair) if path not in _VOLATILE
+            Difference("host", path, was, now)
+            for path, was, now in between(*pair)
+            if not any(path == name or path.startswith(f"{name}.") for name in _VOLATILE)
         ]
         if single:
             break

@@ -17,6 +17,8 @@ from loadcell.report.values import plain
 MOST_OPEN = 12
 #: How the data of a trial came to be, as targets call it.
 WAYS = ("loaded", "reused", "restored")
+#: What a host has several of, each with so much to say that it is folded away.
+_MANY = ("caches", "dimms", "numa", "filesystems", "network")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -50,10 +52,15 @@ def _host(host: Mapping[str, Any], number: int, texts: Texts) -> list[Block]:
     for key, value in host.items():
         if key == "role" or value in _NOTHING:
             continue
+        name = texts.or_none(f"env.{key}") or key
         if isinstance(value, Mapping) and key != "cpu":
-            more += [(f"{name}", plain(name, each, texts)) for name, each in value.items()]
+            more += [(each, plain(each, said, texts)) for each, said in value.items()]
+        elif key in _MANY:
+            more += [(f"{name} {number}", plain("", one, texts)) for number, one in enumerate(value, 1)]
+        elif key == "kernel_command_line":
+            more.append((name, value))
         else:
-            entries.append((texts.or_none(f"env.{key}") or key, _host_value(key, value, texts)))
+            entries.append((name, _host_value(key, value, texts)))
     blocks: list[Block] = [Definitions(entries, title)]
     if role == "client+target":
         blocks.append(Paragraph(texts("host.note"), quiet=True))

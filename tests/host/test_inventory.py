@@ -1,0 +1,167 @@
+"""What is said of machines: layouts that were recorded, ones that are larger than most, and ones that withhold answers."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from host import trees
+from loadcell.host import cpu, disks, inventory, memory, network, system
+from loadcell.host.ask import ask
+
+
+def test_a_kunpeng_is_known_by_its_parts_and_laid_out_as_lscpu_says(tmp_path: Path) -> None:
+    trees.kunpeng(tmp_path)
+    found = cpu.cpu(tmp_path)
+    assert found["model"] == "HiSilicon Kunpeng-920 (TSV110)"
+    assert (found["sockets"], found["cores"], found["threads"], found["max_mhz"]) == (2, 128, 128, 2600)
+    nodes = cpu.numa(tmp_path) or []
+    assert [node["cpus"].split(",")[0] for node in nodes] == ["0", "32", "64", "96"]
+    assert nodes[0]["distances"] == [10, 12, 20, 20]
+    assert nodes[0]["memory_bytes"] == 64 * 2**30
+    caches = {(one["level"], one["type"]): one for one in cpu.caches(tmp_path) or ()}
+    assert (
+        caches[1, "data"]["count"] * caches[1, "data"]["size_bytes"] == 8 * 2**20
+    )  # as the report's lscpu has it
+    assert caches[2, "unified"]["count"] * caches[2, "unified"]["size_bytes"] == 64 * 2**20
+    assert caches[3, "unified"]["count"] * caches[3, "unified"]["size_bytes"] == 128 * 2**20
+    assert cpu.simd(tmp_path) == ["aes", "asimd", "sha2", "crc32", "atomics"]
+
+
+def test_1024_processors_of_which_some_are_off(tmp_path: Path) -> None:
+    trees.processors(tmp_path, 1024, sockets=8, nodes=8, threads_per_core=2, offline="5,1023")
+    found = cpu.cpu(tmp_path)
+    assert (found["sockets"], found["cores"], found["threads"]) == (8, 512, 1022)
+    assert (found["online"], found["offline"]) == ("0-4,6-1022", "5,1023")
+    assert len(cpu.numa(tmp_path) or ()) == 8
+
+
+def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Path) -> None:
+    found = inventory.collect(tmp_path)
+    assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
+    assert not {"caches", "numa", "governor", "turbo", "thp", "clocksource", "memory_bytes"} & set(found)
+    assert found["cpu"]["model"] is None or isinstance(found["cpu"]["model"], str)
+
+
+def test_memory_modules_are_read_from_the_firmwares_table(tmp_path: Path) -> None:
+    trees.dmi(tmp_path, (16384, 3200, 2933), (0, 0, 0), (65536, 2933, 2933))
+    first, second = memory.dimms(tmp_path)
+    assert (first["locator"], first["size_bytes"], first["kind"]) == ("DIMM0", 16 * 2**30, "DDR4")
+    assert (first["speed_mts"], first["configured_mts"], first["part"]) == (3200, 2933, "M393A4K40")
+    assert (second["locator"], second["size_bytes"]) == ("DIMM2", 64 * 2**30)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 7, 20, 50, 90])
+def test_a_table_that_is_cut_off_is_no_reason_to_fail(tmp_path: Path, length: int) -> None:
+    trees.dmi(tmp_path, (16384, 3200, 2933), (16384, 3200, 2933))
+    place = tmp_path / "sys/firmware/dmi/tables/DMI"
+    place.write_bytes(place.read_bytes()[:length])
+    found = inventory.collect(tmp_path)
+    assert found.get("dimms") or "no memory module" in found["unavailable"]["dimms"]
+
+
+def test_the_smallest_quota_of_all_groups_counts(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/self/cgroup", "0::/pod/container")
+    trees.write(tmp_path, "sys/fs/cgroup/pod/cpu.max", "150000 100000")
+    trees.write(tmp_path, "sys/fs/cgroup/pod/container/cpu.max", "max 100000")
+    trees.write(tmp_path, "sys/fs/cgroup/pod/container/memory.max", str(2**30))
+    assert system.container(tmp_path) == {"cpus": 1.5, "memory_bytes": 2**30}
+
+
+def test_quotas_of_the_first_version_of_control_groups(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/self/cgroup", "3:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc")
+    trees.write(tmp_path, "sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "50000")
+    trees.write(tmp_path, "sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000")
+    trees.write(tmp_path, "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "9223372036854771712")
+    assert system.container(tmp_path) == {"cpus": 0.5}
+
+
+def test_5000_mounts_are_read_and_only_those_that_store_are_told(tmp_path: Path) -> None:
+    rows = [f"{number} 1 0:{number} / /run/m{number} rw - tmpfs tmpfs rw" for number in range(5000)]
+    rows.append(r"9999 1 8:1 / /data\040one rw,noatime shared:1 - xfs /dev/sda1 rw,logbsize=256k")
+    rows.append("10000 1 8:1 / /again rw - xfs /dev/sda1 rw")
+    trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
+    (found,) = disks.mounts(tmp_path)
+    assert found["mount"] == "/data one"
+    assert found["options"] == "logbsize=256k,noatime,rw"
+
+
+def test_a_mount_that_never_answers_is_named_and_holds_nothing_up(tmp_path: Path) -> None:
+    """A FUSE server that reads no request: whoever asks for the size of its file system waits for ever."""
+    place = tmp_path / "dead"
+    place.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    server = os.open("/dev/fuse", os.O_RDWR)
+    try:
+        options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
+        assert libc.mount(b"loadcell-test", bytes(place), b"fuse", 0, options) == 0, os.strerror(
+            ctypes.get_errno()
+        )
+        began = time.monotonic()
+        found = {one["mount"]: one for one in disks.filesystems(Path("/"))}
+        took_s = time.monotonic() - began
+        assert found[str(place)]["answers"] is False
+        assert found["/"]["size_bytes"] > 0
+        assert took_s < 30  # it waits for about one second; without a limit it would wait for ever
+    finally:
+        libc.umount2(bytes(place), 2)  # MNT_DETACH
+        os.close(server)
+
+
+def test_a_question_without_end_costs_its_limit_and_has_a_reason() -> None:
+    never = threading.Event()
+    try:
+        answers = ask(
+            {"quick": lambda: 1, "endless": never.wait, "broken": lambda: 1 / 0, "nothing": lambda: None}, 0.3
+        )
+    finally:
+        never.set()
+    assert answers.found == {"quick": 1}
+    assert answers.unavailable["endless"] == "no answer within 0.3 s"
+    assert "ZeroDivisionError" in answers.unavailable["broken"]
+
+
+def test_names_of_pci_devices_come_from_the_distributions_list(tmp_path: Path) -> None:
+    trees.write(
+        tmp_path,
+        "usr/share/misc/pci.ids",
+        "19e5  Huawei Technologies Co., Ltd.\n\t1822  Hi1822 Family\n8086  Intel",
+    )
+    trees.write(tmp_path, "sys/class/net/eth9/device/vendor", "0x19e5")
+    trees.write(tmp_path, "sys/class/net/eth9/device/device", "0x1822")
+    trees.write(tmp_path, "sys/class/net/eth9/mtu", "1500")
+    trees.write(tmp_path, "sys/class/net/eth9/speed", "-1")
+    (found,) = network.interfaces(tmp_path)
+    assert found["device"] == "Huawei Technologies Co., Ltd. Hi1822 Family"
+    assert found["mtu"] == 1500
+    assert "speed_mbits" not in found
+
+
+def test_this_machine_is_known() -> None:
+    found = inventory.collect()
+    assert found["cpu"]["threads"] >= found["cpu"]["usable_threads"] >= 1
+    assert found["memory_bytes"] > 2**28
+    assert (
+        any(one["mount"] == "/" or "size_bytes" in one for one in found.get("filesystems", []))
+        or found["unavailable"]
+    )
+    assert isinstance(found["time_sync"]["daemons"], list)
+
+
+def test_an_anonymous_inventory_has_no_names_and_addresses(tmp_path: Path) -> None:
+    found = inventory.nameless(
+        {
+            "hostname": "db7.bank.example", "kernel": "6.1", "kernel_command_line": "root=UUID=1-2",
+            "network": [{"name": "eth0", "mtu": 1500, "addresses": ["10.1.2.3"]}],
+            "filesystems": [{"mount": "/srv/customer", "source": "nas7:/x", "type": "nfs", "options": "rw", "answers": False}],
+        }
+    )  # fmt: skip
+    text = str(found)
+    assert not [word for word in ("bank", "UUID", "10.1.2.3", "customer", "nas7") if word in text]
+    assert found["network"][0]["mtu"] == 1500
+    assert found["filesystems"] == [{"type": "nfs", "options": "rw", "answers": False}]

@@ -1,0 +1,93 @@
+"""Machines as /proc and /sys show them, written as files: of recorded layouts, and of ones that nobody here has."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+KUNPENG_CPUINFO = """processor\t: {number}
+BogoMIPS\t: 200.00
+Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma dcpop asimddp asimdfhm
+CPU implementer\t: 0x48
+CPU architecture: 8
+CPU variant\t: 0x1
+CPU part\t: 0xd01
+CPU revision\t: 0
+
+"""
+
+
+def write(root: Path, path: str, text: str) -> None:
+    """One file."""
+    place = root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text + "\n")
+
+
+def processors(
+    root: Path, count: int, *, sockets: int, nodes: int, threads_per_core: int = 1, offline: str = ""
+) -> None:
+    """`count` threads over sockets and NUMA nodes, numbered as Arm's and AMD's firmware does: node by node."""
+    off = {number for part in offline.split(",") if part for number in [int(part)]}
+    on = [number for number in range(count) if number not in off]
+    write(root, "sys/devices/system/cpu/online", _list(on))
+    write(root, "sys/devices/system/cpu/offline", offline)
+    for number in on:
+        core = number // threads_per_core
+        siblings = [core * threads_per_core + each for each in range(threads_per_core)]
+        base = f"sys/devices/system/cpu/cpu{number}"
+        write(root, f"{base}/topology/physical_package_id", str(number * sockets // count))
+        write(root, f"{base}/topology/core_id", str(core % 4))  # per cluster: no name of a core by itself
+        write(root, f"{base}/topology/thread_siblings_list", _list([each for each in siblings if each in on]))
+        per_node = count // nodes
+        shared = [each for each in on if each // per_node == number // per_node]
+        for index, (level, kind, size, with_) in enumerate(
+            [
+                (1, "Data", "64K", siblings),
+                (1, "Instruction", "64K", siblings),
+                (2, "Unified", "512K", siblings),
+                (3, "Unified", "32768K", shared),
+            ]
+        ):
+            cache = f"{base}/cache/index{index}"
+            write(root, f"{cache}/level", str(level))
+            write(root, f"{cache}/type", kind)
+            write(root, f"{cache}/size", size)
+            write(root, f"{cache}/shared_cpu_list", _list(with_))
+    for node in range(nodes):
+        base = f"sys/devices/system/node/node{node}"
+        write(root, f"{base}/cpulist", _list([number for number in on if number * nodes // count == node]))
+        write(root, f"{base}/meminfo", f"Node {node} MemTotal:       {64 * 2**20} kB")
+        distances = [10 if other == node else 12 if other // 2 == node // 2 else 20 for other in range(nodes)]
+        write(root, f"{base}/distance", " ".join(map(str, distances)))
+
+
+def kunpeng(root: Path) -> None:
+    """The server of a report: Kunpeng 920, 128 cores in 2 sockets and 4 nodes, aarch64."""
+    processors(root, 128, sockets=2, nodes=4)
+    write(root, "proc/cpuinfo", "".join(KUNPENG_CPUINFO.format(number=number) for number in range(128)))
+    write(root, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "2600000")
+    write(root, "proc/meminfo", f"MemTotal:       {256 * 2**20} kB\nSwapTotal: 0 kB\nSwapFree: 0 kB")
+
+
+def dmi(root: Path, *modules: tuple[int, int, int]) -> None:
+    """A DMI table with memory modules of so many MiB, rated and configured MT/s; size 0 is an empty slot."""
+    table = bytes([0, 4, 0, 0]) + b"\0\0"
+    for number, (mib, rated, configured) in enumerate(modules):
+        body = bytearray(0x28)
+        body[0], body[1] = 17, len(body)
+        extended = mib >= 0x7FFF
+        struct.pack_into("<H", body, 0x0C, 0x7FFF if extended else mib)
+        body[0x10], body[0x12], body[0x17], body[0x1A] = 1, 0x1A, 2, 3
+        struct.pack_into("<H", body, 0x15, rated)
+        struct.pack_into("<I", body, 0x1C, mib if extended else 0)
+        struct.pack_into("<H", body, 0x20, configured)
+        table += bytes(body) + f"DIMM{number}\0Samsung\0M393A4K40\0\0".encode()
+    table += bytes([127, 4, 0, 0]) + b"\0\0"
+    place = root / "sys/firmware/dmi/tables/DMI"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(table)
+
+
+def _list(numbers: list[int]) -> str:
+    return ",".join(map(str, numbers))
