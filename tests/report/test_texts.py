@@ -22,6 +22,7 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
+from loadcell.analysis.unit import UNITS
 from loadcell.design.search.words import Stage, Why
 from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
@@ -82,6 +83,7 @@ FAMILIES = {
     "checkpoint": ("timed", "requested"),
     "stage": get_args(Stage),
     "why": get_args(Why),
+    "unit": [unit + ending for unit in UNITS for ending in ("", ".many", ".short")],
     "found.search": (
         *("nothing-measured", "never-met", "highest.maximum", "highest.bound"),
         *("maximum", "maximum.within", "maximum.of", "maximum.of.within", "bound.kept-up", "missed.broken"),
@@ -133,7 +135,7 @@ def test_placeholders_are_well_formed() -> None:
         key: text
         for key, texts in catalogue().items()
         for text in texts.values()
-        if set("{}") & set(re.sub(r"\{\w+(\|[^|{}]*\|[^|{}]*)?\}", "", text))
+        if set("{}") & set(re.sub(r"\{\w+(\|[^|{}]*\|[^|{}]*|:units)?\}", "", text))
     }
     assert rest == {}
 
@@ -205,6 +207,25 @@ def test_phrases_stand_in_phrases_and_lists_are_joined_as_the_language_does() ->
     )  # fmt: skip
     assert "1 failed, 1 invalid" in Texts("en").say(phrase)
     assert "1 次失败、1 次无效" in Texts("zh").say(phrase)
+
+
+def test_what_throughput_counts_is_called_what_the_workload_counts() -> None:
+    failed = Phrase("found.errors.some", {"count": 2, "failed_share": 0.01})
+    one = Phrase("found.errors.some", {"count": 1, "failed_share": 0.01})
+    assert Texts("en").say(failed).startswith("2 transactions failed")
+    assert Texts("en", "request").say(failed).startswith("2 requests failed")
+    assert Texts("en", "request").say(one).startswith("1 request failed")
+    assert Texts("zh").say(failed).startswith("有 2 个事务失败（占已结束事务的")
+    assert Texts("zh", "request").say(failed).startswith("有 2 个请求失败（占已结束请求的")
+    assert Texts("zh", "operation").say(failed).startswith("有 2 次操作失败（占已结束操作的")
+    assert Texts("en", "operation")("column.transactions") == "Operations"
+    assert Texts("en", "request")("terminal.throughput") == "req/s"
+    marked = Texts("en", "request").marked(one, mark=lambda text: f"[{text}]", plain=str)
+    assert marked.startswith("[1] request failed ([1.0%]")
+
+
+def test_the_words_of_the_unit_are_no_parameters() -> None:
+    assert placeholders("{count} {count:units} of {units}, {Units} a {unit} ({unit_short}/s)") == {"count"}
 
 
 def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from loadcell.parts import installed
@@ -107,3 +108,12 @@ def test_figures_are_those_of_each_group_and_of_all(tmp_path: Path) -> None:
 
 def test_what_a_reader_must_know_is_said_once(tmp_path: Path) -> None:
     assert together(tmp_path, a="tpcc: {}", b="tpcc: {}").notes() == ["tpcc.unaudited", "tpcc.no-waits"]
+
+
+def test_throughput_counts_what_every_workload_counts_or_operations() -> None:
+    def counting(*units: str) -> str:
+        return Together([(None, SimpleNamespace(unit=unit)) for unit in units]).unit  # type: ignore[misc]
+
+    assert counting("transaction") == "transaction"
+    assert counting("request", "request") == "request"
+    assert counting("request", "transaction") == "operation"

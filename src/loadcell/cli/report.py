@@ -70,6 +70,7 @@ def _json(path: Path) -> str:
         "plan": stored.run.get("plan_name"),
         "title": stored.run.get("title"),
         "state": stored.state,
+        "unit": scene.texts.unit,
         "damage": [str(damage) for damage in stored.damage],
         **scene.analysis.document(),
         "steadiness": [one.document() for one in scene.steadiness],

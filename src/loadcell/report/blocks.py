@@ -144,7 +144,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is."""
+    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is, `unit` what throughput counts."""
 
     language: str
     title: str
@@ -154,6 +154,7 @@ class Report:
     sections: Sequence[Section]
     version: str
     kind: str = "page.report"
+    unit: str = "transaction"
 
     def charts(self) -> list[Chart]:
         """Every chart, in order."""

@@ -56,6 +56,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
         badges=_badges(scene),
         sections=[section for section in sections if section is not None],
         version=__version__,
+        unit=scene.texts.unit,
     )
 
 

@@ -24,7 +24,7 @@ LONG_TABLE = 24
 
 def render(report: Report) -> str:
     """The page. Text from outside is escaped by the template, and inside embedded JSON."""
-    texts = Texts(report.language)
+    texts = Texts(report.language, report.unit)
     environment = Environment(
         loader=PackageLoader("loadcell.report", "templates"),
         autoescape=True,

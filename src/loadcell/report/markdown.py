@@ -38,7 +38,7 @@ _AT_START = re.compile(r"^(\d*)([-+=#.)])(?=[\s#=-]|$)")
 
 def render(report: Report) -> str:
     """The text; it refers to the pictures by name."""
-    texts = Texts(report.language)
+    texts = Texts(report.language, report.unit)
     parts = [f"# {escaped(report.title)}"]
     if report.question:
         parts.append(f"*{escaped(report.question)}*")

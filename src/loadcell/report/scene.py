@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis import run_trend, steadiness
+from loadcell.analysis import run_trend, steadiness, unit
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.steadiness import Judged
@@ -29,7 +29,7 @@ class Scene:
     @classmethod
     def of(cls, stored: StoredRun, language: str) -> Scene:
         """Analyse a run and get ready to speak about it."""
-        return cls(stored, analyse(stored.run, stored.trials), Texts(language))
+        return cls(stored, analyse(stored.run, stored.trials), Texts(language, unit.of(stored.trials)))
 
     @cached_property
     def steadiness(self) -> tuple[Judged, ...]:

@@ -1,7 +1,8 @@
 """Every text a report shows, from one catalogue, in the reader's language.
 
 The catalogue is `texts.toml` and, beside it, `texts-*.toml`. It holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
-first form where the number is 1, else the second. The name of a parameter says its unit, and so how it is written:
+first form where the number is 1, else the second. What throughput counts is `{unit}`, `{units}` or, by a number,
+`{count:units}`; `{Units}` begins a heading, `{unit_short}` is for where there is little room. The name of a parameter says its unit, and so how it is written:
 `p99_ms`, `throughput_per_s`, `spread_share`, `low_change`, `duration_s`, `size_bytes`, `factor_times`.
 """
 
@@ -20,7 +21,9 @@ from loadcell.report import numbers
 LANGUAGES = ("en", "zh")
 CATALOGUE = ("texts.toml", "texts-compare.toml", "texts-host.toml")
 
-_PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*))?\}")
+_PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
+#: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
+_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short"}
 _UNITS: dict[str, Callable[[float], str]] = {
     "_per_s": numbers.rate,
     "_ms": numbers.milliseconds,
@@ -55,17 +58,18 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
 
 def placeholders(text: str) -> frozenset[str]:
     """The names of the parameters a text takes."""
-    return frozenset(match["name"] for match in _PLACEHOLDER.finditer(text))
+    return frozenset(match["name"] for match in _PLACEHOLDER.finditer(text) if match["name"] not in _WORDS)
 
 
 class Texts:
-    """The catalogue in one language."""
+    """The catalogue in one language, speaking of one kind of work: `unit` is one of `loadcell.analysis.unit.UNITS`."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, unit: str = "transaction") -> None:
         """Raises ValueError for a language that the catalogue does not have."""
         if language not in LANGUAGES:
             raise ValueError(f"no language {language!r}: there are {', '.join(LANGUAGES)}")
         self.language = language
+        self.unit = unit
 
     def __call__(self, key: str, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
@@ -82,7 +86,8 @@ class Texts:
         for match in _PLACEHOLDER.finditer(text):
             parts.append(plain(text[end : match.start()]))
             written = self._one(match, phrase.params)
-            parts.append(plain(written) if match["one"] is not None else mark(written))
+            figure = match["one"] is None and not match["by"] and match["name"] not in _WORDS
+            parts.append(mark(written) if figure else plain(written))
             end = match.end()
         return "".join([*parts, plain(text[end:])])
 
@@ -111,7 +116,16 @@ class Texts:
         return _PLACEHOLDER.sub(lambda match: mark(self._one(match, params)), text)
 
     def _one(self, match: re.Match[str], params: Mapping[str, Any]) -> str:
+        if match["name"] in _WORDS:
+            return self._word(match["name"])
         value = params[match["name"]]
+        if match["by"]:
+            return self._word("unit" if value == 1 else "units")
         if match["one"] is not None:
             return match["one"] if value == 1 else match["many"]
         return self.value(match["name"], value)
+
+    def _word(self, name: str) -> str:
+        """What throughput counts, as this placeholder has it."""
+        said = catalogue()[f"unit.{self.unit}{_WORDS[name]}"][self.language]
+        return said[0].upper() + said[1:] if name[0].isupper() else said

@@ -252,6 +252,7 @@ class TrialRun:
             "ended_utc": None,
             "phases": [],
             "settings": self._resolved.document(),
+            "unit": self._workload().unit,
             "notes": self._workload().notes(),
             "measure": None,
             "totals": None,

@@ -40,6 +40,8 @@ class Workload(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
+    #: what its throughput counts: transaction, request or operation
+    unit: ClassVar[str] = "transaction"
     #: names of the targets this workload can be run on
     targets: ClassVar[tuple[str, ...]]
 

@@ -51,6 +51,12 @@ class Together:
             found[group.name] = workload.figures(operations, seconds)
         return found
 
+    @property
+    def unit(self) -> str:
+        """What the throughput of all of them counts; operations where they count different things."""
+        units = {str(workload.unit) for _, workload in self.members}
+        return units.pop() if len(units) == 1 else "operation"
+
     def notes(self) -> list[str]:
         """What a reader must know of any of them, once."""
         return list(dict.fromkeys(note for _, workload in self.members for note in workload.notes()))

@@ -40,7 +40,7 @@ def build(
     gathered: Gathered, lang: str = "en", command: Sequence[str] = (), *, charts: bool = True
 ) -> Report:
     """The report in one language; without `charts` for a place that shows no pictures (a pull request)."""
-    texts = Texts(lang)
+    texts = Texts(lang, gathered.unit)
     words = Words(gathered.comparison, texts)
     sections = [
         differences(gathered, words),
@@ -66,6 +66,7 @@ def build(
         sections=[section for section in sections if section is not None],
         version=__version__,
         kind="compare.kind",
+        unit=gathered.unit,
     )
 
 

@@ -16,6 +16,7 @@ def document(gathered: Gathered) -> dict[str, Any]:
         "what": comparison.sides.what,
         "factor": comparison.sides.factor,
         "paired": comparison.sides.paired,
+        "unit": gathered.unit,
         "runs": [str(run.path) for run in gathered.runs],
         "sides": [side.label for side in comparison.sides.sides],
         "contexts": dict(comparison.sides.contexts),

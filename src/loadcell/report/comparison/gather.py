@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis import unit
 from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, sides
 from loadcell.analysis.compare.compare import Comparison, Noise
@@ -51,6 +52,11 @@ class Gathered:
     comparison: Comparison
     differences: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
     noise_from: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """What throughput counts in these runs."""
+        return unit.of(record for run in self.runs for record in run.trials)
 
     @property
     def all_differences(self) -> list[Difference]:

@@ -32,7 +32,7 @@ def print_comparison(
 
     out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
     comparison = gathered.comparison
-    words = Words(comparison, Texts(lang))
+    words = Words(comparison, Texts(lang, gathered.unit))
     texts = words.texts
     out.print()
     title = str(gathered.runs[0].run.get("title") or gathered.runs[0].id)

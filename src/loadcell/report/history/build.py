@@ -45,7 +45,7 @@ def write(gathered: Gathered, lang: str, out: Path) -> Path:
 
 def build(gathered: Gathered, lang: str) -> Report:
     """The page in one language."""
-    texts, history = Texts(lang), gathered.history
+    texts, history = Texts(lang, gathered.unit), gathered.history
     runs = history.runs
     sections = [
         _summary(gathered, texts),
@@ -67,6 +67,7 @@ def build(gathered: Gathered, lang: str) -> Report:
         sections=[section for section in sections if section is not None],
         version=__version__,
         kind="history.kind",
+        unit=gathered.unit,
     )
 
 

@@ -14,6 +14,7 @@ def document(gathered: Gathered) -> dict[str, Any]:
     history = gathered.history
     return {
         "plan": gathered.plan, "title": gathered.title, "results": str(gathered.results),
+        "unit": gathered.unit,
         "metric": history.metric.name, "method": history.options.method, "level": history.options.level,
         "runs": [
             {

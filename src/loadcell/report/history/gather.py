@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcell.analysis import unit
 from loadcell.analysis.history.changes import History, Options, history
 from loadcell.analysis.history.series import Metric, Run, run_of
 from loadcell.store.errors import StoreError
@@ -25,6 +26,11 @@ class Gathered:
     results: Path
     history: History
     left_out: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """What throughput counts in these runs."""
+        return unit.of(record for run in self.history.runs for record in run.records)
 
 
 def plan_name(named: str) -> str:

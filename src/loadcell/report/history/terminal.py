@@ -49,7 +49,7 @@ def print_history(
     from rich.table import Table
     from rich.text import Text
 
-    texts, history = Texts(lang), gathered.history
+    texts, history = Texts(lang, gathered.unit), gathered.history
     out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
     metric = texts(f"history.metric.{history.metric.name}")
     runs = history.runs

@@ -1,0 +1,18 @@
+"""What throughput counts in a run: transactions of a database, requests to a service, or operations of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+#: What there is a word for in a report.
+UNITS = ("transaction", "request", "operation")
+
+
+def of(records: Iterable[Mapping[str, Any]]) -> str:
+    """The unit of these trials; `operation` where they have different ones, or one there is no word for.
+
+    Records that do not say it are of databases: there was nothing else then.
+    """
+    found = {str(record.get("unit") or "transaction") for record in records} or {"transaction"}
+    return found.pop() if len(found) == 1 and found <= set(UNITS) else "operation"

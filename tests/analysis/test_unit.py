@@ -1,0 +1,22 @@
+"""What throughput counts: what trials say, one word for a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadcell.analysis import unit
+
+
+@pytest.mark.parametrize(
+    ("units", "found"),
+    [
+        ([], "transaction"),
+        ([None, None], "transaction"),
+        (["request", "request"], "request"),
+        (["request", "transaction"], "operation"),
+        (["request", None], "operation"),
+        (["message"], "operation"),
+    ],
+)
+def test_trials_speak_of_one_unit(units: list[str | None], found: str) -> None:
+    assert unit.of([{"unit": name} if name else {} for name in units]) == found
