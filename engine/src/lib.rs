@@ -2,7 +2,10 @@
 //! a snapshot each interval and one result at the end.
 
 pub mod clock;
+#[cfg(test)]
+mod fit;
 pub mod groups;
+pub mod keyvalue;
 pub mod limits;
 pub mod load;
 pub mod observe;

@@ -1,35 +1,9 @@
 //! Goodness of fit of the random functions to the formulas of pgbench's documentation, with fixed seeds.
 
 use super::super::random::{Exponential, Random, Range, Zipfian};
+use crate::fit::{deviation, normal};
 
 const DRAWS: usize = 1_000_000;
-
-/// Pearson's chi-square of observed counts against probabilities; values that are expected less than 10 times are pooled.
-/// Gives the statistic in standard deviations of its distribution (Wilson and Hilferty, 1931).
-fn deviation(counts: &[usize], probabilities: &[f64]) -> f64 {
-    let total: usize = counts.iter().sum();
-    let (mut chi, mut cells) = (0.0, 0);
-    let (mut pooled_observed, mut pooled_expected) = (0.0, 0.0);
-    for (&count, probability) in counts.iter().zip(probabilities) {
-        let expected = probability * total as f64;
-        if expected < 10.0 {
-            pooled_observed += count as f64;
-            pooled_expected += expected;
-        } else {
-            chi += (count as f64 - expected).powi(2) / expected;
-            cells += 1;
-        }
-    }
-    if pooled_expected >= 1.0 {
-        chi += (pooled_observed - pooled_expected).powi(2) / pooled_expected;
-        cells += 1;
-    } else {
-        assert!(pooled_observed < 10.0, "what is next to impossible happened {pooled_observed} times");
-    }
-    let freedom = f64::from(cells - 1);
-    let spread = 2.0 / (9.0 * freedom);
-    ((chi / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
-}
 
 /// Draws from 1..=values and holds the counts against the probabilities. 3.1 standard deviations are passed by chance once in
 /// a thousand; the seeds are fixed, so the test passes always or never.
@@ -57,15 +31,6 @@ fn random_is_uniform() {
             fits("uniform", values, |_| 1.0 / values as f64, |random| random.uniform(range(values)));
         }
     }
-}
-
-/// The standard normal distribution function, by Simpson's rule from 0: exact to far more digits than the test sees.
-fn normal(x: f64) -> f64 {
-    let steps = 2000;
-    let width = x / f64::from(steps);
-    let density = |t: f64| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    let inner: f64 = (1..steps).map(|i| density(f64::from(i) * width) * if i % 2 == 0 { 2.0 } else { 4.0 }).sum();
-    0.5 + (density(0.0) + inner + density(x)) * width / 3.0
 }
 
 #[test]

@@ -1,0 +1,427 @@
+//! One client of a key-value load: what it does next, to which keys, with which values; and whether the answers are right.
+//!
+//! How a session or a thread uses it:
+//!
+//! 1. `next` chooses an action. `key`, `key_size`, `value`, `value_size` and `number` speak of its keys, by their place in it,
+//!    until the next `next`.
+//! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `answered` takes what
+//!    each key of the *oldest* action gave, where it reads.
+//! 3. `done` or `failed` ends the oldest action; `abandon` ends all, as when a connection is lost.
+//!
+//! Of a read-modify-write the read comes first; when it was answered, `modify` makes `key` and `value` speak of the oldest action
+//! again, and its writing follows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::command::{Command, Piece};
+use super::distribution::{Chooser, Distribution};
+use super::growth::Growth;
+use super::keys::KeyShape;
+use super::options::Options;
+use super::values::{LOADED, ValueShape, Wrong, opened};
+use super::versions::{Known, Versions};
+use crate::random::Random;
+use crate::record::{Kind, OpId, Operation};
+use crate::session::Failure;
+use crate::spec::Problem;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Get,
+    Set,
+    MultiGet,
+    MultiSet,
+    Delete,
+    /// A `Set` of a key that was not there.
+    Insert,
+    /// Rows in the order of keys, from a key on.
+    Scan,
+    ReadModifyWrite,
+    /// The one of that number in [`Clients::commands`].
+    Command(usize),
+}
+
+/// In the order of [`super::options::Mix::shares`].
+pub const VERBS: [Verb; 8] = [
+    Verb::Get,
+    Verb::Set,
+    Verb::MultiGet,
+    Verb::MultiSet,
+    Verb::Delete,
+    Verb::Insert,
+    Verb::Scan,
+    Verb::ReadModifyWrite,
+];
+
+impl Verb {
+    fn operation(self, commands: &[Command]) -> Operation {
+        let (name, kind) = match self {
+            Self::Get => ("get", Kind::Read),
+            Self::Set => ("set", Kind::Write),
+            Self::MultiGet => ("mget", Kind::Read),
+            Self::MultiSet => ("mset", Kind::Write),
+            Self::Delete => ("delete", Kind::Write),
+            Self::Insert => ("insert", Kind::Write),
+            Self::Scan => ("scan", Kind::Read),
+            Self::ReadModifyWrite => ("read_modify_write", Kind::Write),
+            Self::Command(at) => (commands[at].name, commands[at].kind),
+        };
+        Operation { name, kind }
+    }
+
+    /// Whether it says of a key that it is not there.
+    fn misses(self) -> bool {
+        matches!(self, Self::Get | Self::MultiGet | Self::ReadModifyWrite)
+    }
+
+    fn reads(self) -> bool {
+        self.misses() || self == Self::Scan
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Set | Self::MultiSet | Self::Delete | Self::Insert | Self::ReadModifyWrite)
+    }
+}
+
+/// What a client does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What it counts as besides the transaction.
+    pub op: OpId,
+    pub kind: Kind,
+    pub verb: Verb,
+    /// How many keys it is about.
+    pub keys: usize,
+    /// Of a scan: the most rows it asks for.
+    pub rows: u64,
+}
+
+/// The operations of a load: the transaction, then one for each verb and command that the mix has; last, where keys are
+/// read, the outcome that some key was not there (`missed`).
+pub fn operations(options: &Options) -> Result<Vec<Operation>, Problem> {
+    Ok(Clients::new(options, 0, 1)?.operations)
+}
+
+/// What the clients of a load share.
+pub struct Clients {
+    operations: Vec<Operation>,
+    plan: Arc<Plan>,
+    seed: u64,
+}
+
+struct Plan {
+    /// With each the sum of its share and those before it, where all shares sum up to 1.
+    choices: Vec<(f64, Action)>,
+    missed: Option<OpId>,
+    commands: Vec<Command>,
+    distribution: Distribution,
+    keys: KeyShape,
+    values: ValueShape,
+    multi: usize,
+    rows: (u64, u64),
+    items: u64,
+    clients: u32,
+    /// When keys are inserted.
+    growth: Option<Growth>,
+    /// When answers are verified.
+    versions: Option<Versions>,
+}
+
+impl Clients {
+    /// For `clients` clients, whose random numbers come from `seed`.
+    pub fn new(options: &Options, seed: u64, clients: u32) -> Result<Self, Problem> {
+        options.check_clients(clients)?;
+        let commands = options.commands()?;
+        let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
+        let shares = options.mix().shares();
+        let verbs = VERBS.into_iter().zip(shares);
+        let of_commands = options.commands.values().enumerate().map(|(at, one)| (Verb::Command(at), one.share));
+        let wanted: Vec<_> = verbs.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
+        let whole: f64 = wanted.iter().map(|(_, share)| share).sum();
+        let (mut choices, mut upto) = (Vec::new(), 0.0);
+        for &(verb, share) in &wanted {
+            let operation = verb.operation(&commands);
+            upto += share / whole;
+            let keys = match verb {
+                Verb::MultiGet | Verb::MultiSet => options.multi as usize,
+                _ => 1,
+            };
+            let op = OpId(operations.len() as u16);
+            choices.push((upto, Action { op, kind: operation.kind, verb, keys, rows: 0 }));
+            operations.push(operation);
+        }
+        let missed = wanted.iter().any(|(verb, _)| verb.misses()).then(|| {
+            operations.push(Operation { name: "missed", kind: Kind::Outcome });
+            OpId(operations.len() as u16 - 1)
+        });
+        let there = if options.load { options.keys } else { 0 };
+        let plan = Plan {
+            missed,
+            commands,
+            distribution: options.distribution(),
+            keys: options.key_shape(),
+            values: options.value_shape(),
+            multi: options.multi as usize,
+            rows: options.rows(),
+            items: options.keys,
+            clients,
+            growth: wanted.iter().any(|(verb, _)| *verb == Verb::Insert).then(|| Growth::new(options.keys)),
+            versions: options.verify.then(|| Versions::new(there)),
+            choices,
+        };
+        Ok(Self { operations, plan: Arc::new(plan), seed })
+    }
+
+    /// The transaction first.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    pub fn commands(&self) -> &[Command] {
+        &self.plan.commands
+    }
+
+    /// Client number `client`, with its own random numbers.
+    pub fn client(&self, client: u32) -> Client {
+        let plan = self.plan.clone();
+        Client {
+            random: Random::stream(self.seed, client.into()),
+            chooser: Chooser::of_client(&plan.distribution, plan.items, client, plan.clients),
+            number: client,
+            pending: VecDeque::new(),
+            touched: VecDeque::with_capacity(plan.multi),
+            at: 0,
+            plan,
+        }
+    }
+}
+
+/// One client.
+pub struct Client {
+    plan: Arc<Plan>,
+    random: Random,
+    chooser: Chooser,
+    number: u32,
+    /// Actions that are not over, the oldest first.
+    pending: VecDeque<Pending>,
+    /// Their keys, one after the other.
+    touched: VecDeque<Touched>,
+    /// Where in `touched` the keys start that are spoken of.
+    at: usize,
+}
+
+struct Pending {
+    verb: Verb,
+    keys: usize,
+    missed: bool,
+}
+
+/// A key of an action.
+struct Touched {
+    number: u64,
+    size: u64,
+    version: u32,
+    /// When the action was chosen. Only if answers are verified.
+    known: Option<Known>,
+}
+
+impl Client {
+    /// Chooses the next action. There is always one.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and is not to be looped over")]
+    #[inline]
+    pub fn next(&mut self) -> Action {
+        let mut action = self.choose();
+        if action.verb == Verb::Scan {
+            let (fewest, most) = self.plan.rows;
+            action.rows = self.random.uniform(fewest, most);
+        }
+        self.at = self.touched.len();
+        for _ in 0..action.keys {
+            let touched = self.touch(action.verb);
+            self.touched.push_back(touched);
+        }
+        self.pending.push_back(Pending { verb: action.verb, keys: action.keys, missed: false });
+        action
+    }
+
+    #[inline]
+    fn choose(&mut self) -> Action {
+        let choices = &self.plan.choices;
+        let (last, others) = choices.split_last().expect("a mix has something to do: it was checked");
+        if others.is_empty() {
+            return last.1;
+        }
+        let drawn = self.random.unit();
+        others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
+    }
+
+    #[inline]
+    fn touch(&mut self, verb: Verb) -> Touched {
+        let plan = &*self.plan;
+        let items = plan.growth.as_ref().map_or(plan.items, Growth::items);
+        let number = match (verb, &plan.growth) {
+            (Verb::Insert, Some(growth)) => growth.take(),
+            _ => self.chooser.draw(&mut self.random, items),
+        };
+        let valued = match verb {
+            Verb::Command(at) => plan.commands[at].has(&Piece::Value),
+            Verb::Delete => false,
+            _ => verb.writes(),
+        };
+        let size = if valued { plan.values.draw_size(&mut self.random) } else { 0 };
+        match &plan.versions {
+            None => Touched { number, size, version: LOADED, known: None },
+            Some(versions) => {
+                let number = if verb.writes() && verb != Verb::Insert { self.own(number, items) } else { number };
+                let known = Some(versions.known(number));
+                let version = match verb {
+                    Verb::Delete => versions.deleting(number),
+                    _ if verb.writes() => versions.writing(number),
+                    _ => 0,
+                };
+                Touched { number, size, version, known }
+            }
+        }
+    }
+
+    /// The key of its own that is next to `number`: with verification, each key has one writer.
+    fn own(&self, number: u64, items: u64) -> u64 {
+        let clients = u64::from(self.plan.clients);
+        let own = number - number % clients + u64::from(self.number);
+        if own < items { own } else { own - clients }
+    }
+
+    /// The number of a key of the action spoken of.
+    #[inline]
+    pub fn number(&self, place: usize) -> u64 {
+        self.touched[self.at + place].number
+    }
+
+    /// Appends the name of a key.
+    #[inline]
+    pub fn key(&self, place: usize, out: &mut Vec<u8>) {
+        self.plan.keys.write(self.number(place), out);
+    }
+
+    #[inline]
+    pub fn key_size(&self, place: usize) -> usize {
+        self.plan.keys.size(self.number(place))
+    }
+
+    /// Appends the value that a key gets.
+    #[inline]
+    pub fn value(&mut self, place: usize, out: &mut Vec<u8>) {
+        let Touched { number, version, size, .. } = self.touched[self.at + place];
+        self.plan.values.write_sized(number, version, size, &mut self.random, out);
+    }
+
+    #[inline]
+    pub fn value_size(&self, place: usize) -> usize {
+        self.touched[self.at + place].size as usize
+    }
+
+    /// The command of that number.
+    pub fn command(&self, at: usize) -> &Command {
+        &self.plan.commands[at]
+    }
+
+    /// The oldest action was told what it reads, and goes on to write: it is spoken of again.
+    pub fn modify(&mut self) {
+        self.at = 0;
+    }
+
+    /// What a key of the oldest action gave: its value, or none where there is none.
+    #[inline]
+    pub fn answered(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
+        let Some(oldest) = self.pending.front_mut() else { return Ok(()) };
+        oldest.missed |= value.is_none();
+        let Some(versions) = &self.plan.versions else { return Ok(()) };
+        match &self.touched[place] {
+            Touched { number, known: Some(known), .. } if oldest.verb.reads() => versions.judge(*number, *known, value),
+            _ => Ok(()),
+        }
+    }
+
+    /// A value that the oldest action, a scan, came upon. What is missing, or old, is not found out in this way.
+    #[inline]
+    pub fn scanned(&self, value: &[u8]) -> Result<(), Wrong> {
+        match self.plan.versions.is_some() && opened(value).is_none() {
+            true => Err(Wrong::Corrupt),
+            false => Ok(()),
+        }
+    }
+
+    /// The oldest action is over, with success; the operation of its outcome, where that is counted apart.
+    #[inline]
+    pub fn done(&mut self) -> Option<OpId> {
+        self.end(true)
+    }
+
+    /// The oldest action is over, and has failed: whether it did anything is not known.
+    pub fn failed(&mut self) {
+        self.end(false);
+    }
+
+    /// Every action in progress has failed.
+    pub fn abandon(&mut self) {
+        while !self.pending.is_empty() {
+            self.failed();
+        }
+    }
+
+    /// Actions that are not over.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    #[inline]
+    fn end(&mut self, well: bool) -> Option<OpId> {
+        let Pending { verb, keys, missed } = self.pending.pop_front()?;
+        for Touched { number, version, .. } in self.touched.drain(..keys) {
+            if let (Verb::Insert, Some(growth)) = (verb, &self.plan.growth) {
+                growth.answered(number);
+            }
+            if let (true, true, Some(versions)) = (well, verb.writes(), &self.plan.versions) {
+                versions.acknowledged(number, version, verb == Verb::Delete);
+            }
+        }
+        self.at = self.at.saturating_sub(keys);
+        if missed && verb.misses() { self.plan.missed } else { None }
+    }
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        Self { code: wrong.code().into(), message: wrong.message().into() }
+    }
+}
+
+/// The records that are there before a load: the same in every run.
+pub struct Data {
+    pub count: u64,
+    keys: KeyShape,
+    values: ValueShape,
+    seed: u64,
+}
+
+impl Data {
+    pub fn new(options: &Options, seed: u64) -> Self {
+        let count = if options.load { options.keys } else { 0 };
+        Self { count, keys: options.key_shape(), values: options.value_shape(), seed }
+    }
+
+    /// Appends the key of record `number`.
+    pub fn key(&self, number: u64, out: &mut Vec<u8>) {
+        self.keys.write(number, out);
+    }
+
+    pub fn key_size(&self, number: u64) -> usize {
+        self.keys.size(number)
+    }
+
+    /// Appends its value.
+    pub fn value(&self, number: u64, out: &mut Vec<u8>) {
+        self.values.write(number, LOADED, &mut Random::stream(self.seed, number), out);
+    }
+}

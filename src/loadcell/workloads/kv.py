@@ -1,0 +1,368 @@
+"""Gets and sets and what else a key-value store can do: how often each, to which keys, with what values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.plan.units import Duration, Fraction, Size
+from loadcell.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load, Resolved
+
+Distribution = Literal[
+    "uniform",
+    "zipfian",
+    "scrambled_zipfian",
+    "latest",
+    "hotspot",
+    "gaussian",
+    "exponential",
+    "sequential",
+]
+
+#: Octets of a checksummed value that are no random ones: its key, its version and the checksum.
+CHECKSUMMED = 16
+#: What Redis takes.
+_LARGEST_VALUE = 512 * 2**20
+_MOST_KEYS = 2**32
+#: What is made of keys by the mix: verbs that write.
+_WRITING = ("set", "mset", "delete", "insert", "read_modify_write")
+#: What decides the records that are loaded.
+_OF_THE_DATA = ("keys", "key_prefix", "key_size", "value_size", "load", "verify")
+
+_Share = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+_Part = Annotated[Fraction, Field(ge=0, le=1)]
+_ValueSize = Annotated[Size, Field(ge=0, le=_LARGEST_VALUE)]
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}?")
+
+
+class Mix(Options):
+    """How often each verb is, in shares of their sum."""
+
+    get: _Share = 0
+    set: _Share = 0
+    mget: _Share = 0
+    mset: _Share = 0
+    delete: _Share = 0
+    insert: _Share = 0
+    scan: _Share = 0
+    read_modify_write: _Share = 0
+
+    def shares(self) -> dict[str, float]:
+        """Those above 0, by verb."""
+        return {name: share for name, share in self.model_dump().items() if share > 0}
+
+
+class SizeRange(Options):
+    """Every size from the first to the last is equally likely."""
+
+    start: _ValueSize = Field(alias="from")
+    to: _ValueSize
+
+    @model_validator(mode="after")
+    def _rises(self) -> SizeRange:
+        if self.start > self.to:
+            raise ValueError(f"`from` ({self.start.text}) is more than `to` ({self.to.text}): swap them")
+        return self
+
+
+class SizeBell(Options):
+    """Normally distributed sizes; what would fall below 0 or beyond twice the mean is drawn again."""
+
+    mean: Annotated[Size, Field(ge=1, le=_LARGEST_VALUE)]
+    deviation: Annotated[Size, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _is_a_bell(self) -> SizeBell:
+        if self.deviation > self.mean:
+            raise ValueError(
+                "`deviation` is more than `mean`: such sizes are no bell; use `{from: ..., to: ...}`"
+            )
+        return self
+
+
+_Rows = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class RowRange(Options):
+    """Every number from the first to the last is equally likely."""
+
+    start: _Rows = Field(alias="from")
+    to: _Rows
+
+    @model_validator(mode="after")
+    def _rises(self) -> RowRange:
+        if self.start > self.to:
+            raise ValueError(f"`from` ({self.start}) is more than `to` ({self.to}): swap them")
+        return self
+
+
+def _template(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the command is empty: write one, such as `LPUSH list:${key} ${value}`")
+    unknown = [name for name in _PLACEHOLDER.findall(text) if name not in ("key", "number", "value")]
+    if unknown:
+        raise ValueError(
+            f"there is no placeholder `${{{unknown[0]}}}`: use ${{key}}, ${{number}} or ${{value}}"
+        )
+    return text
+
+
+class CommandOptions(Options):
+    """A command of the user's own."""
+
+    command: Annotated[str, AfterValidator(_template)]
+    share: _Share = 1
+    kind: Literal["read", "write"] = "write"
+
+
+class KvOptions(Options):
+    """What the clients of a key-value store do."""
+
+    mix: Mix | None = Field(
+        default=None,
+        description="Shares of the verbs: `get set mget mset delete insert scan read_modify_write`. Default: as `reads` says.",
+    )
+    reads: _Part | None = Field(
+        default=None, description="Short for a `mix` of `get` (so many) and `set` (the rest). Default: 80%."
+    )
+    keys: int = Field(default=100_000, ge=1, le=_MOST_KEYS, description="How many keys there are.")
+    key_prefix: str = Field(default="key:", max_length=1000, description="What every key begins with.")
+    key_size: Annotated[Size, Field(ge=1, le=1024)] = Field(
+        default=Size(16), description="Length of a key, prefix included: its number is padded with zeros."
+    )
+    distribution: Distribution = Field(default="uniform", description="Which keys are asked for.")
+    theta: float = Field(
+        default=0.99,
+        gt=0,
+        le=10,
+        description="How skewed `zipfian`, `scrambled_zipfian` and `latest` are; below 1 for the last two.",
+    )
+    hot_data: _Part = Field(
+        default=Fraction(0.2), description="`hotspot`: the share of the keys that is hot."
+    )
+    hot_operations: _Part = Field(
+        default=Fraction(0.8), description="`hotspot`: the share of the draws that hot keys get."
+    )
+    deviation: Annotated[Fraction, Field(gt=0, le=10)] = Field(
+        default=Fraction(0.1), description="`gaussian`: standard deviation, as a share of all keys."
+    )
+    percentile: Annotated[Fraction, Field(gt=0, lt=1)] = Field(
+        default=Fraction(0.95),
+        description="`exponential`: so many of the draws fall within the newest `fraction` of the keys.",
+    )
+    fraction: Annotated[Fraction, Field(gt=0, le=1)] = Field(
+        default=Fraction(0.8571428571), description="`exponential`: see `percentile`."
+    )
+    value_size: _ValueSize | SizeRange | SizeBell = Field(
+        default=Size(100),
+        union_mode="left_to_right",
+        description="Length of a value, or how lengths vary: `{from: 10B, to: 1kB}`, `{mean: 1kB, deviation: 200B}`.",
+    )
+    multi: int = Field(default=10, ge=1, le=10_000, description="Keys of one `mget` or `mset`.")
+    ttl: Annotated[Duration, Field(ge=0.001)] | None = Field(
+        default=None, description="How long what is written lives. Target `redis` only."
+    )
+    pipeline: int = Field(
+        default=1,
+        ge=1,
+        le=10_000,
+        description="Commands that a connection sends before it waits for their answers. Target `redis` only.",
+    )
+    batch: int = Field(
+        default=1,
+        ge=1,
+        le=1_000_000,
+        description="Operations that are done in one transaction of the store. Target `store` only.",
+    )
+    scan_length: _Rows | RowRange = Field(
+        default=100, description="Rows that a `scan` asks for, or `{from: 1, to: 100}`. Target `store` only."
+    )
+    load: bool = Field(
+        default=True, description="Whether all keys are there before the load; `false`: none is."
+    )
+    verify: bool = Field(
+        default=False,
+        description="Values carry a checksum, and each that is read is held against what was written: lost, stale and corrupt "
+        "ones are errors, and fail the trial.",
+    )
+    commands: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], CommandOptions] = Field(
+        default_factory=dict,
+        description="Commands of your own, by name, with their share beside those of the mix. Target `redis` only.",
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> KvOptions:
+        if self.mix is not None and self.reads is not None:
+            raise ValueError(
+                "there are both `mix` and `reads`: keep one, for `reads` is short for get and set"
+            )
+        if not self.shares() and not any(one.share > 0 for one in self.commands.values()):
+            raise ValueError("nothing is done: let a share of `mix` or `commands` be above 0")
+        taken = set(Mix.model_fields) | {"transaction", "missed"}
+        if taken & self.commands.keys():
+            raise ValueError(
+                f"a command cannot be called `{min(taken & self.commands.keys())}`: that name is taken"
+            )
+        needed = len(self.key_prefix.encode()) + len(str(self.keys - 1))
+        if self.key_size < needed:
+            raise ValueError(
+                f"`key_size` ({self.key_size.text}) is too small for {self.keys} keys with this prefix: use {needed}B or more"
+            )
+        if self.theta >= 1 and self.distribution in ("scrambled_zipfian", "latest"):
+            raise ValueError(f"`theta` must be below 1 for `{self.distribution}`; `zipfian` takes up to 10")
+        if self.verify:
+            self._can_be_verified()
+        return self
+
+    def _can_be_verified(self) -> None:
+        if self.ttl is not None:
+            raise ValueError("`verify` and `ttl` do not go together: what expires looks as if it were lost")
+        if self.commands:
+            raise ValueError("`verify` and `commands` do not go together: what a command writes is not known")
+        match self.value_size:
+            case SizeRange(start=smallest) | SizeBell(mean=smallest):
+                pass
+            case smallest:
+                pass
+        if smallest < CHECKSUMMED:
+            raise ValueError(
+                f"`value_size` goes down to {smallest.text}, and a value with its checksum needs {CHECKSUMMED}B"
+            )
+
+    def shares(self) -> dict[str, float]:
+        """What is done, by verb: `reads` and the usual 80% filled in. Commands are not in it."""
+        if self.mix is not None:
+            return self.mix.shares()
+        if self.reads is None and self.commands:
+            return {}
+        reads = 0.8 if self.reads is None else float(self.reads)
+        return Mix(get=reads, set=1 - reads).shares()
+
+    def section(self) -> dict[str, Any]:
+        """What the engine is told: octets, shares of 1, nanoseconds."""
+        return {
+            **self.model_dump(
+                include={"keys", "key_prefix", "distribution", "theta", "multi", "pipeline", "batch"}
+            ),
+            **self.model_dump(include={"load", "verify"}),
+            "mix": self.shares() or None,
+            "key_size": int(self.key_size),
+            **{
+                name: float(getattr(self, name))
+                for name in ("hot_data", "hot_operations", "deviation", "fraction")
+            },
+            "percentile": float(self.percentile) * 100,
+            "value_size": _plain(self.value_size),
+            "scan_length": _plain(self.scan_length),
+            "ttl_ns": None if self.ttl is None else self.ttl.ns,
+            "commands": {name: one.model_dump() for name, one in self.commands.items()},
+        }
+
+
+def _plain(amount: int | Options) -> int | dict[str, int]:
+    if isinstance(amount, Options):
+        return {name: int(value) for name, value in amount.model_dump(by_alias=True).items()}
+    return int(amount)
+
+
+class Kv(Workload[KvOptions]):
+    """Gets, sets and scans of one key space."""
+
+    name = "kv"
+    summary = "key-value operations: any mix of get, set, mget, scan ..., verified if wanted"
+    Options = KvOptions
+    targets = ("redis", "store")
+    unit: ClassVar[str] = "operation"
+
+    def data(self) -> dict[str, Any]:
+        section = self.options.section()
+        if not self.options.load:
+            return {"kv": {"load": False}}
+        return {"kv": {name: section[name] for name in _OF_THE_DATA}}
+
+    @property
+    def changes_data(self) -> bool:
+        commands = (one for one in self.options.commands.values() if one.share > 0)
+        return any(verb in _WRITING for verb in self.options.shares()) or any(
+            one.kind == "write" for one in commands
+        )
+
+    def engine(self) -> dict[str, Any]:
+        return {"kv": self.options.section()}
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+        options, found = self.options, []
+
+        def without(name: str, why: str, allowed: str) -> None:
+            found.append(Misfit(f"workload.kv.{name}", why, allowed))
+
+        if target == "store":
+            for name, there in (
+                ("pipeline", options.pipeline > 1),
+                ("ttl", options.ttl is not None),
+                ("commands", bool(options.commands)),
+            ):
+                if there:
+                    without(
+                        name, f"an embedded store has no `{name}`", "leave it out, or use the target redis"
+                    )
+        if target == "redis":
+            if "scan" in options.shares():
+                without(
+                    "mix.scan",
+                    "Redis keeps its keys in no order",
+                    "leave `scan` out, or use the target store",
+                )
+            if options.batch > 1:
+                without("batch", "`batch` is for embedded stores", "use `pipeline`")
+        if options.verify and load.clients is not None and options.keys < load.clients:
+            without(
+                "keys",
+                f"with `verify` each of {load.clients} clients writes keys of its own, and there are {options.keys}",
+                f"{load.clients} or more keys",
+            )
+        return found
+
+    def advice(self) -> list[Advice]:
+        said = []
+        shares = self.options.shares()
+        if "delete" in shares and not {"set", "mset", "insert"} & shares.keys():
+            said.append(
+                Advice(
+                    "mix",
+                    "`delete` puts nothing back: the more keys are gone, the more of its calls find none",
+                )
+            )
+        if not self.options.load and "insert" not in shares and {"get", "mget"} & shares.keys():
+            said.append(
+                Advice(
+                    "load",
+                    "no key is there at first: what is read before it is written is counted as `missed`",
+                )
+            )
+        return said
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        if not self.options.verify:
+            return []
+        said = []
+        for group in settings.groups:
+            other = group.workload
+            if other is self.options or not isinstance(other, KvOptions):
+                continue
+            if other.key_prefix == self.options.key_prefix and Kv(other).changes_data:
+                text = (
+                    f"the group {group.name} writes keys with the prefix `{other.key_prefix}` too, which `verify` will "
+                    "take for lost and stale values: give each group a prefix of its own"
+                )
+                said.append(Advice("workloads", text))
+        return said
+
+
+PART = Kv

@@ -1,0 +1,138 @@
+"""What a key-value workload may be told, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.plan.model import Load
+from loadcell.workloads.kv import Kv, KvOptions
+
+
+def workload(**options: Any) -> Kv:
+    return Kv(KvOptions(**options))
+
+
+def test_defaults() -> None:
+    options = KvOptions()
+    assert options.shares() == {"get": 0.8, "set": pytest.approx(0.2)}
+    assert (options.keys, options.key_prefix, options.key_size) == (100_000, "key:", 16)
+    assert (options.distribution, options.value_size, options.pipeline) == ("uniform", 100, 1)
+
+
+def test_every_option_is_described_in_the_schema() -> None:
+    properties = KvOptions.model_json_schema()["properties"]
+    assert all(one.get("description") for one in properties.values())
+
+
+def test_reads_are_short_for_gets_and_sets() -> None:
+    assert workload(reads="20%").options.shares() == {"get": 0.2, "set": 0.8}
+    assert workload(reads="100%").options.shares() == {"get": 1.0}
+    assert workload(mix={"mget": 3, "scan": 0, "delete": 1}).options.shares() == {"mget": 3, "delete": 1}
+    assert workload(commands={"ping": {"command": "PING"}}).options.shares() == {}
+
+
+def test_only_what_writes_changes_the_data() -> None:
+    for verb in ("get", "mget", "scan"):
+        assert not workload(mix={verb: 1}).changes_data
+    for verb in ("set", "mset", "delete", "insert", "read_modify_write"):
+        assert workload(mix={"get": 9, verb: 1}).changes_data
+    assert not workload(commands={"a": {"command": "LLEN l", "kind": "read"}}).changes_data
+    assert workload(commands={"a": {"command": "LPUSH l 1"}}).changes_data
+
+
+def test_the_data_depend_on_their_own_options_alone() -> None:
+    first = workload(reads="20%", distribution="zipfian", pipeline=9)
+    assert first.data() == workload(mix={"scan": 1}, ttl="5s").data()
+    assert first.data() == {
+        "kv": {
+            "keys": 100_000,
+            "key_prefix": "key:",
+            "key_size": 16,
+            "value_size": 100,
+            "load": True,
+            "verify": False,
+        }
+    }
+    for change in (
+        {"keys": 5},
+        {"key_prefix": "k"},
+        {"key_size": "20B"},
+        {"value_size": "1kB"},
+        {"verify": True},
+    ):
+        assert workload(**change).data() != first.data()
+    assert workload(load=False).data() == workload(load=False, keys=7).data() == {"kv": {"load": False}}
+
+
+def test_the_engine_is_told_plain_numbers() -> None:
+    section = workload(
+        mix={"get": 1, "scan": 2},
+        value_size={"mean": "1kB", "deviation": "200B"},
+        scan_length={"from": 1, "to": 9},
+        distribution="hotspot",
+        hot_data="5%",
+        ttl="1500ms",
+        commands={"push": {"command": "LPUSH ${key} ${value}", "share": 3}},
+    ).engine()["kv"]
+    assert section["mix"] == {"get": 1, "scan": 2}
+    assert section["value_size"] == {"mean": 1000, "deviation": 200}
+    assert section["scan_length"] == {"from": 1, "to": 9}
+    assert (section["hot_data"], section["percentile"]) == (0.05, 95.0)
+    assert section["ttl_ns"] == 1_500_000_000
+    assert section["commands"] == {"push": {"command": "LPUSH ${key} ${value}", "share": 3, "kind": "write"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"mix": {"get": 1}, "reads": "5%"}, "both `mix` and `reads`"),
+        ({"mix": {}}, "nothing is done"),
+        ({"mix": {"gets": 1}}, "Extra inputs"),
+        ({"mix": {"get": -1}}, "greater than or equal to 0"),
+        ({"reads": "120%"}, "less than or equal to 1"),
+        ({"keys": 0}, "greater than or equal to 1"),
+        ({"keys": 10**9, "key_size": "10B"}, "use 13B or more"),
+        ({"theta": 1.2, "distribution": "latest"}, "below 1 for `latest`"),
+        ({"theta": 0}, "greater than 0"),
+        ({"value_size": 100}, "without a unit"),
+        ({"value_size": {"from": "9B", "to": "1B"}}, "swap them"),
+        ({"value_size": {"mean": "10B", "deviation": "11B"}}, "is more than `mean`"),
+        ({"scan_length": {"from": 9, "to": 1}}, "swap them"),
+        ({"verify": True, "ttl": "5s"}, "`verify` and `ttl`"),
+        ({"verify": True, "value_size": "15B"}, "goes down to 15B"),
+        ({"verify": True, "value_size": {"from": "1B", "to": "99B"}}, "goes down to 1B"),
+        ({"verify": True, "commands": {"a": {"command": "PING"}}}, "`verify` and `commands`"),
+        ({"commands": {"a": {"command": "GET ${kee}"}}}, "no placeholder `${kee}`"),
+        ({"commands": {"a": {"command": " "}}}, "is empty"),
+        ({"commands": {"get": {"command": "GET x"}}}, "cannot be called `get`"),
+        ({"ttl": "10us"}, "greater than or equal to 0.001"),
+    ],
+)
+def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        KvOptions(**options)
+    assert part in str(caught.value)
+
+
+def test_what_a_target_cannot_do_is_a_misfit() -> None:
+    def paths(target: str, clients: int = 1, **options: Any) -> list[str]:
+        found = workload(**options).misfits(Load(clients=clients), target)
+        assert all(one.finding and one.allowed for one in found)
+        return [one.path.removeprefix("workload.kv.") for one in found]
+
+    commands = {"a": {"command": "PING"}}
+    assert paths("store", pipeline=2, ttl="1s", commands=commands) == ["pipeline", "ttl", "commands"]
+    assert paths("redis", batch=2, mix={"scan": 1}) == ["mix.scan", "batch"]
+    assert paths("redis", pipeline=2, ttl="1s", commands=commands) == []
+    assert paths("store", batch=2, mix={"scan": 1}) == []
+    assert paths("store", verify=True, keys=4, clients=5) == ["keys"]
+    assert paths("store", keys=4, clients=5) == []
+
+
+def test_what_is_unwise_is_remarked_on() -> None:
+    assert [one.path for one in workload(mix={"delete": 1, "get": 1}).advice()] == ["mix"]
+    assert [one.path for one in workload(load=False).advice()] == ["load"]
+    assert workload().advice() == []
