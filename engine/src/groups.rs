@@ -45,6 +45,9 @@ struct Own {
 /// What only the load as a whole can have: there is one window.
 const COMMON: [&str; 3] = ["warmup_ns", "duration_ns", "interval_ns"];
 
+/// What a load of several groups cannot have: it ends when its time is over.
+const OF_ONE: [&str; 2] = ["requests", "requests_per_client"];
+
 /// Reads a specification of groups; none if it is one of a single workload.
 pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
@@ -57,6 +60,9 @@ pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
     if together.groups.is_empty() {
         return Err(wrong("`groups` is empty".into()));
     }
+    if let Some(key) = OF_ONE.iter().find(|key| together.load.contains_key(**key)) {
+        return Err(wrong(format!("`{key}` is for a load without groups")));
+    }
     let mut groups: Vec<Group> = Vec::with_capacity(together.groups.len());
     for own in &together.groups {
         let name = own.name.as_str();
@@ -68,6 +74,9 @@ pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
         }
         if let Some(key) = COMMON.iter().find(|key| own.load.contains_key(**key)) {
             return Err(in_group(name, wrong(format!("`{key}` is one for all groups"))));
+        }
+        if let Some(key) = OF_ONE.iter().find(|key| own.load.contains_key(**key)) {
+            return Err(in_group(name, wrong(format!("`{key}` is for a load without groups"))));
         }
         let mut load = together.load.clone();
         load.extend(own.load.clone());
@@ -144,6 +153,8 @@ mod tests {
         assert!(finding("\"ro\"", "\"transaction\"").contains("`transaction`"));
         assert!(finding("\"clients\":3", "\"clients\":0").starts_with("client group ro: `clients`"));
         assert!(finding("\"clients\":3", "\"interval_ns\":3").starts_with("client group ro: `interval_ns`"));
+        assert!(finding("\"clients\":3", "\"requests\":3").contains("without groups"));
+        assert!(finding("\"warmup_ns\":7", "\"requests\":3").contains("without groups"));
         assert!(finding("{\"clients\":3,\"max_retries\":2}", "{}").contains("missing field `clients`"));
         assert!(finding("\"load\":{\"clients\":3", "\"loads\":{\"clients\":3").contains("unknown field `loads`"));
         let without = WHOLE.split("\"groups\"").next().unwrap().to_string() + "\"groups\":[]}";

@@ -79,6 +79,18 @@ pub struct Target {
     pub connect_timeout_ns: Nanos,
 }
 
+impl Load {
+    /// Whether a number of transactions is to be made, and then no more.
+    pub fn is_bounded(&self) -> bool {
+        self.requests.or(self.requests_per_client).is_some()
+    }
+
+    /// How many that is, of all clients.
+    pub fn bound(&self) -> Option<u64> {
+        self.requests.or(self.requests_per_client.map(|each| each * u64::from(self.clients)))
+    }
+}
+
 impl Target {
     pub fn port(&self) -> u16 {
         self.port.unwrap_or_else(|| self.protocol.port())
@@ -94,7 +106,13 @@ pub struct Load {
     pub threads: u32,
     #[serde(default)]
     pub warmup_ns: Nanos,
+    /// Of the measurement; where a number of transactions ends that, the longest it may take.
     pub duration_ns: Nanos,
+    /// The measurement is so many transactions, failed ones included: of all clients together, or of each.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    #[serde(default)]
+    pub requests_per_client: Option<u64>,
     #[serde(default = "one_second")]
     pub interval_ns: Nanos,
     /// How long transactions that are in progress at the end may take to finish.
@@ -222,6 +240,15 @@ impl Spec {
         if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
             return wrong("no phase can last longer than a year", "");
         }
+        if load.requests.is_some() && load.requests_per_client.is_some() {
+            return wrong("`requests` and `requests_per_client` are two ways to say the same", "use one of them");
+        }
+        if load.requests.or(load.requests_per_client).is_some_and(|number| !(1..=MOST_REQUESTS).contains(&number)) {
+            return wrong("a number of requests must be between 1 and a million million", "");
+        }
+        if load.requests_per_client.is_some() && load.schedule.is_some() {
+            return wrong("clients of a schedule have no requests of their own", "use `requests`");
+        }
         load.schedule.as_ref().map_or(Ok(()), Schedule::check)
     }
 }
@@ -229,6 +256,8 @@ impl Spec {
 const VERSION: u32 = 1;
 /// Instants are computed with these spans; a year leaves them far from the end of time.
 const LONGEST: Nanos = 366 * 86_400 * SECOND;
+/// No load comes to as many within a year.
+const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Requests this close together are one burst to any machine.
 const HIGHEST_RATE: f64 = 1e7;
 

@@ -79,6 +79,8 @@ pub struct Books {
     waiting: Vec<Lane>,
     /// Whether an operation is a request of its own: all are, but transactions that are counted in parts.
     requests: Vec<bool>,
+    /// When the window ended, once that is known: no interval of it goes on after that.
+    end: Nanos,
     pub totals: Totals,
 }
 
@@ -104,12 +106,17 @@ impl Books {
         let part = |operation: &Operation| matches!(operation.kind, Kind::Read | Kind::Write | Kind::Other);
         let in_parts = operations.iter().any(part);
         let requests = operations.iter().map(|operation| !in_parts || part(operation)).collect();
-        Self { waiting: (0..threads).map(|_| Lane::default()).collect(), requests, totals }
+        Self { waiting: (0..threads).map(|_| Lane::default()).collect(), requests, end: Nanos::MAX, totals }
     }
 
     /// Thread `thread` has handed over the slot after its last one.
     pub fn put(&mut self, thread: usize, slot: Box<Slot>) {
         self.waiting[thread].slots.push_back(slot);
+    }
+
+    /// The window has ended, earlier than planned.
+    pub fn end_at(&mut self, end: Nanos) {
+        self.end = end;
     }
 
     pub fn done(&mut self, thread: usize) {
@@ -124,6 +131,9 @@ impl Books {
     /// The next interval that is complete: the slot that holds all of it, and all slots, to be emptied and given back to
     /// their threads. Counts it in the totals if it lies within the window.
     pub fn take(&mut self) -> Option<Vec<(usize, Box<Slot>)>> {
+        for slot in self.waiting.iter_mut().filter_map(|lane| lane.slots.front_mut()) {
+            slot.span = slot.span.measured_until(self.end);
+        }
         let whole = self.waiting.iter().all(|lane| lane.done || !lane.slots.is_empty());
         let key = self.waiting.iter().filter_map(|lane| lane.slots.front()).map(|slot| slot.span.key()).min()?;
         if !whole {
@@ -267,6 +277,23 @@ mod tests {
         let total = &books.totals.operations[0];
         assert_eq!((total.carried_in, total.counts.started, total.in_flight), (2, 60, 4));
         assert_eq!(books.totals.threads[1], Work { cpu_ns: 10, wall_ns: 0, spun_ns: 0, requests: 40 });
+    }
+
+    #[test]
+    fn an_interval_that_a_thread_opened_before_it_heard_of_the_end_is_cut_there_or_none() {
+        let mut books = Books::new(2, ONE);
+        for thread in 0..2 {
+            for index in 0..3 {
+                let mut slot = slot(Phase::Measure, index, 5, 0);
+                (slot.span.start, slot.span.end) = (10 * Nanos::from(index), 10 * Nanos::from(index + 1));
+                books.put(thread, slot);
+            }
+        }
+        books.end_at(17);
+        let spans: Vec<_> =
+            (0..3).map(|_| books.take().unwrap()[0].1.span).map(|span| (span.phase, span.end)).collect();
+        assert_eq!(spans, [(Phase::Measure, 10), (Phase::Measure, 17), (Phase::Drain, 30)]);
+        assert_eq!(books.totals.operations[0].counts.started, 20);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::Ground;
 use crate::clock::Nanos;
 use crate::limits;
 use crate::pace::{Closed, Open, Pacer, Share};
-use crate::reactor::{Control, Mail, Message, Reactor, Settings};
-use crate::record::{Lifetime, Operation, Outlet, Recorder, Slot, Window};
+use crate::reactor::{Bounds, Control, Mail, Message, Reactor, Settings};
+use crate::record::{Lifetime, Operation, Outlet, Pot, Quota, Recorder, Slot, Window};
 use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 
@@ -57,6 +57,7 @@ impl<F: SessionFactory> Startable for F {
         let factory = self;
         let threads = load.threads.min(load.clients) as usize;
         let mut crew = Crew { members: Vec::with_capacity(threads) };
+        let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads as u64)));
         for thread in 0..threads {
             let control = Arc::new(Control::new().map_err(unavailable)?);
             let (spares, returned) = channel();
@@ -68,6 +69,7 @@ impl<F: SessionFactory> Startable for F {
                 endpoint: ground.endpoint.clone(),
                 connect_timeout_ns: ground.connect_timeout_ns,
                 drain_ns: load.drain_ns,
+                bounds: bounds(load, pot.as_ref(), clients.len(), threads as u32),
             };
             crew.members.push(Member { control: control.clone(), spares, clients: clients.len() as u32 });
             let builder = Builder::new().name(format!("load-{thread}"));
@@ -87,6 +89,16 @@ impl<F: SessionFactory> Startable for F {
     }
 }
 
+/// What a thread with so many of the clients is to make.
+fn bounds(load: &Load, pot: Option<&Arc<Pot>>, clients: usize, threads: u32) -> Option<Bounds> {
+    let quota = match (pot, load.requests_per_client) {
+        (Some(pot), _) => Quota::common(pot.clone()),
+        (None, Some(each)) => Quota::each(each, clients, threads),
+        (None, None) => return None,
+    };
+    Some(Bounds { quota, hold_after_ns: Some(load.warmup_ns).filter(|&warmup_ns| warmup_ns > 0) })
+}
+
 impl Crew {
     pub fn size(&self) -> usize {
         self.members.len()
@@ -99,6 +111,15 @@ impl Crew {
 
     pub fn begin(&self, window: Window) {
         self.members.iter().for_each(|member| member.control.begin(window));
+    }
+
+    pub fn measure(&self, window: Window) {
+        self.members.iter().for_each(|member| member.control.measure(window));
+    }
+
+    /// Has every thread look whether it has anything to tell.
+    pub fn nudge(&self) {
+        self.members.iter().for_each(|member| member.control.bell.ring());
     }
 
     pub fn end_at(&self, end: Nanos) {

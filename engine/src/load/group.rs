@@ -24,6 +24,11 @@ pub struct Group<'a> {
     pub ready: Option<Slots>,
     /// The last trouble that was told of, for when it turns out to be the end.
     pub trouble: Option<Trouble>,
+    /// Of a load with bounds: its threads in which nothing of the warm-up is in progress any more, those that have made all,
+    /// and when the last of it ended.
+    settled: usize,
+    spent: usize,
+    last_end: Nanos,
     /// The number of its first thread among those of all groups.
     first: usize,
     /// Of an open loop.
@@ -45,6 +50,9 @@ impl<'a> Group<'a> {
             lifetime: Lifetime::new(operations.len()),
             ready: None,
             trouble: None,
+            settled: 0,
+            spent: 0,
+            last_end: 0,
             first,
             overload: load.schedule.as_ref().map(|schedule| Overload::new(schedule.most_overdue_ns)),
             lost_since: None,
@@ -65,6 +73,23 @@ impl<'a> Group<'a> {
     pub fn done(&mut self, thread: usize, lifetime: &Lifetime) {
         self.books.done(thread - self.first);
         self.lifetime.add(lifetime);
+    }
+
+    /// Nothing of the warm-up is in progress any more in one of its threads; whether in none.
+    pub fn settles(&mut self) -> bool {
+        self.settled += 1;
+        self.settled == self.crew.size()
+    }
+
+    /// A thread has made all that it was to make, and knows when the last of it ended; the end of the last of all threads.
+    /// The others look at once whether they have, too.
+    pub fn is_spent(&mut self, last_end: Nanos) -> Option<Nanos> {
+        self.spent += 1;
+        self.last_end = self.last_end.max(last_end);
+        if self.spent == 1 {
+            self.crew.nudge();
+        }
+        (self.spent == self.crew.size()).then_some(self.last_end)
     }
 
     /// Takes the next interval up if it is complete. Whether one is there, or none will come any more.

@@ -18,6 +18,9 @@ use crate::spec::Problem;
 /// Between a decision and the instant it is for, so that every thread has heard of it by then.
 const LEAD: Nanos = 20 * MILLISECOND;
 
+/// How long a warm-up's last transactions may take, over and above what is allowed to those of the measurement.
+const SETTLING: Nanos = SECOND;
+
 /// When the first client is refused, the others have so long to say whether they are too.
 const REFUSAL_GRACE: Nanos = 3 * SECOND / 2;
 
@@ -33,6 +36,8 @@ pub struct Leader<'a> {
     window: Window,
     phase: Phase,
     outcome: Outcome,
+    /// Of a load with bounds: all was made.
+    all_made: bool,
     ticked: Nanos,
 }
 
@@ -55,6 +60,7 @@ impl<'a> Leader<'a> {
             window: Window::UNKNOWN,
             phase: Phase::Connect,
             outcome: Outcome::completed(),
+            all_made: false,
             ticked: 0,
         }
     }
@@ -65,6 +71,10 @@ impl<'a> Leader<'a> {
             let threads = self.groups.iter().map(|group| group.crew.size()).sum();
             while self.finished < threads {
                 self.work()?;
+            }
+            let load = self.groups[0].load;
+            if load.is_bounded() && !self.all_made && self.outcome.is_completed() {
+                self.outcome = Outcome::unfinished(load, &self.groups[0].books.totals);
             }
         }
         Ok(report::result(&self.groups, self.mix.as_ref(), &self.window, &self.calendar, &self.outcome))
@@ -119,10 +129,54 @@ impl<'a> Leader<'a> {
     fn begin(&mut self) -> Result<(), NoResult> {
         let load = self.groups[0].load;
         let begin = now() + LEAD;
-        let start = begin + load.warmup_ns;
-        self.window = Window { begin, start, end: start + load.duration_ns, interval: load.interval_ns };
+        let (start, end) = if self.settles() {
+            (Nanos::MAX, Nanos::MAX)
+        } else {
+            (begin + load.warmup_ns, begin + load.warmup_ns + load.duration_ns)
+        };
+        self.window = Window { begin, start, end, interval: load.interval_ns };
         self.groups.iter().for_each(|group| group.crew.begin(self.window));
         Ok(())
+    }
+
+    /// Whether the measurement begins only when nothing of the warm-up is in progress any more: where transactions are counted
+    /// out, each belongs to one of the two.
+    fn settles(&self) -> bool {
+        let load = self.groups[0].load;
+        load.is_bounded() && load.warmup_ns > 0
+    }
+
+    /// The warm-up has settled: the measurement is next.
+    fn measure(&mut self) {
+        if !self.outcome.is_completed() {
+            return;
+        }
+        let start = now() + LEAD;
+        self.window = Window { start, end: start + self.groups[0].load.duration_ns, ..self.window };
+        self.groups.iter().for_each(|group| group.crew.measure(self.window));
+    }
+
+    /// All was made, the last of it at `at`: there the window ends.
+    fn all_made(&mut self, at: Nanos) {
+        let end = (at + 1).max(self.window.start + 1);
+        if !self.outcome.is_completed() || end > self.window.end {
+            return;
+        }
+        self.all_made = true;
+        self.window.end = end;
+        for group in &mut self.groups {
+            group.books.end_at(end);
+            group.crew.end_at(end);
+        }
+    }
+
+    /// Gives up when the warm-up's last transactions do not end.
+    fn watch_settling(&mut self) {
+        let load = self.groups[0].load;
+        let patience = load.warmup_ns.saturating_add(load.drain_ns).saturating_add(SETTLING);
+        if self.window.start == Nanos::MAX && now() >= self.window.begin.saturating_add(patience) {
+            self.end_early(Outcome::unsettled(load));
+        }
     }
 
     /// Deals with what happens next.
@@ -138,6 +192,7 @@ impl<'a> Leader<'a> {
         }
         self.change_phase()?;
         self.watch_connections();
+        self.watch_settling();
         Ok(())
     }
 
@@ -193,6 +248,16 @@ impl<'a> Leader<'a> {
                 self.finished += 1;
             }
             Message::Finished(Err(why)) => return Err(broken(&why).into()),
+            Message::Settled => {
+                if self.group_of(thread).settles() {
+                    self.measure();
+                }
+            }
+            Message::Spent(at) => {
+                if let Some(last) = self.group_of(thread).is_spent(at) {
+                    self.all_made(last);
+                }
+            }
             Message::Connected | Message::Refused(_) => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::clock::{Calendar, Nanos};
 use crate::limits::max_rss_bytes;
 use crate::reactor::Refusal;
 use crate::record::{Figures, Histogram, Lifetime, Operation, Quantiles, Slot, TRANSACTION, Trouble, Window, hlog};
-use crate::spec::Schedule;
+use crate::spec::{Load, Schedule};
 
 /// How a load ended, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,36 @@ impl Outcome {
             name: "lost",
             reason: Some(format!("no client could connect to {} for {seconds} s{last}", ground.endpoint)),
             advice: advised(ground, code),
+        }
+    }
+
+    /// The time that a number of transactions may take was over before they were made.
+    pub fn unfinished(load: &Load, totals: &Totals) -> Self {
+        let total = &totals.operations[TRANSACTION.index()];
+        let ended = total.counts.succeeded + total.counts.failed;
+        let limit_s = load.duration_ns as f64 / 1e9;
+        let bound = load.bound().unwrap_or_default();
+        let waited = match total.in_flight {
+            0 => String::new(),
+            1 => ", and one had no answer".into(),
+            many => format!(", and {many} had no answer"),
+        };
+        Self {
+            name: "unfinished",
+            reason: Some(format!("{ended} of {bound} requests were made within the limit of {limit_s} s{waited}")),
+            advice: Some(
+                "load.duration is that limit where a number of requests is given: raise it, or ask for fewer".into(),
+            ),
+        }
+    }
+
+    /// What was in progress when the warm-up was over did not end.
+    pub fn unsettled(load: &Load) -> Self {
+        let seconds = load.drain_ns as f64 / 1e9;
+        Self {
+            name: "unfinished",
+            reason: Some(format!("the last requests of the warm-up had no answer within {seconds} s")),
+            advice: Some("the measurement of a number of requests begins when all before it have ended".into()),
         }
     }
 

@@ -20,14 +20,14 @@ pub trait Pacer {
     /// Whether transactions are due by a schedule, for whichever client is free, and not by the client that is.
     const SCHEDULED: bool;
 
-    /// It is known when work begins, and when it is to end.
+    /// It is known when work begins, and when it is to end; again where a measurement begins for itself after the warm-up.
     fn begin(&mut self, window: &Window, recorder: &mut Recorder);
 
     /// When a client that is free since `free` (`Nanos::MAX`: that will be at some time) should start its next
     /// transaction. An instant in the past is one that is already late, and stays the start of the response time.
     fn due(&self, free: Nanos) -> Nanos;
 
-    /// The transaction that `due` told of is being started.
+    /// The transaction that `due` told of is being started; `pass` has told of it.
     fn take(&mut self, recorder: &mut Recorder);
 
     /// Tells the recorder of all that falls due before `until`, whether or not it is started. To be called before it is

@@ -24,6 +24,10 @@ struct Places {
     ahead: Schedule,
     behind: Schedule,
     waiting: u64,
+    /// Nothing is due from here on.
+    end: Nanos,
+    /// All has been due that was to be made.
+    spent: bool,
 }
 
 impl Open {
@@ -41,12 +45,17 @@ impl Pacer for Open {
         let warmup = Piece::constant(first, (window.start - window.begin) as f64 / 1e9);
         let profile = Profile::new([warmup].into_iter().chain(self.pieces.iter().copied()));
         let schedule = Schedule::new(Arc::new(profile), window.begin, self.arrivals, self.share, self.seed);
-        self.places = Some(Places { ahead: schedule.clone(), behind: schedule, waiting: 0 });
+        self.places =
+            Some(Places { ahead: schedule.clone(), behind: schedule, waiting: 0, end: window.end, spent: false });
     }
 
     #[inline]
     fn due(&self, _: Nanos) -> Nanos {
-        self.places.as_ref().map_or(Nanos::MAX, |places| places.behind.next())
+        match &self.places {
+            Some(places) if places.waiting > 0 => places.behind.next(),
+            Some(places) if !places.spent && places.behind.next() < places.end => places.behind.next(),
+            _ => Nanos::MAX,
+        }
     }
 
     #[inline]
@@ -62,8 +71,12 @@ impl Pacer for Open {
     fn pass(&mut self, until: Nanos, recorder: &mut Recorder) {
         let Some(places) = &mut self.places else { return };
         // Nothing is due after the load; who is too late for that sees it in the recorder's window.
-        let until = until.min(recorder.window().end);
-        while places.ahead.next() < until {
+        let until = until.min(recorder.window().end).min(places.end);
+        while places.ahead.next() < until && !places.spent {
+            if recorder.allows(1) == 0 {
+                places.spent = true;
+                break;
+            }
             recorder.due(places.ahead.next());
             places.ahead.advance();
             places.waiting += 1;

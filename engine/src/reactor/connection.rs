@@ -28,6 +28,8 @@ pub enum State {
     Pausing,
     /// A transaction is in progress.
     Busy,
+    /// It has made all that it was to make.
+    Spent,
     /// It will not connect again.
     Closed,
 }
@@ -100,6 +102,8 @@ pub struct Connection<S> {
     pub due: Nanos,
     /// It had a connection before.
     pub made: bool,
+    /// Its time with nothing left to make is being counted.
+    spent: bool,
     /// Of the attempts to connect since the last connection: when the first was made, how many failed, how many were
     /// followed by another way at once, and which of the target's addresses is being tried.
     pub tried_since: Nanos,
@@ -123,6 +127,7 @@ impl<S: Session> Connection<S> {
             ready: 0,
             due: 0,
             made: false,
+            spent: false,
             tried_since: 0,
             failed_attempts: 0,
             detours: 0,
@@ -202,10 +207,11 @@ impl<S: Session> Connection<S> {
     #[inline]
     pub fn turn<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
         self.state = State::Idle;
-        if now < desk.window.begin || now >= desk.window.end {
+        if now < desk.opens || now >= desk.closes {
             return;
         }
         if P::SCHEDULED {
+            desk.pacer.pass(now + 1, &mut desk.recorder);
             // Whoever waits already goes first.
             let due = desk.pacer.due(now);
             if desk.idle.is_empty() && due <= now {
@@ -215,7 +221,10 @@ impl<S: Session> Connection<S> {
             }
             return;
         }
-        let free = self.free.max(desk.window.begin);
+        if !self.may_begin(desk, now) {
+            return;
+        }
+        let free = self.free.max(desk.opens);
         let due = desk.pacer.due(free.saturating_add(self.session.rest(free)));
         if due > now {
             self.state = State::Pausing;
@@ -227,17 +236,30 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// The transaction that is due since `intended`.
+    /// Whether there is a transaction left for the client of a closed loop; if not, it is done with the load.
+    #[inline]
+    pub fn may_begin<P>(&mut self, desk: &mut Desk<P>, now: Nanos) -> bool {
+        desk.recorder.serve(self.client);
+        if desk.recorder.allows(1) > 0 {
+            return true;
+        }
+        self.state = State::Spent;
+        if !std::mem::replace(&mut self.spent, true) {
+            desk.recorder.rest(now);
+        }
+        false
+    }
+
+    /// The transaction that is due since `intended`, and has been told of.
     #[inline]
     pub fn begin<P: Pacer>(&mut self, desk: &mut Desk<P>, intended: Nanos, now: Nanos) {
         desk.recorder.serve(self.client);
-        desk.pacer.pass(now + 1, &mut desk.recorder);
         if self.ready > intended {
             desk.recorder.waited(now - intended);
         } else {
             // A client that is free has been so, as far as the thread could know, since the thread woke up.
-            let at_once = intended == self.free.max(desk.window.begin);
-            let could = if at_once { desk.woken.min(now).max(desk.window.begin) } else { intended };
+            let at_once = intended == self.free.max(desk.opens);
+            let could = if at_once { desk.woken.min(now).max(desk.opens) } else { intended };
             desk.recorder.late(now - could);
         }
         desk.pacer.take(&mut desk.recorder);

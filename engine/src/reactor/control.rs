@@ -7,13 +7,14 @@ use std::sync::mpsc::Sender;
 
 use super::Bell;
 use crate::clock::Nanos;
-use crate::record::{Lifetime, Published, Window};
+use crate::record::{Lifetime, Published, Quota, Window};
 use crate::session::Failure;
 
 /// Decisions, to one reactor. It looks at them whenever it wakes up.
 pub struct Control {
     pub bell: Bell,
     window: OnceLock<Window>,
+    measurement: OnceLock<Window>,
     end: AtomicU64,
     abandoned: AtomicBool,
     connections: AtomicU32,
@@ -24,6 +25,7 @@ impl Control {
         Ok(Self {
             bell: Bell::new()?,
             window: OnceLock::new(),
+            measurement: OnceLock::new(),
             end: AtomicU64::new(Nanos::MAX),
             abandoned: AtomicBool::new(false),
             connections: AtomicU32::new(0),
@@ -33,6 +35,12 @@ impl Control {
     /// All clients are connected: work as this window says, which has not begun yet.
     pub fn begin(&self, window: Window) {
         let _ = self.window.set(window);
+        self.bell.ring();
+    }
+
+    /// All clients have made what they began in the warm-up: measure as this window says, which has not started yet.
+    pub fn measure(&self, window: Window) {
+        let _ = self.measurement.set(window);
         self.bell.ring();
     }
 
@@ -57,6 +65,10 @@ impl Control {
         self.window.get().copied()
     }
 
+    pub(super) fn measurement(&self) -> Option<Window> {
+        self.measurement.get().copied()
+    }
+
     #[inline]
     pub(super) fn end(&self) -> Nanos {
         self.end.load(Relaxed)
@@ -70,6 +82,15 @@ impl Control {
     pub(super) fn set_connections(&self, count: u32) {
         self.connections.store(count, Relaxed);
     }
+}
+
+/// What one reactor knows of a load that is to make a number of transactions, and then end.
+pub struct Bounds {
+    /// Of the measurement.
+    pub quota: Quota,
+    /// When the warm-up starts nothing more: the measurement begins when nothing of it is in progress any more. None
+    /// without a warm-up.
+    pub hold_after_ns: Option<Nanos>,
 }
 
 /// A client that could not connect in the first place.
@@ -86,6 +107,10 @@ pub enum Message {
     /// One more client has its first connection.
     Connected,
     Refused(Refusal),
+    /// Of a load with bounds: nothing of the warm-up is in progress any more.
+    Settled,
+    /// All was made that was to be, and the last of it ended then.
+    Spent(Nanos),
     Published(Published),
     /// The last message of a thread: all it counted, or why it broke.
     Finished(Result<Lifetime, String>),

@@ -131,7 +131,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
         let was = connection.state;
         match was {
-            State::Busy | State::Idle | State::Pausing => {
+            State::Busy | State::Idle | State::Pausing | State::Spent => {
                 desk.busy -= usize::from(was == State::Busy);
                 if was == State::Pausing {
                     desk.recorder.rested(now);

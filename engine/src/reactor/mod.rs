@@ -11,7 +11,7 @@ mod life;
 mod punctual;
 mod timers;
 
-pub use control::{Control, Mail, Message, Refusal};
+pub use control::{Bounds, Control, Mail, Message, Refusal};
 pub use epoll::Bell;
 
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub struct Settings {
     pub connect_timeout_ns: Nanos,
     /// How long transactions may take that are in progress when the window ends.
     pub drain_ns: Nanos,
+    /// None where time alone ends the load.
+    pub bounds: Option<Bounds>,
 }
 
 /// One thread's clients.
@@ -59,7 +61,16 @@ struct Desk<P> {
     recorder: Recorder,
     pacer: P,
     window: Window,
+    /// While it lasts transactions may be started, `[opens, closes)`: the window, or of a load with bounds first the
+    /// warm-up and then the measurement.
+    opens: Nanos,
+    closes: Nanos,
+    /// Of a load with bounds: when the warm-up brings nothing more.
+    hold: Nanos,
     started: bool,
+    /// What was told of a load with bounds.
+    settled: bool,
+    spent: bool,
     /// What a session wants to send; empty again when it is sent.
     output: Vec<u8>,
     /// When the last wait for events ended.
@@ -99,7 +110,12 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             recorder,
             pacer,
             window: Window::UNKNOWN,
+            opens: Nanos::MAX,
+            closes: Nanos::MAX,
+            hold: Nanos::MAX,
             started: false,
+            settled: false,
+            spent: false,
             output: Vec::with_capacity(READ_SIZE),
             woken: clock::now(),
             busy: 0,
@@ -132,6 +148,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 }
             }
             self.let_in();
+            if self.desk.settings.bounds.is_some() {
+                self.desk.tell_bounds(now);
+            }
             if self.desk.is_over(now) {
                 return Ok(self.finish());
             }
@@ -146,16 +165,25 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         {
             desk.window = window;
             desk.recorder.arm(window);
-            desk.pacer.begin(&window, &mut desk.recorder);
+            desk.open();
+            desk.advance(now);
+        }
+        if desk.window.start == Nanos::MAX
+            && let Some(window) = desk.control.measurement()
+        {
+            desk.window = window;
+            desk.recorder.measure(window);
+            desk.open();
             desk.advance(now);
         }
         let end = desk.control.end();
         if end < desk.window.end {
             desk.window.end = end;
+            desk.closes = desk.closes.min(end);
             desk.recorder.end_at(end);
             desk.advance(now);
         }
-        if !desk.started && now >= desk.window.begin {
+        if !desk.started && now >= desk.opens {
             desk.started = true;
             for index in 0..self.connections.len() {
                 if self.connections[index].state == State::Idle {
@@ -173,10 +201,14 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             let now = clock::now();
             let desk = &mut self.desk;
             let due = desk.pacer.due(now);
-            if due > now || now >= desk.window.end {
+            if due > now || now >= desk.closes {
                 return;
             }
             desk.advance(now);
+            desk.pacer.pass(now + 1, &mut desk.recorder);
+            if desk.pacer.due(now) > now {
+                return; // There is nothing more to make.
+            }
             let Some(index) = desk.idle.pop_front() else { return };
             let connection = &mut self.connections[index];
             connection.begin(desk, due, now);
@@ -209,8 +241,11 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 self.desk.advance(now);
                 let due = connection.due;
                 self.desk.recorder.rested(due);
-                if now >= self.desk.window.end {
+                if now >= self.desk.closes || now < self.desk.opens {
                     connection.state = State::Idle;
+                    return;
+                }
+                if !connection.may_begin(&mut self.desk, now) {
                     return;
                 }
                 connection.begin(&mut self.desk, due, now);
@@ -311,7 +346,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 State::Busy => {
                     connection.session.lost(&mut Context { recorder: &mut self.desk.recorder }, now, &unfinished);
                 }
-                State::Idle | State::Pausing => {
+                State::Idle | State::Pausing | State::Spent => {
                     connection.session.goodbye(&mut self.desk.output);
                     let _ = connection.send(&mut self.desk); // It is only polite.
                 }
@@ -329,7 +364,7 @@ impl<P: Pacer> Desk<P> {
     fn wait(&mut self) -> io::Result<usize> {
         let until = self.next_deadline();
         let due = if self.idle.is_empty() { Nanos::MAX } else { self.pacer.due(Nanos::MAX) };
-        if due == Nanos::MAX || due >= self.window.end {
+        if due == Nanos::MAX || due >= self.closes {
             return self.epoll.wait(until);
         }
         let count = self.punctual.wait(&mut self.epoll, until, due)?;
@@ -350,10 +385,50 @@ impl<P: Pacer> Desk<P> {
     /// Until when nothing has to be done if nothing happens.
     #[inline]
     fn next_deadline(&self) -> Nanos {
-        let next = self.recorder.boundary().min(self.timers.next());
+        let mut next = self.recorder.boundary().min(self.timers.next());
+        if self.hold > self.woken {
+            next = next.min(self.hold); // That a warm-up has settled is to be told.
+        }
         // The last client may have finished after the window's end in a batch that began before it: then there is
         // nothing left to wait for, and whether the load is over has still to be asked.
         next.min(if self.window.end > self.woken { self.window.end } else { self.drained_by() })
+    }
+
+    /// A window is known: work may be done in it from now on, or of a load with bounds in the first part of it.
+    fn open(&mut self) {
+        let window = self.window;
+        self.idle.clear();
+        self.started = false;
+        let bounds = self.settings.bounds.as_mut();
+        if window.start == Nanos::MAX {
+            let hold_after = bounds.and_then(|bounds| bounds.hold_after_ns).unwrap_or_default();
+            self.hold = window.begin + hold_after;
+            // What is due by then is still sent when a connection is free.
+            (self.opens, self.closes) = (window.begin, if P::SCHEDULED { window.end } else { self.hold });
+            self.pacer.begin(&Window { start: self.hold, end: self.hold, ..window }, &mut self.recorder);
+            return;
+        }
+        if let Some(bounds) = bounds {
+            self.recorder.limit_to(std::mem::take(&mut bounds.quota));
+            (self.opens, self.closes) = (window.start, window.end);
+        } else {
+            (self.opens, self.closes) = (window.begin, window.end);
+        }
+        self.pacer.begin(&Window { begin: self.opens, ..window }, &mut self.recorder);
+    }
+
+    /// Tells, once, that the warm-up has settled, and that all has been made.
+    fn tell_bounds(&mut self, now: Nanos) {
+        let warming_up = self.window.start == Nanos::MAX;
+        if warming_up {
+            if !self.settled && now >= self.hold && self.recorder.in_progress() == 0 {
+                self.settled = true;
+                self.mail.send(Message::Settled);
+            }
+        } else if !self.spent && self.started && self.recorder.is_spent() {
+            self.spent = true;
+            self.mail.send(Message::Spent(self.recorder.last_end()));
+        }
     }
 
     fn drained_by(&self) -> Nanos {

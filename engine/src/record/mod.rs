@@ -2,12 +2,14 @@
 
 pub mod histogram;
 pub mod hlog;
+mod quota;
 mod recorder;
 mod slot;
 mod summary;
 mod window;
 
 pub use histogram::Histogram;
+pub use quota::{Pot, Quota};
 pub use recorder::{Outlet, Published, RECONNECTED, Recorder, Trouble};
 pub use slot::{Backlog, Counts, ErrorTally, Lifetime, Queries, Slot, Tally, count_error};
 pub use summary::{Figures, Quantiles};

@@ -7,7 +7,7 @@
 use std::sync::mpsc::Receiver;
 
 use super::slot::count_error;
-use super::{Lifetime, OpId, Operation, Phase, Slot, Span, TRANSACTION, Window};
+use super::{Lifetime, OpId, Operation, Phase, Quota, Slot, Span, TRANSACTION, Window};
 use crate::clock::{self, Nanos};
 use crate::session::Failure;
 
@@ -51,6 +51,9 @@ pub struct Recorder {
     intended: Nanos,
     /// Of an open loop: what is due and not started.
     arrears: Option<Arrears>,
+    /// What may still be started, and when the last transaction ended.
+    quota: Quota,
+    last_end: Nanos,
     /// The thread's CPU time and the clock when the slot was opened.
     opened: (Nanos, Nanos),
 }
@@ -125,6 +128,8 @@ impl Recorder {
             resting: Level::default(),
             intended: 0,
             arrears: None,
+            quota: Quota::Unlimited,
+            last_end: 0,
             opened: (clock::thread_cpu(), clock::now()),
         }
     }
@@ -145,10 +150,49 @@ impl Recorder {
         self.arrears = Some(Arrears::default());
     }
 
-    /// The window ends at `end`, earlier than planned; or now, if that is past.
+    /// The window ends at `end`, earlier than planned. What belongs to the open slot happened before then, or, if that
+    /// was opened later, after the window.
     pub fn end_at(&mut self, end: Nanos) {
         self.window.end = end;
-        self.slot.span.end = self.slot.span.end.min(end.max(self.slot.span.start + 1));
+        let span = &mut self.slot.span;
+        if span.phase == Phase::Measure && span.start >= end {
+            *span = Span { phase: Phase::Drain, index: 0, start: span.start, end: Nanos::MAX };
+        } else {
+            span.end = span.end.min(end.max(span.start + 1));
+        }
+    }
+
+    /// The measurement, whose beginning was not known until now, is `window`'s.
+    pub fn measure(&mut self, window: Window) {
+        self.window = window;
+        self.slot.span.end = self.slot.span.end.min(window.start.max(self.slot.span.start + 1));
+    }
+
+    /// From now on no more transactions are to be started than `quota` allows.
+    pub fn limit_to(&mut self, quota: Quota) {
+        self.quota = quota;
+    }
+
+    /// Of `most` more transactions of the client that is served those that may be started now; a session that starts several
+    /// at once asks for them.
+    #[inline]
+    pub fn allows(&mut self, most: u64) -> u64 {
+        self.quota.allows(self.client, most)
+    }
+
+    /// Whether nothing more may be started, and nothing is in progress.
+    pub fn is_spent(&self) -> bool {
+        self.quota.is_spent() && self.in_progress() == 0
+    }
+
+    /// Transactions that have started and not ended.
+    pub fn in_progress(&self) -> u64 {
+        self.lifetime.operations[TRANSACTION.index()].in_flight()
+    }
+
+    /// When the last transaction ended that did.
+    pub fn last_end(&self) -> Nanos {
+        self.last_end
     }
 
     pub fn window(&self) -> &Window {
@@ -224,8 +268,7 @@ impl Recorder {
 
     /// How long all transactions in progress have been so at an instant, together.
     fn age(&self, at: Nanos) -> Nanos {
-        let in_flight = self.lifetime.operations[TRANSACTION.index()].in_flight();
-        let age = in_flight.wrapping_mul(at).wrapping_sub(self.intended);
+        let age = self.in_progress().wrapping_mul(at).wrapping_sub(self.intended);
         (age as i64).max(0) as Nanos // None can have begun later, but by a clock read a moment after the boundary.
     }
 
@@ -251,6 +294,7 @@ impl Recorder {
     pub fn due(&mut self, at: Nanos) {
         self.slot.tallies[TRANSACTION.index()].counts.started += 1;
         self.lifetime.operations[TRANSACTION.index()].started += 1;
+        self.quota.take(self.client);
         self.intended = self.intended.wrapping_add(at);
         if let Some(arrears) = &mut self.arrears {
             arrears.presence_ns -= (at - self.slot.span.start) as i64;
@@ -272,6 +316,7 @@ impl Recorder {
             return;
         }
         self.intended = self.intended.wrapping_sub(intended);
+        self.last_end = at;
         if let Some(arrears) = &mut self.arrears {
             arrears.presence_ns += at.saturating_sub(self.slot.span.start) as i64;
         }
@@ -284,6 +329,7 @@ impl Recorder {
             if self.arrears.is_some() {
                 return; // It was counted when it was due.
             }
+            self.quota.take(self.client);
             self.intended = self.intended.wrapping_add(intended);
         }
         self.slot.tallies[op.index()].counts.started += 1;

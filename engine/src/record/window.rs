@@ -65,6 +65,15 @@ pub struct Span {
 }
 
 impl Span {
+    /// The same where a measurement turns out to have ended at `end`: what lies after that is no part of it.
+    pub fn measured_until(self, end: Nanos) -> Self {
+        match self.phase {
+            Phase::Measure if self.start >= end => Self { phase: Phase::Drain, ..self },
+            Phase::Measure => Self { end: self.end.min(end), ..self },
+            _ => self,
+        }
+    }
+
     /// The order in which spans follow on each other.
     pub fn key(&self) -> (Phase, u32) {
         (self.phase, self.index)

@@ -1,5 +1,6 @@
 //! Whole loads against a server that is known in every respect.
 
+mod bounded;
 mod groups;
 mod open;
 mod server;
@@ -155,6 +156,8 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
         lost_ns: 10 * SECOND,
         max_retries: 0,
         schedule: None,
+        requests: None,
+        requests_per_client: None,
     }
 }
 

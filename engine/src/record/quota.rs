@@ -1,0 +1,179 @@
+//! How many transactions may still be started, where a load is to make so many and then end.
+//!
+//! All threads have one pot in common, so that none has nothing left to do while another has much. Each takes a handful at
+//! a time, which gets smaller as the pot gets empty: what it starts from its hand, nobody else sees or waits for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A hand never holds more: it is what a thread that stands still keeps from the others.
+const LARGEST_HAND: u64 = 64;
+/// A hand is so small a part of what is left to each thread: nearly all is given out before the hands hold one each.
+const PART: u64 = 8;
+
+/// What is left for all threads.
+#[derive(Debug)]
+pub struct Pot {
+    left: AtomicU64,
+    threads: u64,
+}
+
+impl Pot {
+    pub fn new(transactions: u64, threads: u64) -> Self {
+        Self { left: AtomicU64::new(transactions), threads }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.left.load(Relaxed) == 0
+    }
+
+    /// A handful, none if it is empty.
+    fn take(&self) -> u64 {
+        let hand = |left: u64| (left / (PART * self.threads)).clamp(1, LARGEST_HAND).min(left);
+        let before = self.left.fetch_update(Relaxed, Relaxed, |left| Some(left - hand(left)));
+        hand(before.expect("every number has a successor here"))
+    }
+}
+
+/// What one thread may start.
+#[derive(Clone, Debug, Default)]
+pub enum Quota {
+    /// As much as it can.
+    #[default]
+    Unlimited,
+    /// As much as all threads together have left.
+    Common { pot: Arc<Pot>, hand: u64 },
+    /// For each of its clients a number of its own. They are numbered `thread`, `thread + threads`, ...
+    Each { left: Vec<u64>, threads: u32 },
+}
+
+impl Quota {
+    pub fn common(pot: Arc<Pot>) -> Self {
+        Self::Common { pot, hand: 0 }
+    }
+
+    pub fn each(transactions: u64, clients: usize, threads: u32) -> Self {
+        Self::Each { left: vec![transactions; clients], threads }
+    }
+
+    /// Of `most` more transactions of a client those that may be started.
+    #[inline]
+    pub fn allows(&mut self, client: u32, most: u64) -> u64 {
+        match self {
+            Self::Unlimited => most,
+            Self::Common { pot, hand } => {
+                while *hand < most {
+                    match pot.take() {
+                        0 => break,
+                        more => *hand += more,
+                    }
+                }
+                most.min(*hand)
+            }
+            Self::Each { left, threads } => most.min(left[(client / *threads) as usize]),
+        }
+    }
+
+    /// One that `allows` allowed is started.
+    #[inline]
+    pub fn take(&mut self, client: u32) {
+        match self {
+            Self::Unlimited => {}
+            Self::Common { hand, .. } => *hand = hand.saturating_sub(1),
+            Self::Each { left, threads } => {
+                let left = &mut left[(client / *threads) as usize];
+                *left = left.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Whether nothing more may be started, by anybody in this thread.
+    pub fn is_spent(&self) -> bool {
+        match self {
+            Self::Unlimited => false,
+            Self::Common { pot, hand } => *hand == 0 && pot.is_empty(),
+            Self::Each { left, .. } => left.iter().all(|&left| left == 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many each thread starts when they take turns as `turn` says, by number.
+    fn shared(transactions: u64, threads: u64, turn: impl Fn(u64) -> u64) -> Vec<u64> {
+        let pot = Arc::new(Pot::new(transactions, threads));
+        let mut quotas: Vec<_> = (0..threads).map(|_| Quota::common(pot.clone())).collect();
+        let mut started = vec![0; threads as usize];
+        for number in 0.. {
+            let thread = (turn(number) % threads) as usize;
+            if quotas[thread].allows(0, 1) == 1 {
+                quotas[thread].take(0);
+                started[thread] += 1;
+            } else if quotas.iter().all(Quota::is_spent) {
+                break;
+            }
+        }
+        started
+    }
+
+    #[test]
+    fn all_threads_together_start_what_was_asked_for() {
+        for transactions in [0, 1, 2, 63, 64, 65, 1_000, 12_345] {
+            for threads in 1..5 {
+                let started = shared(transactions, threads, |number| number);
+                assert_eq!(started.iter().sum::<u64>(), transactions, "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_thread_leaves_what_it_cannot_do_to_the_others() {
+        let started = shared(10_000, 2, |number| u64::from(number % 10 == 0));
+        assert_eq!(started.iter().sum::<u64>(), 10_000);
+        assert!((800..1_200).contains(&started[1]), "{started:?}");
+    }
+
+    #[test]
+    fn threads_that_take_at_the_same_time_take_no_more_than_there_is() {
+        let pot = Arc::new(Pot::new(100_000, 4));
+        let taken: u64 = std::thread::scope(|scope| {
+            let take = || {
+                let mut quota = Quota::common(pot.clone());
+                let mut taken = 0;
+                while quota.allows(0, 1) > 0 {
+                    quota.take(0);
+                    taken += 1;
+                }
+                taken
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(taken, 100_000);
+    }
+
+    #[test]
+    fn each_client_has_its_own_number() {
+        let mut quota = Quota::each(3, 2, 2); // clients 1 and 3 of thread 1 of 2
+        for _ in 0..3 {
+            assert_eq!(quota.allows(1, 1), 1);
+            quota.take(1);
+        }
+        assert_eq!((quota.allows(1, 1), quota.allows(3, 5), quota.is_spent()), (0, 3, false));
+        (0..3).for_each(|_| quota.take(3));
+        assert!(quota.is_spent());
+    }
+
+    #[test]
+    fn several_at_once_are_allowed_as_far_as_there_are_any() {
+        let mut quota = Quota::common(Arc::new(Pot::new(21, 1)));
+        assert_eq!(quota.allows(0, 16), 16);
+        (0..16).for_each(|_| quota.take(0));
+        assert_eq!(quota.allows(0, 16), 5);
+        (0..5).for_each(|_| quota.take(0));
+        assert!(quota.is_spent());
+        assert_eq!(Quota::Unlimited.allows(7, 16), 16);
+    }
+}
