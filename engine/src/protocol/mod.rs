@@ -4,6 +4,7 @@ mod config;
 pub mod digits;
 pub mod mysql;
 pub mod postgres;
+pub mod resp;
 mod statement;
 mod wire;
 

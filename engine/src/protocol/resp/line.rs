@@ -1,0 +1,94 @@
+//! The lines that RESP is made of: each ends in CR LF.
+
+use crate::protocol::Malformed;
+
+/// A longer line is taken for garbage: simple strings and errors are a sentence, and all else that stands on a line is a
+/// number.
+pub const LONGEST: usize = 64 << 10;
+
+/// A sign, and the digits of any 64-bit number.
+const LONGEST_NUMBER: usize = 20;
+
+/// The line that starts at `at`, without its end, and where the next one starts; none when it is not whole yet.
+pub fn text(input: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Malformed> {
+    let rest = &input[at..];
+    let within = &rest[..rest.len().min(LONGEST)];
+    match within.iter().position(|&byte| byte == b'\n') {
+        Some(end) if end > 0 && rest[end - 1] == b'\r' => Ok(Some((&rest[..end - 1], at + end + 1))),
+        Some(_) => Err(Malformed("a line that ends in LF without CR".into())),
+        None if within.len() == LONGEST => Err(Malformed(format!("a line of more than {LONGEST} bytes"))),
+        None => Ok(None),
+    }
+}
+
+/// The number on the line that starts at `at`, and where the next line starts; none when it is not whole yet.
+#[inline]
+pub fn number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed> {
+    let mut value: i64 = 0;
+    let negative = input.get(at) == Some(&b'-');
+    let first = at + usize::from(negative || input.get(at) == Some(&b'+'));
+    let mut next = first;
+    while let Some(&byte) = input.get(next) {
+        match byte {
+            b'0'..=b'9' if next - first < LONGEST_NUMBER => {
+                // Counted down, as there is one more negative number than positive ones.
+                let digit = i64::from(byte - b'0');
+                value = value.checked_mul(10).and_then(|value| value.checked_sub(digit)).ok_or_else(too_large)?;
+                next += 1;
+            }
+            b'\r' if next > first => {
+                return match input.get(next + 1) {
+                    None => Ok(None),
+                    Some(b'\n') if negative => Ok(Some((value, next + 2))),
+                    Some(b'\n') => Ok(Some((value.checked_neg().ok_or_else(too_large)?, next + 2))),
+                    Some(_) => Err(Malformed("a number whose line ends in CR without LF".into())),
+                };
+            }
+            _ => return Err(no_number(byte)),
+        }
+    }
+    Ok(None)
+}
+
+#[cold]
+fn too_large() -> Malformed {
+    Malformed("a number of more than 64 bits".into())
+}
+
+#[cold]
+fn no_number(byte: u8) -> Malformed {
+    Malformed(format!("{:?} where a number should be", char::from(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_64_bits_and_nothing_else() {
+        for value in [0, 7, -1, 42, i64::MAX, i64::MIN] {
+            let line = format!("x{value}\r\n+");
+            assert_eq!(number(line.as_bytes(), 1), Ok(Some((value, line.len() - 1))));
+            for cut in 1..line.len() - 1 {
+                assert_eq!(number(&line.as_bytes()[..cut], 1), Ok(None), "{value} cut at {cut}");
+            }
+        }
+        assert_eq!(number(b"+5\r\n", 0), Ok(Some((5, 4))));
+        for wrong in
+            ["\r\n", "-\r\n", "5 \r\n", "5\rx", "5\n", "x", "9223372036854775808\r\n", "99999999999999999999999"]
+        {
+            assert!(number(wrong.as_bytes(), 0).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn lines_end_in_cr_lf_and_have_a_limit() {
+        assert_eq!(text(b"+OK\r\n-", 1), Ok(Some((&b"OK"[..], 5))));
+        assert_eq!(text(b"+\r\n", 1), Ok(Some((&b""[..], 3))));
+        assert_eq!(text(b"+a\rb\r\n", 1), Ok(Some((&b"a\rb"[..], 6))));
+        assert_eq!(text(b"+OK\r", 1), Ok(None));
+        assert!(text(b"+OK\n", 1).is_err());
+        assert!(text(&[b'a'; LONGEST], 0).is_err());
+        assert_eq!(text(&[b'a'; LONGEST - 1], 0), Ok(None));
+    }
+}
