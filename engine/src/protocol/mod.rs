@@ -2,6 +2,7 @@
 
 mod config;
 pub mod digits;
+pub mod http2;
 pub mod mysql;
 pub mod postgres;
 pub mod resp;

@@ -137,6 +137,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::encode;
     use super::*;
 
@@ -190,6 +192,77 @@ mod tests {
         }
         for other in [&b"\0\0\0\x01"[..], b"\x01\0\0\x01\xff", b"\xff\xff\xff\x01x"] {
             assert_eq!(rows(other), (0, 0));
+        }
+    }
+
+    /// Packets that a server may send, and bytes that none would.
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        let packet = |(number, body): (u8, Vec<u8>)| {
+            let mut out = Vec::new();
+            encode::packet(&mut out, number, |out| out.extend_from_slice(&body));
+            out
+        };
+        prop_oneof![
+            4 => (any::<u8>(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(packet),
+            2 => (any::<u8>(), Just(b"\x01x\x02yz".to_vec())).prop_map(packet),
+            1 => prop::collection::vec(any::<u8>(), 0..8),
+        ]
+    }
+
+    /// The bodies of `stream` when it comes in the pieces that end at `cuts`; and, where rows are passed over, how many rows
+    /// and the other bodies.
+    fn cut_up(stream: &[u8], cuts: &[usize], pass_rows: bool) -> (Vec<(u8, Vec<u8>)>, u64) {
+        let (mut at, mut joined, mut bodies, mut passed) = (0, Vec::new(), Vec::new(), 0);
+        for &end in cuts.iter().chain([&stream.len()]) {
+            loop {
+                if pass_rows {
+                    let (size, count) = rows(&stream[at..end]);
+                    (at, passed) = (at + size, passed + count);
+                }
+                let Some(packet) = next(&stream[at..end], &mut joined).unwrap() else { break };
+                at += packet.size;
+                assert!(at <= end);
+                bodies.push((packet.number, packet.body.to_vec()));
+            }
+        }
+        (bodies, passed)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn however_a_stream_is_cut_the_same_bodies_come_out(
+            pieces in prop::collection::vec(piece(), 0..12),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ) {
+            let stream = pieces.concat();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
+            cuts.sort_unstable();
+            let all: Vec<_> = (0..stream.len()).collect();
+            let whole = cut_up(&stream, &[], false);
+            prop_assert_eq!(&cut_up(&stream, &cuts, false), &whole);
+            prop_assert_eq!(&cut_up(&stream, &all, false), &whole, "byte by byte");
+            let is_row = |body: &[u8]| body.first().is_some_and(|&first| first < 0xfe);
+            let (found, others): (Vec<_>, Vec<_>) = whole.0.into_iter().partition(|(_, body)| is_row(body));
+            prop_assert_eq!(&cut_up(&stream, &cuts, true), &(others, found.len() as u64), "rows that are passed over are rows");
+        }
+
+        #[test]
+        fn no_body_breaks_those_who_read_it(body in prop::collection::vec(any::<u8>(), 0..60), steps in prop::collection::vec(0u8..6, 0..20)) {
+            let mut reader = Reader(&body);
+            for step in steps {
+                let before = reader.0.len();
+                let read = match step {
+                    0 => reader.byte().is_some(),
+                    1 => reader.u16().is_some(),
+                    2 => reader.u32().is_some(),
+                    3 => reader.integer().is_some(),
+                    4 => reader.text().is_some(),
+                    _ => !reader.zero_ended().is_empty(),
+                };
+                prop_assert!(reader.0.len() <= before && (!read || reader.0.len() < before));
+            }
         }
     }
 }

@@ -181,6 +181,8 @@ pub fn rows_of(tag: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::protocol::Columns as _;
 
@@ -265,5 +267,73 @@ mod tests {
             assert_eq!(rows_of(tag), rows, "{tag:?}");
         }
         rows_of(&[b'9'; 100]); // Nonsense is no panic.
+    }
+
+    /// Messages that a server may send, and bytes that none would.
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        let message = |tag: u8, body: &[u8]| {
+            [&[tag][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat() //
+        };
+        let body = || prop::collection::vec(any::<u8>(), 0..20);
+        prop_oneof![
+            4 => (prop::sample::select(b"DDDTCZEN1".to_vec()), body()).prop_map(move |(tag, body)| message(tag, &body)),
+            2 => Just(b"D\0\0\0\x0b\0\x01\0\0\0\x01x".to_vec()),
+            1 => (any::<u8>(), body()).prop_map(move |(tag, body)| message(tag, &body)),
+            1 => prop::collection::vec(any::<u8>(), 0..8),
+        ]
+    }
+
+    /// The messages of `stream` when it comes in the pieces that end at `cuts`, up to the first that is none; where rows are
+    /// passed over, only the others.
+    fn cut_up(stream: &[u8], cuts: &[usize], pass_rows: bool) -> (Vec<(u8, Vec<u8>)>, Option<Malformed>) {
+        let (mut at, mut messages) = (0, Vec::new());
+        for &end in cuts.iter().chain([&stream.len()]) {
+            loop {
+                if pass_rows {
+                    at += rows(&stream[at..end]);
+                }
+                match next(&stream[at..end]) {
+                    Ok(None) => break,
+                    Err(malformed) => return (messages, Some(malformed)),
+                    Ok(Some(frame)) => {
+                        at += frame.size();
+                        assert!(at <= end);
+                        messages.push((frame.tag, frame.body.to_vec()));
+                    }
+                }
+            }
+        }
+        (messages, None)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn however_a_stream_is_cut_the_same_messages_come_out(
+            pieces in prop::collection::vec(piece(), 0..12),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ) {
+            let stream = pieces.concat();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
+            cuts.sort_unstable();
+            let all: Vec<_> = (0..stream.len()).collect();
+            let whole = cut_up(&stream, &[], false);
+            prop_assert_eq!(&cut_up(&stream, &cuts, false), &whole);
+            prop_assert_eq!(&cut_up(&stream, &all, false), &whole, "byte by byte");
+            let without_rows = (whole.0.into_iter().filter(|(tag, _)| *tag != b'D').collect::<Vec<_>>(), whole.1);
+            prop_assert_eq!(&cut_up(&stream, &cuts, true), &without_rows, "rows that are passed over are rows");
+        }
+
+        #[test]
+        fn no_body_breaks_those_who_read_it(body in prop::collection::vec(any::<u8>(), 0..60)) {
+            if let Ok(row) = columns(&body) {
+                let whole = row.end().is_ok();
+                let read: usize = 2 + row.map(|column| 4 + column.map_or(0, <[u8]>::len)).sum::<usize>();
+                prop_assert!(read <= body.len() && (!whole || read == body.len()));
+            }
+            let _ = names(&body);
+            rows_of(&body);
+        }
     }
 }

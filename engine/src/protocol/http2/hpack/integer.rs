@@ -1,0 +1,81 @@
+//! Integers of HPACK (RFC 7541, section 5.1): as many bits of the first octet as are free, and seven of each that follows.
+
+/// A larger one is taken for an attack: no header has a length or an index like that.
+const LARGEST: u64 = u32::MAX as u64;
+
+/// The integer in the low `prefix` bits of the first octet and in those that follow, and how many octets it takes. None
+/// when it does not end, or is absurd.
+#[inline]
+pub fn decode(input: &[u8], prefix: u32) -> Option<(usize, usize)> {
+    let full = (1u64 << prefix) - 1;
+    let (&first, rest) = input.split_first()?;
+    let mut value = u64::from(first) & full;
+    if value < full {
+        return Some((value as usize, 1));
+    }
+    for (at, &octet) in rest.iter().enumerate().take(6) {
+        value += u64::from(octet & 0x7f) << (7 * at);
+        if octet & 0x80 == 0 {
+            return (value <= LARGEST).then_some((value as usize, at + 2));
+        }
+    }
+    None
+}
+
+/// Appends `value`, its first bits beside those of `first` that say what it is.
+#[inline]
+pub fn encode(out: &mut Vec<u8>, first: u8, prefix: u32, value: usize) {
+    let full = (1usize << prefix) - 1;
+    if value < full {
+        return out.push(first | value as u8);
+    }
+    out.push(first | full as u8);
+    let mut left = value - full;
+    while left >= 0x80 {
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// RFC 7541, appendix C.1.
+    #[test]
+    fn integers_are_those_of_the_appendix() {
+        for (value, first, prefix, octets) in
+            [(10, 0, 5, &[0x0a][..]), (1337, 0, 5, &[0x1f, 0x9a, 0x0a]), (42, 0, 8, &[0x2a])]
+        {
+            let mut out = Vec::new();
+            encode(&mut out, first, prefix, value);
+            assert_eq!(out, octets);
+            assert_eq!(decode(octets, prefix), Some((value, octets.len())));
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_or_is_absurd_is_refused() {
+        assert_eq!(decode(&[], 7), None);
+        assert_eq!(decode(&[0x7f], 7), None);
+        assert_eq!(decode(&[0x7f, 0x80], 7), None);
+        assert_eq!(decode(&[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], 7), None);
+        assert_eq!(decode(&[0x7f, 0x80, 0x80, 0x80, 0x80, 0x00], 7), Some((127, 6)), "long-winded, but right");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_integer_comes_back(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, rest in any::<u8>()) {
+            let mut out = Vec::new();
+            encode(&mut out, 0, prefix, value);
+            let size = out.len();
+            out.push(rest);
+            prop_assert_eq!(decode(&out, prefix), Some((value, size)));
+        }
+    }
+}
