@@ -4,6 +4,7 @@
 pub mod clock;
 #[cfg(test)]
 mod fit;
+pub mod flame;
 pub mod groups;
 pub mod keyvalue;
 pub mod limits;

@@ -1,5 +1,6 @@
 //! The Python module `loadcell._engine`: JSON in, JSON out, and no call per request.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use pyo3::create_exception;
@@ -7,6 +8,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::flame;
 use crate::load::NoResult;
 use crate::observe::{Go, Observer};
 use crate::spec::Problem;
@@ -103,6 +105,18 @@ fn stop() {
     STOP.store(true, Relaxed);
 }
 
+/// The stacks in the output of `perf script`, a file, as lines of `process-pid;outer;inner 42`.
+#[pyfunction]
+fn fold_stacks(py: Python<'_>, script: PathBuf) -> PyResult<String> {
+    Ok(py.detach(|| flame::fold(&script))?)
+}
+
+/// Folded stacks as an SVG flame graph that stands for itself.
+#[pyfunction]
+fn flame_graph(py: Python<'_>, folded: String, title: String, subtitle: String) -> PyResult<String> {
+    Ok(py.detach(|| flame::draw(&folded, &title, &subtitle))?)
+}
+
 /// The engine's version.
 #[pyfunction]
 fn version() -> &'static str {
@@ -116,5 +130,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;
+    module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(flame_graph, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

@@ -5,6 +5,7 @@ Specifications, events and results are JSON texts. Times are integers in nanosec
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 class EngineError(Exception):
     """Something a user can act upon. `args[0]` is JSON: `{"code", "finding", "advice"}`.
@@ -53,6 +54,16 @@ def check(workload: str) -> str:
 
 def stop() -> None:
     """End what is running, or would run next, early but properly. May be called from a signal handler or any thread."""
+
+def fold_stacks(script: Path) -> str:
+    """Fold the stacks in a file with the output of `perf script` (fields comm, pid, tid, time, event, ip, sym, dso).
+
+    Returns a line for each stack, sorted: frames from the outermost (the process, `name-pid`) to the innermost, `;` between
+    them, and the number of samples. Functions of the kernel end in `_[k]`. Raises OSError.
+    """
+
+def flame_graph(folded: str, title: str, subtitle: str) -> str:
+    """Draw folded stacks as an SVG that stands for itself, with a script to zoom and to search."""
 
 def version() -> str:
     """Return the engine's version."""
