@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ EXIT_WRONG = 2
 EXIT_INCOMPLETE = 3
 EXIT_INTERRUPTED = 130
 
-#: every command and what `loadcell --help` says of it. `loadcell.cli.<name>` holds the command of that name.
+#: every command and what `loadcell --help` says of it. `loadcell.cli.<name>` holds the command of that name
+#: (`import_` that of `import`, which Python keeps for itself).
 COMMANDS = {
     "run": "Run a plan: every treatment, every repeat; writes a run directory and its report.",
     "check": "Say what a plan would run, and every mistake in it, without running anything.",
@@ -30,6 +32,7 @@ COMMANDS = {
     "compare": "Compare runs, or levels of a factor: how much faster, how surely, and does it matter.",
     "baseline": "Name runs that others are held against.",
     "host": "Show this machine, and which of its settings hurt measurements.",
+    "import": "Make a run of the finished output of other tools (sysbench, pgbench, fio, ab, wrk ...).",
     "list": "List the runs in the results directory.",
     "show": "Show one run: its results in the terminal.",
     "history": "Show a plan's figures over all its runs, where they changed, and what changed there.",
@@ -48,7 +51,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"loadcell.cli.{cmd_name}")
+        own = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"loadcell.cli.{own}")
         for value in vars(module).values():
             if isinstance(value, click.Command) and value.name == cmd_name:
                 return value

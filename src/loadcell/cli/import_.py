@@ -1,0 +1,108 @@
+"""`loadcell import TOOL FILE...`: finished output of other tools becomes a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+TOOLS = (
+    "auto", "sysbench", "pgbench", "pgbench-log", "fio", "iperf3", "ab", "wrk", "redis-benchmark", "mbw", "stress-ng", "dd", "csv",
+)  # fmt: skip
+
+
+@click.command("import")
+@click.argument("tool", type=click.Choice(TOOLS), metavar="TOOL")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="The results directory.",
+)
+@click.option("--name", help="The name that the run is filed under (default: the tool's).")
+@click.option("--title", help="The report's title.")
+@click.option(
+    "--by-file", is_flag=True, help="Files are levels of a factor; without it, executions alike are repeats."
+)
+@click.option(
+    "--by",
+    "own",
+    multiple=True,
+    metavar="SETTING",
+    help="A setting that the tool prints is a factor, too (scale, block_size ...).",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="WHAT=COLUMN",
+    help="For csv: throughput=tps, latency.p99=p99, factor=storage ...",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["transaction", "request", "operation", "MiB"]),
+    default="operation",
+    show_default=True,
+    help="For csv: what throughput counts.",
+)
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of the results.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was read as plain JSON instead.")
+def import_(
+    tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, own: tuple[str, ...],
+    columns: tuple[str, ...], unit: str, lang: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
+
+    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), fio (JSON), iperf3 (JSON), ab, wrk,
+    redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv. A text may hold several executions one after the
+    other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that were not
+    understood are counted and shown, never guessed.
+    """
+    from loadcell.imports import arrange, formats, run, table
+    from loadcell.store.errors import StoreError
+
+    try:
+        if tool == "csv":
+            mapping = table.parse(columns)
+            sources = [table.read_csv(file, mapping, unit) for file in files]
+            own = (*own, *(column for column, what in mapping.items() if what == "factor"))
+        else:
+            sources = [formats.read_file(file, tool) for file in files]
+        arranged = arrange.arrange(sources, by_file=by_file, own=own)
+        filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
+        path = run.write(
+            arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+            command=["loadcell", *sys.argv[1:]],
+        )  # fmt: skip
+    except (formats.ImportProblemError, StoreError) as error:
+        raise click.ClickException(str(error)) from None
+    _tell(path, sources, lang, as_json=as_json)
+
+
+def _tell(path: Path, sources: list, lang: str, *, as_json: bool) -> None:  # type: ignore[type-arg]
+    from loadcell.report.publish import publish
+    from loadcell.store.read import read_run
+
+    publish(path, lang, ("html", "md"), None)
+    stored = read_run(path)
+    if as_json:
+        import json
+
+        click.echo(
+            json.dumps({"run": str(path), "imported": stored.run["imported"]}, indent=2, ensure_ascii=False)
+        )
+        return
+    from loadcell.report.terminal import print_run
+
+    print_run(stored, lang)
+    for source in sources:
+        reading = source.reading
+        if reading.unread:
+            shown = "; ".join(repr(example) for example in reading.examples[:3])
+            click.echo(
+                f"{source.path}: {reading.unread} lines were not understood, among them {shown}", err=True
+            )
+    click.echo(f"run: {path}", err=True)

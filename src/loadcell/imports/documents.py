@@ -1,0 +1,90 @@
+"""The documents and rows of a run directory, from what was measured; what a tool did not say stays empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from loadcell.imports.arrange import Arranged, Execution
+from loadcell.run.record import TRANSACTION
+from loadcell.store.layout import SCHEMA
+
+
+def trial_name(number: int, execution: Execution) -> str:
+    """As runs name theirs."""
+    return f"{number:03d}-{execution.treatment}-r{execution.repeat}"
+
+
+def treatments(arranged: Arranged) -> list[dict[str, Any]]:
+    """Each once, in the order they came."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in arranged.executions:
+        found.setdefault(
+            one.treatment,
+            {
+                "id": one.treatment,
+                "levels": {key: str(level) for key, level in one.levels.items()},
+                "values": dict(one.levels),
+                "settings": settings(one),
+            },
+        )
+    return list(found.values())
+
+
+def settings(one: Execution) -> dict[str, Any]:
+    """What the tool says of how it was run."""
+    load = {"clients": one.measured.clients} if one.measured.clients is not None else {}
+    return {"tool": {one.source.tool: dict(one.measured.settings)}, "load": load}
+
+
+def trial(number: int, execution: Execution, when_utc: str) -> dict[str, Any]:
+    """trial.json."""
+    one = execution.measured
+    succeeded, failed = one.succeeded or 0, one.failed or 0
+    whole = {
+        "attempted": succeeded + failed,
+        "carried_in": 0,
+        "succeeded": succeeded,
+        "failed": failed,
+        "in_flight": 0,
+        "retried": 0,
+    }
+    response = {"count": succeeded, **one.response} if one.response else None
+    totals = {
+        "transactions": whole,
+        "queries": None,
+        "throughput_per_s": one.throughput_per_s,
+        "queries_per_s": one.figures.get("queries_per_s"),
+        "errors": failed,
+        "error_rate": failed / (succeeded + failed) if succeeded + failed else None,
+        "response": response,
+        "service": None,
+        "figures": {name: value for name, value in one.figures.items() if name != "queries_per_s"},
+    }  # fmt: skip
+    name = trial_name(number, execution)
+    return {
+        "schema": SCHEMA, "number": number, "name": name, "treatment": execution.treatment,
+        "levels": {key: str(level) for key, level in execution.levels.items()}, "values": dict(execution.levels),
+        "repeat": execution.repeat, "block": execution.repeat, "status": "ok", "reason": None, "reason_code": None,
+        "advice": None, "unit": one.unit, "started_utc": when_utc, "ended_utc": when_utc, "phases": [],
+        "settings": settings(execution), "notes": [],
+        "measure": None if one.duration_s is None else {"started_mono_ns": 0, "started_utc": when_utc, "duration_s": one.duration_s},
+        "totals": totals, "operations": {}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
+        "data_set": None, "monitors": {}, "expect": [],
+        "errors": [
+            {"code": code, "meaning": code, "operation": TRANSACTION, "count": count, "message": ""}
+            for code, count in one.errors.items()
+        ],
+        "imported": {"tool": execution.source.tool, "file": execution.source.path.name, "title": one.title},
+    }  # fmt: skip
+
+
+def intervals(execution: Execution) -> Iterator[Mapping[str, Any]]:
+    """Rows of intervals.csv; times are those since the execution began."""
+    for one in execution.measured.intervals:
+        yield {
+            "t_s": one.start_s, "mono_ns": round(one.start_s * 1e9), "utc": "", "phase": "measure", "operation": TRANSACTION,
+            "kind": "transaction", "duration_s": one.duration_s, "succeeded": round(one.throughput_per_s * one.duration_s),
+            "failed": one.failed, "throughput_per_s": one.throughput_per_s,
+            **{f"response_{key}": value for key, value in one.response.items()},
+        }  # fmt: skip

@@ -1,0 +1,101 @@
+"""Writes what was imported as a run directory, with every source beside it."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadcell import __version__
+from loadcell.imports import documents
+from loadcell.imports.arrange import Arranged
+from loadcell.imports.formats import ImportProblemError, Source
+from loadcell.run.record import utc_text
+from loadcell.store.durable import sync_directory
+from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.write import RunWriter
+
+#: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
+SOURCES = "sources"
+MOST_KEPT_BYTES = 64 * 2**20
+
+
+def write(
+    arranged: Arranged,
+    sources: Sequence[Source],
+    *,
+    results: Path,
+    name: str,
+    title: str,
+    command: Sequence[str],
+) -> Path:
+    """A new run directory under `results`. Raises ImportProblemError when nothing was measured, and StoreError."""
+    if not arranged.executions:
+        unread = sum(source.reading.unread for source in sources)
+        raise ImportProblemError(
+            f"nothing was measured in {', '.join(str(source.path) for source in sources)} ({unread} lines were not understood). "
+            "Import outputs of executions that ended."
+        )
+    path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
+    writer = RunWriter(path)
+    try:
+        writer.write_run(_run(arranged, sources, name, title, command, state="running"))
+        writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
+        for number, execution in enumerate(arranged.executions, 1):
+            when = datetime.fromtimestamp(execution.source.path.stat().st_mtime, UTC)
+            trial = writer.trial(documents.trial_name(number, execution))
+            rows = list(documents.intervals(execution))
+            if rows:
+                trial.intervals(rows)
+            trial.finish(documents.trial(number, execution, utc_text(int(when.timestamp() * 1e9))))
+        _keep(path, sources)
+        writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
+    finally:
+        writer.close()
+    return path
+
+
+def _keep(path: Path, sources: Sequence[Source]) -> None:
+    home = path / SOURCES
+    home.mkdir(exist_ok=True)
+    for number, source in enumerate(sources, 1):
+        if source.path.stat().st_size <= MOST_KEPT_BYTES:
+            shutil.copyfile(source.path, home / f"{number:02d}-{source.path.name}")
+    sync_directory(home)
+
+
+def _run(
+    arranged: Arranged,
+    sources: Sequence[Source],
+    name: str,
+    title: str,
+    command: Sequence[str],
+    *,
+    state: str,
+) -> dict[str, Any]:
+    now = utc_text()
+    return {
+        "schema": SCHEMA, "plan_name": name, "title": title, "question": "", "seed": 0, "order": "as-written",
+        "design": "full", "repeats": arranged.repeats,
+        "factors": [
+            {"key": key, "levels": [{"label": str(level), "value": level} for level in levels]}
+            for key, levels in arranged.factors.items()
+        ],
+        "treatments": documents.treatments(arranged),
+        "trials": [
+            {"number": number, "name": documents.trial_name(number, one), "treatment": one.treatment, "repeat": one.repeat, "block": one.repeat}
+            for number, one in enumerate(arranged.executions, 1)
+        ],
+        "expect": [], "loadcell_version": __version__, "engine_version": None, "python": platform.python_version(),
+        "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
+        "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
+        "imported": [
+            {"file": str(source.path), "tool": source.tool, "measured": len(source.reading.measured),
+             "unread": source.reading.unread, "examples": list(source.reading.examples)}
+            for source in sources
+        ],
+    }  # fmt: skip
