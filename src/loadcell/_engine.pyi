@@ -21,13 +21,17 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     is raised here.
 
     The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`),
-    `overloaded` (of an open loop: ever more was due than the target took) or `connect-failed` (nothing was measured;
+    `overloaded` (of an open loop: ever more was due than the target took), `unfinished` (a number of requests was not made
+    within `duration_ns`) or `connect-failed` (nothing was measured;
     `window` is null); `reason` and `advice` say more.
 
     `load.schedule` makes an open loop: `{"arrivals": "constant" | "poisson", "rate": [{"from_per_s", "to_per_s",
     "for_ns"}, ...], "most_overdue_ns"}`. A transaction then counts as started when it is due; the result's `schedule`
     (null in a closed loop) says what was offered and achieved, how late the client was where a connection was free
     (`pacing_error`), how long requests waited for one (`backlog_wait`), and the backlog; each interval has a `backlog`.
+
+    `load.requests` (of all clients) or `load.requests_per_client` ends the measurement when so many transactions, failed ones
+    included, were started and have ended; `duration_ns` is then the longest it may take. A warm-up comes to rest before it.
 
     With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name", "workload",
     "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `max_retries`, `schedule`). Operation

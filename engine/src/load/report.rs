@@ -48,8 +48,8 @@ impl Outcome {
         let bound = load.bound().unwrap_or_default();
         let waited = match total.in_flight {
             0 => String::new(),
-            1 => ", and one had no answer".into(),
-            many => format!(", and {many} had no answer"),
+            1 => ", and one more was under way".into(),
+            many => format!(", and {many} more were under way"),
         };
         Self {
             name: "unfinished",

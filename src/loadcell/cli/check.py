@@ -98,6 +98,7 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
         "needs_consent": time.trials > NEEDS_CONSENT,
         "load_s": time.load_s,
         "expected_s": time.total_s,
+        "counted": time.counted,
         "remarks": [
             {"path": r.path, "text": r.text, "treatment": r.treatment, "other_treatments": r.others}
             for r in remarks(plan, installed())
@@ -131,7 +132,7 @@ def _open_loop(load: Load) -> dict[str, Any] | None:
         "rate": rate.text(load.rate),
         "arrivals": load.arrivals,
         "connections": load.clients,
-        "requests": round(rate.requests(load.rate, load.duration)),
+        "requests": load.count or round(rate.requests(load.rate, load.duration)),
     }
 
 

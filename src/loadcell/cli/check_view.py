@@ -206,6 +206,14 @@ def _time(console: Console, document: dict[str, Any]) -> None:
         )
         console.print()
         return
+    if document["counted"]:
+        console.print(
+            f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: as long as their requests take, and "
+            f"{duration(document['expected_s'])} expected for what is between; loading data, and restoring what a workload changes, "
+            "comes on top."
+        )
+        console.print()
+        return
     console.print(
         f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: {duration(document['load_s'])} of load, "
         f"{duration(document['expected_s'])} expected with what is between; loading data, and restoring what a workload changes, comes on top."

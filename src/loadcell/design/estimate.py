@@ -23,12 +23,14 @@ class Estimate:
     """What a run is expected to take: `load_s` is fixed by the plan, `total_s` includes a guess at the rest.
 
     Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it (else None).
+    `counted`: there are loads that end by a number of requests, and how long those take is in none of these.
     """
 
     trials: int
     load_s: float
     total_s: float
     at_most: int | None = None
+    counted: bool = False
 
 
 def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
@@ -36,15 +38,19 @@ def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
     if plan.search is not None:
         usual, at_most = searches.trials(plan)
         each_s = _load_s(plan.base.load)
-        return Estimate(usual, usual * each_s, usual * (each_s + OVERHEAD_S), at_most)
+        counted = plan.base.load.expected_s is None
+        return Estimate(usual, usual * each_s, usual * (each_s + OVERHEAD_S), at_most, counted)
     count = plan.treatment_count
     if count <= _ADDED_UP:
-        load_s = sum(_load_s(treatment.resolved.load) for treatment in plan.treatments) * plan.repeats
+        loads = [treatment.resolved.load for treatment in plan.treatments]
+        load_s = sum(map(_load_s, loads)) * plan.repeats
     else:
+        loads = [plan.base.load]
         load_s = _load_s(plan.base.load) * plan.size()
     trials = plan.size() * arms
-    return Estimate(trials, load_s * arms, load_s * arms + OVERHEAD_S * trials)
+    counted = any(load.expected_s is None for load in loads)
+    return Estimate(trials, load_s * arms, load_s * arms + OVERHEAD_S * trials, counted=counted)
 
 
 def _load_s(load: Load) -> float:
-    return load.warmup + load.duration
+    return float(load.warmup) + (load.expected_s or 0.0)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
+from loadcell.plan import rate as rates
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
 from loadcell.plan.rate import AnyRate
@@ -18,7 +19,12 @@ OrderName = Literal["blocks", "as-written"]
 #: settings of a load that say something only beside a rate
 OPEN_LOOP = ("arrivals", "max_backlog")
 Arrivals = Literal["constant", "poisson"]
+#: settings that end a measurement by count; of no effect where they are not given
+BOUNDS = ("requests", "requests_per_client")
+#: how long a number of requests may take where the plan gives no limit: more than is ever meant, less than a forgotten night
+LONGEST_COUNT = Duration(3600)
 
+_Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 _Positive = Annotated[Duration, Field(gt=0)]
 
 
@@ -57,15 +63,44 @@ class Load(Options):
     warmup: Annotated[Duration, Field(ge=0)] = Duration(5)
     """Load that is not counted, before the measurement."""
     duration: _Positive = Duration(30)
-    """The measured time."""
+    """The measured time. Beside `requests` or `requests_per_client` the longest it may take, 1h where it is not given."""
+    requests: _Count | None = None
+    """Ends the measurement when so many requests of all clients, failed ones included, were sent and have ended."""
+    requests_per_client: _Count | None = None
+    """The same as a number for each client."""
     interval: Annotated[Duration, Field(ge=0.1, le=60)] = Duration(1)
     """How often the time series gets a row."""
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
     """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
 
+    @model_validator(mode="after")
+    def _limited(self) -> Load:
+        """What is counted takes as long as it takes: the default of a measured time is none for a limit."""
+        if self.count is not None and "duration" not in self.model_fields_set:
+            object.__setattr__(self, "duration", LONGEST_COUNT)  # the model is frozen, and not made yet
+        return self
+
+    @property
+    def count(self) -> int | None:
+        """How many requests end the measurement; None where time does."""
+        if self.requests_per_client is not None:
+            return self.requests_per_client * (self.clients or 1)
+        return self.requests
+
+    @property
+    def expected_s(self) -> float | None:
+        """How long the measurement takes, as far as a plan can tell: not where requests are counted in a closed loop."""
+        if self.count is None:
+            return float(self.duration)
+        if self.rate is None:
+            return None
+        return min(float(self.duration), rates.time_of(self.rate, self.count))
+
     def document(self) -> dict[str, Any]:
-        """Plain JSON values; what is of no effect without a rate is left out with it."""
-        without = None if self.rate is not None else {"rate", *OPEN_LOOP}
+        """Plain JSON values; what is of no effect without a rate is left out with it, and so are counts that are not given."""
+        without = {key for key in BOUNDS if getattr(self, key) is None}
+        if self.rate is None:
+            without |= {"rate", *OPEN_LOOP}
         return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 

@@ -7,6 +7,7 @@ what comes last stays until the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -142,6 +143,19 @@ def requests(rate: Rate | Steps | Ramp, duration_s: float) -> float:
     )
 
 
+def time_of(rate: Rate | Steps | Ramp, count: int) -> float:
+    """When so many requests have fallen due, in seconds from the measurement's start (infinite: they never will)."""
+    at_s, left = 0.0, float(count)
+    for stretch in stretches(rate, float(length_s(rate) or 1)):
+        due = (stretch.from_per_s + stretch.to_per_s) / 2 * stretch.seconds
+        if due >= left:
+            growth = (stretch.to_per_s - stretch.from_per_s) / stretch.seconds
+            root = math.sqrt(stretch.from_per_s**2 + 2 * growth * left)
+            return at_s + 2 * left / (stretch.from_per_s + root)
+        at_s, left, last = at_s + stretch.seconds, left - due, stretch.to_per_s
+    return at_s + left / last if last else math.inf
+
+
 def highest(rate: Rate | Steps | Ramp) -> float:
     """The highest rate there is at any time, per second."""
     return max(
@@ -159,8 +173,10 @@ def text(rate: Rate | Steps | Ramp) -> str:
     return rate.text
 
 
-def advice(rate: Rate | Steps | Ramp | None, connections: int | None, duration_s: float) -> Iterator[Advice]:
-    """What a reader should know of an open loop before it is run."""
+def advice(
+    rate: Rate | Steps | Ramp | None, connections: int | None, duration_s: float, bound: int | None = None
+) -> Iterator[Advice]:
+    """What a reader should know of an open loop before it is run; `bound` is the number of requests that ends it."""
     if rate is None or connections is None:
         return
     peak = highest(rate)
@@ -172,7 +188,7 @@ def advice(rate: Rate | Steps | Ramp | None, connections: int | None, duration_s
             f"{share_us:.0f} microseconds, less than any answer takes: give more connections to carry the rate",
         )
     count = requests(rate, duration_s)
-    if count < _FEWEST:
+    if count < _FEWEST and bound is None:
         yield Advice(
             "load.rate",
             f"{text(rate)} comes to {count:,.0f} requests in {Duration(duration_s).text}: the p99 is decided by the "

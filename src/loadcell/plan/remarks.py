@@ -63,7 +63,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
 
 def _length(load: Load) -> Iterator[Advice]:
     """What a trial of hours writes."""
-    rows = int(load.duration / load.interval)
+    rows = int((load.expected_s or 0.0) / load.interval)
     if rows > _MANY_INTERVALS:
         yield Advice(
             "load.interval",
@@ -76,7 +76,7 @@ def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
     """On a workload and its load, as if it were the only one."""
     workload = parts.workloads[settings.workload_name]
     load = settings.load
-    said: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration))
+    said: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration, load.count))
     if hasattr(workload, "advice"):
         section = f"workload.{settings.workload_name}"
         said += [Advice(f"{section}.{own.path}", own.text) for own in workload(settings.workload).advice()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from loadcell.plan import explain, groups, rate
 from loadcell.plan.expect import Expectation
-from loadcell.plan.model import OPEN_LOOP, Limits, Load, Resolved
+from loadcell.plan.model import BOUNDS, OPEN_LOOP, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
@@ -139,6 +139,7 @@ class Resolver:
         monitors = self._monitors(root, problems)
         if load is None:
             return None, problems
+        problems.extend(_uncounted(root, load))
         found: list[Problem] = []
         each = groups.Reader(self._parts, self.resolve, root, load, found).read()
         problems.extend(problem for problem in found if problem not in problems)
@@ -295,6 +296,16 @@ class Resolver:
         return found
 
 
+def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:
+    """Client groups end together, when their time is over."""
+    section = root.get("load")
+    for key in BOUNDS:
+        if getattr(load, key) is not None:
+            mark = section.place(key) if isinstance(section, Keys) else root.place("load")
+            finding = "counts the requests of one workload, and the plan has `workloads`"
+            yield Problem.at(mark, f"load.{key}", finding, allowed="load.duration, or one `workload`")
+
+
 def _load_problems(root: Keys, load: Load) -> list[Problem]:
     """What no single setting of the load can know."""
     problems: list[Problem] = []
@@ -314,6 +325,14 @@ def _load_problems(root: Keys, load: Load) -> list[Problem]:
         mark = section.place(key) if isinstance(section, Keys) else root.place("load")
         problems.append(Problem.at(mark, f"load.{key}", finding, allowed=allowed, nearest=nearest))
 
+    if load.requests is not None and load.requests_per_client is not None:
+        wrong("requests_per_client", "stands beside load.requests", "one of them")
+    elif load.requests is not None and load.clients is not None and load.requests < load.clients:
+        found = f"is {load.requests:,}, fewer than the {load.clients:,} clients"
+        wrong("requests", found, "at least one for each client (load.clients)")
+    if load.requests_per_client is not None and load.rate is not None:
+        found = "is of no effect beside load.rate: whichever client is free takes the next request"
+        wrong("requests_per_client", found, "load.requests, of all clients")
     if load.duration < load.interval:
         found = f"is {load.duration.text}, shorter than one interval"
         wrong("duration", found, f"at least {load.interval.text} (load.interval)")

@@ -10,7 +10,7 @@ from typing import Any
 from loadcell.monitors.base import MonitorContext, Row, table_file
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate
-from loadcell.plan.model import Group, Load, Resolved
+from loadcell.plan.model import BOUNDS, Group, Load, Resolved
 from loadcell.plan.units import Duration
 from loadcell.run import groups, neighbours
 from loadcell.run.checks import Covered
@@ -53,6 +53,7 @@ def specification(
             "threads": threads,
             "warmup_ns": load.warmup.ns,
             "duration_ns": load.duration.ns,
+            **{key: value for key in BOUNDS if (value := getattr(load, key)) is not None},
             "interval_ns": load.interval.ns,
             "max_retries": load.max_retries,
             "schedule": schedule(load),
@@ -128,7 +129,7 @@ class LoadWatch:
         """Begin sampling the target, and whatever else monitors look at."""
         roots = self.target_processes = target.processes()
         load = self._resolved.load
-        length_s = float(load.warmup + load.duration)
+        length_s = float(load.warmup) + (load.expected_s or 0.0)
         context = MonitorContext(roots=lambda: roots, observed=target.observed(), length_s=length_s)
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
@@ -238,6 +239,8 @@ class LoadWatch:
                 self.covered.add(row)
                 if row["phase"] == "measure":
                     self._errors += row["failed"] or 0
+                    if (count := self._resolved.load.count) is not None:
+                        self._means.progress.made(self.covered.succeeded + self.covered.failed, count)
                 self._means.progress.interval(
                     row["throughput_per_s"] or 0.0,
                     row.get("response_p99_ms"),

@@ -16,13 +16,14 @@ _FIRST_GUESS_S = 2.0
 @dataclass(frozen=True)
 class Course:
     """What is ahead: every trial that will be run, by name, with the seconds of load in it. `about`: as many as are expected
-    in a search, without names."""
+    in a search, without names. `counted`: loads end by a number of requests, whose time is not among the seconds."""
 
     title: str
     path: Path
     trials: Sequence[tuple[str, float]]
     reused: int = 0
     about: bool = False
+    counted: bool = False
 
     @property
     def size(self) -> str:
@@ -86,6 +87,8 @@ class Forecast:
     course: Course
     clock: Callable[[], float] = time.monotonic
     done: int = 0
+    #: of the present trial's requests those that are made, 0 to 1; None where they are not counted, or none is
+    share: float | None = None
     _overheads: list[float] = field(default_factory=list)
     _began: float | None = None
 
@@ -99,7 +102,7 @@ class Forecast:
             took = self.clock() - self._began
             self._overheads.append(max(0.0, took - self.course.trials[self.done][1]))
         self.done += 1
-        self._began = None
+        self._began = self.share = None
 
     @property
     def overhead_s(self) -> float:
@@ -118,11 +121,17 @@ class Forecast:
         """From now to the end of the run."""
         left = sum(self.expected_s(index) for index in range(self.done, len(self.course.trials)))
         if self._began is not None and self.done < len(self.course.trials):
-            left -= min(self.clock() - self._began, self.expected_s(self.done))
+            took = self.clock() - self._began
+            left -= min(took, self.expected_s(self.done))
+            if self.share:
+                left += took * (1 - self.share) / self.share
         return max(0.0, left)
 
     def share_done(self) -> float:
-        """0 to 1, by expected time."""
+        """0 to 1, by expected time; by trials, and the present one's requests, where those are counted."""
+        if self.course.counted:
+            trials = len(self.course.trials)
+            return (self.done + (self.share or 0.0)) / trials if trials else 1.0
         whole = sum(self.expected_s(index) for index in range(len(self.course.trials)))
         return 1 - self.left_s() / whole if whole else 1.0
 
@@ -148,6 +157,9 @@ class Progress:
 
     def preparing(self, done_rows: int, total_rows: int) -> None:
         """Data are being loaded."""
+
+    def made(self, requests: int, of: int) -> None:
+        """So many of the measurement's requests have ended, where their number ends it; comes before each interval."""
 
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         """An interval of the load has gone by; `errors` counts since the measurement's start."""
@@ -179,7 +191,8 @@ class LineProgress(Progress):
     def run_began(self, course: Course) -> None:
         self._forecast = Forecast(course)
         kept = f" ({course.reused} kept from before)" if course.reused else ""
-        self.say(f"{course.title}: {course.size}{kept}, about {duration(self._forecast.left_s())}")
+        length = "" if course.counted else f", about {duration(self._forecast.left_s())}"
+        self.say(f"{course.title}: {course.size}{kept}{length}")
         self.say(f"writing {course.path}")
 
     def sought(self, sought: Sought, course: Course) -> None:
@@ -198,7 +211,8 @@ class LineProgress(Progress):
         forecast.trial_ended()
         course = forecast.course
         count = f"[{course.reused + forecast.done:>{len(str(course.total))}}/{course.of}]"
-        left = f"  {duration(forecast.left_s())} left" if forecast.done < len(course.trials) else ""
+        ahead = forecast.done < len(course.trials)
+        left = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
         self.say(f"{count} {outcome(document)}{left}")
 
 

@@ -48,6 +48,7 @@ class LiveProgress(Progress):
         self._phase = ""
         self._phase_began = 0.0
         self._figures = ""
+        self._made = ""
         self._sought: Sought | None = None
         self._live = Live(
             console=self._console,
@@ -71,7 +72,7 @@ class LiveProgress(Progress):
     def trial_began(self, name: str) -> None:
         if self._forecast is not None:
             self._forecast.trial_began()
-        self._trial, self._figures = name.partition("-")[2], ""
+        self._trial, self._figures, self._made = name.partition("-")[2], "", ""
 
     def phase(self, name: str) -> None:
         self._phase, self._phase_began, self._figures = _PHASES.get(name, name), time.monotonic(), ""
@@ -83,10 +84,15 @@ class LiveProgress(Progress):
                 share if done_rows < total_rows else f"{total_rows:,} rows, now indexes and checkpoint"
             )
 
+    def made(self, requests: int, of: int) -> None:
+        self._made = f"{requests:,} of {of:,}  "
+        if self._forecast is not None:
+            self._forecast.share = requests / of
+
     def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
         p99 = "" if p99_ms is None else f"p99 {milliseconds(p99_ms)}  "
         waiting = f"  backlog {backlog:,}" if backlog else ""
-        self._figures = f"{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
+        self._figures = f"{self._made}{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
 
     def trial_ended(self, document: dict[str, Any]) -> None:
         if self._forecast is not None:
@@ -115,10 +121,11 @@ class LiveProgress(Progress):
         bar.add_column(no_wrap=True)
         bar.add_column(ratio=1)
         bar.add_column(no_wrap=True, justify="right")
+        known = not course.counted or forecast.share is not None
         bar.add_row(
             Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),
-            Text(f"{duration(forecast.left_s())} left"),
+            Text(f"{duration(forecast.left_s())} left" if known else ""),
         )
         now = Text(self._trial, overflow="ellipsis", no_wrap=True)
         if self._phase:

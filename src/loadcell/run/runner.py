@@ -346,12 +346,10 @@ def exit_status(state: str, planned: Sequence[Any], records: Sequence[dict[str, 
 def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:
     if isinstance(ahead, Searching):
         return ahead.course(title)
-    return Course(title, path, [(trial.name, _load_s(trial)) for trial in ahead.trials], reused=kept)
-
-
-def _load_s(trial: Trial) -> float:
-    load = trial.treatment.resolved.load
-    return float(load.warmup + load.duration)
+    loads = [(trial.name, trial.treatment.resolved.load) for trial in ahead.trials]
+    counted = any(load.expected_s is None for _, load in loads)
+    each = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
+    return Course(title, path, each, reused=kept, counted=counted)
 
 
 def _engine_version() -> str | None:

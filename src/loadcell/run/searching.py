@@ -25,7 +25,9 @@ class Searching:
 
     def __init__(self, plan: LoadedPlan, seed: int) -> None:
         self.searches = Searches(plan, seed)
-        self._load_s = float(plan.base.load.warmup + plan.base.load.duration)
+        load = plan.base.load
+        self._load_s = float(load.warmup) + (load.expected_s or 0.0)
+        self._counted = load.expected_s is None
         self._next: Step | None = None
         self._kept = 0
 
@@ -67,7 +69,8 @@ class Searching:
         """What is ahead, as far as it can be told."""
         done = sum(map(len, self.searches.seen)) - self._kept
         ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
-        return Course(title, self._writer.path, ahead, reused=self._kept, about=True)
+        path = self._writer.path
+        return Course(title, path, ahead, reused=self._kept, about=True, counted=self._counted)
 
     def __iter__(self) -> Iterator[Trial]:
         step = self._next or self.searches.following()

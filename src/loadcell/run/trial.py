@@ -37,6 +37,8 @@ _OUTCOMES = {
     "stopped": "the load was stopped",
     OVERLOADED: "more was due than the target took",
 }
+#: The engine's outcome, and the `reason_code`, of a number of requests that were not made within their limit.
+UNFINISHED = "unfinished"
 
 
 @dataclass
@@ -163,8 +165,8 @@ class TrialRun:
             )
         reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
         advice = result.get("advice") or "See output.log of this trial for what the target said."
-        code = OVERLOADED if result["outcome"] == OVERLOADED else None
-        return TrialEndedError("failed", reason, advice, code)
+        code = result["outcome"] if result["outcome"] in (OVERLOADED, UNFINISHED) else None
+        return TrialEndedError("timed-out" if code == UNFINISHED else "failed", reason, advice, code)
 
     def _with_death(self, ended: TrialEndedError) -> str:
         """Why the trial ended; that the target is dead by now is the better reason."""

@@ -167,7 +167,10 @@ fn a_limit_that_is_reached_says_how_many_were_made() {
     assert_eq!(result["outcome"], "unfinished");
     let made = number(&result["operations"][0]["succeeded"]);
     let reason = result["reason"].as_str().unwrap();
-    assert_eq!(reason, format!("{made} of 1000 requests were made within the limit of 0.3 s, and 2 had no answer"));
+    assert_eq!(
+        reason,
+        format!("{made} of 1000 requests were made within the limit of 0.3 s, and 2 more were under way")
+    );
     assert!(result["advice"].as_str().unwrap().contains("load.duration"));
     assert_eq!(number(&result["window"]["duration_ns"]), 300 * MILLISECOND);
 }
