@@ -95,7 +95,7 @@ def run(
         aa=aa,
         command=("loadcell", *sys.argv[1:]),
     )
-    runner = Runner(loaded, installed(), options, _progress(quiet))
+    runner = Runner(loaded, installed(), options, progress(quiet))
     try:
         ended = runner.run()
     except PlanChangedError as error:
@@ -152,7 +152,8 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     click.confirm(f"{said} Run them?", abort=True, err=True)
 
 
-def _progress(quiet: bool) -> Progress:
+def progress(quiet: bool) -> Progress:
+    """What shows a run's progress on standard error."""
     from loadcell.run.progress import LineProgress, Progress
 
     if quiet:
@@ -176,7 +177,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     if stored.trials and write_report:
         reports = report.write(ended.path, lang=lang)
     if as_json:
-        click.echo(_json(ended, stored.trials, reports))
+        click.echo(as_document(ended, stored.trials, reports))
         return ended.exit_status
     if stored.trials:
         from loadcell.report.terminal import print_run
@@ -191,7 +192,8 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
     return ended.exit_status
 
 
-def _json(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
+def as_document(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
+    """The results as JSON."""
     import json
 
     keys = (

@@ -46,9 +46,25 @@ def load_plan(
 
     `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the process's environment).
     """
+    return load_text(read_text(path), path, parts, sets=sets, only=only, env=env)
+
+
+def load_text(
+    text: str,
+    path: Path,
+    parts: Parts,
+    *,
+    sets: Sequence[str] = (),
+    only: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    placed: bool = True,
+) -> LoadedPlan:
+    """Check a plan that is no file, or none yet: `path` is what it is called, and its directory where it names files from.
+
+    Not `placed`: nobody sees the text, so mistakes are not given as its lines.
+    """
     problems: list[Problem] = []
-    text = read_text(path)
-    root = _tree(text, path, problems)
+    root = _tree(text, path, problems, placed)
     problems.extend(_unknown_keys(root, parts))
     root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
     root = apply_sets(root, sets, parts, problems)
@@ -94,8 +110,8 @@ def load_plan(
     )
 
 
-def _tree(text: str, path: Path, problems: list[Problem]) -> Keys:
-    root = compose(text, str(path), problems)
+def _tree(text: str, path: Path, problems: list[Problem], placed: bool) -> Keys:
+    root = compose(text, str(path), problems, placed=placed)
     if isinstance(root, Keys):
         return root
     found = "is empty" if root is None else f"holds {shown(plain(root))}, not a plan"
@@ -152,4 +168,4 @@ def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
             )
 
 
-__all__ = ["KEYS", "LoadedPlan", "load_plan"]
+__all__ = ["KEYS", "LoadedPlan", "load_plan", "load_text"]

@@ -19,7 +19,7 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
-CATALOGUE = ("texts.toml", "texts-compare.toml", "texts-host.toml")
+CATALOGUE = ("texts.toml", "texts-compare.toml", "texts-host.toml", "texts-compact.toml")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
 #: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.

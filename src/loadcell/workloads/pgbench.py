@@ -54,10 +54,20 @@ def _read(path: Path) -> str:
     return text
 
 
+def _named(inline: dict[str, str]) -> dict[str, str]:
+    """Scripts in the plan, by names that mean nothing else."""
+    for name in inline:
+        if name in BUILTINS:
+            raise ValueError(f"{name!r} is a built-in script: give this one another name")
+        if "@" in name or not name:
+            raise ValueError(f"{name!r} cannot be a script's name: the @ is for weights")
+    return inline
+
+
 def _known(text: str, info: ValidationInfo) -> str:
-    """A script's name and weight, whose file is there."""
+    """A script's name and weight, which is written in the plan or whose file is there."""
     name, _ = split(text)
-    if name in BUILTINS:
+    if name in BUILTINS or name in info.data.get("inline", ()):
         return text
     path = _place(name, info)
     if not path.is_file():
@@ -85,10 +95,15 @@ _Value = str | int | float | bool
 class PgbenchOptions(Options):
     """Scripts, their data, and how they are run; names are those of pgbench's own long options where it has one."""
 
+    inline: Annotated[dict[str, str], AfterValidator(_named)] = Field(
+        default_factory=dict,
+        description="Scripts written in the plan itself, by the names that `scripts` has for them.",
+        examples=[{"one": "SELECT 1;"}],
+    )
     scripts: tuple[_Script, ...] = Field(
         default=("tpcb-like",),
-        description="Built-in scripts (`tpcb-like`, `simple-update`, `select-only`) and files, whose paths are relative to "
-        "the plan's; each with a weight if there are several: `select-only@9`.",
+        description="Built-in scripts (`tpcb-like`, `simple-update`, `select-only`), names of `inline`, and files, whose paths "
+        "are relative to the plan's; each with a weight if there are several: `select-only@9`.",
     )
     scale: int = Field(
         default=1,
@@ -144,7 +159,9 @@ class PgbenchOptions(Options):
         if not self.scripts:
             raise ValueError("`scripts` is empty: name at least one")
         for name, _ in map(split, self.scripts):
-            if name not in BUILTINS:
+            if name in self.inline:
+                self._sources[name] = self.inline[name]
+            elif name not in BUILTINS:
                 self._sources[name] = _read(_place(name, info))
         self._found.update(_checked(self.section()))
         return self

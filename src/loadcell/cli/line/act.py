@@ -1,0 +1,102 @@
+"""Runs the plan that a command line stands for, and says what people look for who have not written one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadcell.cli.line.plan import Line, text
+
+if TYPE_CHECKING:
+    from loadcell.cli.line.options import LineOptions
+    from loadcell.run.runner import Ended
+
+
+def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
+    """Save the plan, or run it: the exit status. `env` holds the secrets (default: the process's environment)."""
+    from loadcell.parts import installed
+    from loadcell.plan.load import load_text
+    from loadcell.plan.secrets import Secrets
+    from loadcell.run.runner import Options, Runner
+    from loadcell.store.errors import StoreError
+
+    written = text(line, options)
+    secrets = os.environ if env is None else env
+    place = Path(f"{line.name}.yaml")
+    plan = load_text(written, place, installed(), env=secrets, placed=False)
+    if options.save_plan is not None:
+        return _save(written, options.save_plan)
+    from loadcell.cli.run import progress
+
+    how = Options(out=options.out, seed=options.seed, command=line.command)
+    runner = Runner(plan, installed(), how, progress(options.quiet), secrets=Secrets(secrets))
+    try:
+        ended = runner.run()
+    except StoreError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 3 if runner.begun else 2
+    return _results(ended, options)
+
+
+def _save(plan: str, path: Path) -> int:
+    """Write the plan, over nothing that is there already."""
+    if str(path) == "-":
+        click.echo(plan, nl=False)
+        return 0
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(plan)
+    except OSError as error:
+        advice = " Name another file, or remove it." if isinstance(error, FileExistsError) else ""
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.{advice}") from None
+    click.echo(f"Wrote {path}. Run it with: loadcell run {path}", err=True)
+    return 0
+
+
+def _results(ended: Ended, options: LineOptions) -> int:
+    """Results on standard output, reports into the run's directory."""
+    from loadcell import report
+    from loadcell.cli.run import as_document
+    from loadcell.report.compact import print_compact
+    from loadcell.store.read import read_run
+
+    stored = read_run(ended.path)
+    if ended.reason and ended.state == "failed":
+        click.echo(f"The run was {ended.reason}", err=True)
+    reports: list[Path] = []
+    if options.write_report and any(trial.get("totals") for trial in stored.trials):
+        reports = report.write(ended.path, lang=options.lang)
+    if options.as_json:
+        click.echo(as_document(ended, stored.trials, reports))
+    elif stored.trials:
+        print_compact(stored, options.lang)
+    if ended.exit_status == 130:
+        click.echo("Interrupted.", err=True)
+    return ended.exit_status
+
+
+def out_of_sight(given: str, clean: str, variable: str, secret: str) -> None:
+    """Take a secret off this process's command line, where every user of the machine can read it: start anew, with the secret in
+    an environment variable, which only this user can read.
+
+    Returns where the command line is not this process's own (a test, a library).
+    """
+    click.echo(
+        f"Warning: a password on a command line can be read by every user of this machine, and stays in the shell's history. "
+        f"It was moved to {variable}: next time set that, and leave it out here.",
+        err=True,
+    )
+    if given in sys.argv[1:]:
+        words = [clean if word == given else word for word in sys.argv[1:]]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(  # noqa: S606  (no shell is wanted)
+            sys.executable,
+            [sys.executable, "-m", "loadcell", *words],
+            {**os.environ, variable: secret},
+        )

@@ -1,0 +1,217 @@
+"""`loadcell sql DSN`: a load on a database, without a plan file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import click
+from click.shell_completion import CompletionItem
+
+from loadcell.cli.line.options import line_options
+
+if TYPE_CHECKING:
+    from loadcell.cli.line.options import LineOptions
+
+EMBEDDED = "embedded"
+DEFAULT = "sysbench:oltp_read_only"
+#: schemes of URLs, the target they mean, the option that takes the URL, and the variable that holds a password
+_SCHEMES = {
+    "postgres": ("postgres", "dsn", "PGPASSWORD"),
+    "postgresql": ("postgres", "dsn", "PGPASSWORD"),
+    "mysql": ("mysql", "url", "MYSQL_PWD"),
+    "mariadb": ("mysql", "url", "MYSQL_PWD"),
+}
+#: the option of a workload that a colon's right side means
+_VARIANT = {"sysbench": "script", "pgbench": "scripts"}
+_FORMS = (
+    "Give postgresql://USER@HOST:5432/DATABASE, mysql://USER@HOST:3306, 'host=HOST dbname=DATABASE', "
+    "or `embedded` for the PostgreSQL that comes with loadcell."
+)
+_PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)'|(?P<plain>\S+))")
+
+
+def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes workloads, and their scripts behind the colon."""
+    return [CompletionItem(name) for name in _known() if name.startswith(incomplete)]
+
+
+def _known() -> list[str]:
+    """Every workload of databases that needs no file, as `--workload` has it."""
+    from typing import get_args
+
+    from loadcell.workloads.pgbench import BUILTINS
+    from loadcell.workloads.sysbench import Script
+
+    scripts = [f"sysbench:{script}" for script in get_args(Script)]
+    return [*scripts, *(f"pgbench:{script}" for script in BUILTINS), "tpcc"]
+
+
+@click.command("sql")
+@click.argument("dsn", metavar="DSN")
+@click.option(
+    "--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads,
+    help=f"What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL) or tpcc. Default: {DEFAULT}.",
+)  # fmt: skip
+@click.option(
+    "--query", metavar="SQL", help="Do this instead, again and again; no data are loaded (PostgreSQL)."
+)
+@click.option(
+    "--script", type=click.Path(path_type=Path), metavar="FILE",
+    help="Run a pgbench script instead, on the data that are there (PostgreSQL).",
+)  # fmt: skip
+@line_options
+def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, options: LineOptions) -> int:
+    """Make load on the database at DSN, and print what came of it.
+
+    \b
+    loadcell sql postgresql://me@db:5432/shop -c 16 -d 30s --query "SELECT count(*) FROM orders"
+    loadcell sql mysql://me@db:3306 -w sysbench:oltp_read_write -c 1,4,16,64 -n 100000
+    loadcell sql embedded -w pgbench:tpcb-like --set workload.pgbench.scale=10
+
+    DSN is postgresql://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT, libpq's `host=... dbname=...`, or `embedded`: the
+    PostgreSQL that comes with loadcell, for this run only. Passwords: set PGPASSWORD or MYSQL_PWD, or use ~/.pgpass.
+
+    Workloads load their tables into databases of their own, named loadcell_..., and drop them in the end (PostgreSQL: into a schema,
+    where the user may not create databases). --query and --script use what is there, and change what they say.
+
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan.
+    """
+    from loadcell.cli.line.act import act, out_of_sight
+    from loadcell.cli.line.plan import Line
+
+    target, shown, secret = _target(dsn, os.environ)
+    env = dict(os.environ)
+    if secret is not None:
+        clean, variable, value = secret
+        out_of_sight(dsn, clean, variable, value)
+        env[variable] = value
+    work, what = _work(next(iter(target)), workload, query, script)
+    command = ["loadcell", "sql", *_command(dsn, secret[0] if secret else dsn)]
+    line = Line("sql", f"{what} on {shown}", target, work, tuple(command))
+    return act(line, options, env)
+
+
+def _command(dsn: str, clean: str) -> list[str]:
+    """The words behind the command's name as they were typed, but for secrets."""
+    import sys
+
+    words = sys.argv[1:]
+    after = words[words.index("sql") + 1 :] if "sql" in words else [dsn]
+    return [clean if word == dsn else word for word in after]
+
+
+Secret = tuple[str, str, str]
+
+
+def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, Secret | None]:
+    """The target, how a DSN is shown, and a password in it: the DSN without, the variable it is to be in, and itself.
+
+    Raises click.UsageError for what is none.
+    """
+    if dsn == EMBEDDED:
+        return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", None
+    scheme, colon, _ = dsn.partition("://")
+    if colon:
+        if scheme not in _SCHEMES:
+            raise click.UsageError(f"{_shown(dsn)!r} is no DSN of a database. {_FORMS}")
+        kind, option, variable = _SCHEMES[scheme]
+        clean, password = _without_password(dsn)
+        if kind == "mysql":
+            clean = "mysql" + clean[len(scheme) :]
+    elif "=" in dsn:
+        kind, option, variable = _SCHEMES["postgres"]
+        clean, password = _without_password_word(dsn)
+    else:
+        raise click.UsageError(f"{_shown(dsn)!r} is no DSN of a database. {_FORMS}")
+    settings: dict[str, Any] = {"server": "external", option: clean}
+    if password is not None or variable in env:
+        settings["password"] = f"${{env:{variable}}}"
+    return {kind: settings}, clean, None if password is None else (clean, variable, password)
+
+
+def _without_password(url: str) -> tuple[str, str | None]:
+    """A URL without its password, and that; one that stands for a variable stays."""
+    from loadcell.plan.secrets import REFERENCE
+
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise click.UsageError(f"{_shown(url)!r} is no DSN of a database: {error}. {_FORMS}") from None
+    user, colon, rest = parts.netloc.rpartition("@")[0].partition(":")
+    if not colon or not rest or REFERENCE.fullmatch(rest):
+        return url, None
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{user}@{host}" if user else host)), unquote(rest)
+
+
+def _without_password_word(dsn: str) -> tuple[str, str | None]:
+    """The same of libpq's `key=value` form."""
+    from loadcell.plan.secrets import REFERENCE
+
+    found = _PASSWORD_WORD.search(dsn)
+    if found is None:
+        return dsn, None
+    quoted = found["quoted"]
+    value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else found["plain"]
+    if REFERENCE.fullmatch(value):
+        return dsn, None
+    return (dsn[: found.start()] + dsn[found.end() :]).strip(), value
+
+
+def _shown(dsn: str) -> str:
+    """What can be shown of anything that was given for a DSN: no password."""
+    return re.sub(r":[^:@/]*@", ":...@", _PASSWORD_WORD.sub(" password=...", dsn))
+
+
+def _work(
+    target: str, workload: str | None, query: str | None, script: Path | None
+) -> tuple[dict[str, Any], str]:
+    """The workload as a plan has it, and what it is called. Raises click.UsageError."""
+    given = [
+        name
+        for name, value in (("--workload", workload), ("--query", query), ("--script", script))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} do not go together: one says what is done.")
+    if query is not None or script is not None:
+        if target != "postgres":
+            raise click.UsageError(
+                f"{given[0]} is for PostgreSQL; with {target} use --workload, such as {DEFAULT}."
+            )
+        own: dict[str, Any] = {"scripts": [str(script and script.absolute())]}
+        if query is not None:
+            own = {"scripts": ["query"], "inline": {"query": _statement(query)}}
+        return {"pgbench": {**own, "init_steps": ""}}, f"{script}" if query is None else _short(query)
+    name, colon, variant = (workload or DEFAULT).partition(":")
+    if colon and name not in _VARIANT:
+        raise click.UsageError(
+            f"--workload {workload}: {name} has no scripts; known are {', '.join(_known())}."
+        )
+    if not colon:
+        return {name: {}}, name
+    value = [variant] if name == "pgbench" else variant
+    return {name: {_VARIANT[name]: value}}, f"{name} {variant}"
+
+
+def _statement(query: str) -> str:
+    """A query as a script: statements of pgbench's end with a semicolon."""
+    text = query.strip()
+    if not text:
+        raise click.UsageError("--query is empty: give a statement, such as 'SELECT 1'.")
+    return text if text.endswith(";") else f"{text};"
+
+
+#: What a title holds of a query.
+_SHORT = 60
+
+
+def _short(query: str) -> str:
+    said = " ".join(query.split())
+    return said if len(said) <= _SHORT else said[: _SHORT - 1] + "…"

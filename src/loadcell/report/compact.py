@@ -1,0 +1,273 @@
+"""What a terminal shows of a load without a plan file: the figures that people of ab, wrk, redis-benchmark and pgbench look for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis.repeats import summarise
+from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
+from loadcell.report import numbers
+from loadcell.report.scene import Scene
+from loadcell.report.sections import reproduce
+from loadcell.report.sections.results import factor_columns
+from loadcell.report.terminal import WIDTH, print_findings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from loadcell.store.read import StoredRun
+
+#: What is said of a single load besides its figures; what many would say together is for the report.
+_SAID = ("checks", "expectations", "open-loop")
+_SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
+_SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
+_NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
+#: A server's message may be a page.
+_MESSAGE = 200
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one load, or medians of its repeats. Rates per second, times in ms."""
+
+    throughput_per_s: float | None
+    statements_per_s: float | None
+    offered_per_s: float | None
+    duration_s: float | None
+    succeeded: int
+    failed: int
+    retried: int
+    response: Mapping[str, float]
+    service: Mapping[str, float]
+
+
+def figures(treatment: Treatment) -> Figures:
+    """Those of the trials that ended well; where none did, of what was measured until then."""
+    trials = [trial for trial in treatment.trials if trial.counts] or [
+        trial for trial in treatment.trials if trial.throughput_per_s is not None
+    ]
+
+    def median(values: Iterator[float | None]) -> float | None:
+        return summarise(list(values)).median
+
+    def times(kind: str) -> dict[str, float]:
+        keys = _SINGLE if len(trials) == 1 else _SEVERAL
+        found = {key: median((getattr(trial, kind) or {}).get(key) for trial in trials) for key in keys}
+        return {key: value for key, value in found.items() if value is not None}
+
+    loops = [trial.open_loop for trial in trials if trial.open_loop is not None]
+    return Figures(
+        median(trial.throughput_per_s for trial in trials),
+        median(trial.queries_per_s for trial in trials),
+        median(loop.offered_per_s for loop in loops),
+        median(trial.duration_s for trial in trials),
+        sum(trial.succeeded for trial in trials),
+        sum(trial.failed for trial in trials),
+        sum(trial.retried for trial in trials),
+        times("response"),
+        times("service") if loops else {},
+    )
+
+
+def print_compact(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
+    """Print a run to `console` (standard output by default). It needs neither charts nor frames."""
+    from rich.console import Console
+    from rich.text import Text
+
+    scene = Scene.of(stored, lang)
+    out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
+    out.print()
+    out.print(Text(str(stored.run.get("title") or stored.id), style="bold"))
+    treatments = scene.analysis.treatments
+    if len(treatments) == 1:
+        _single(scene, treatments[0], out)
+    else:
+        out.print()
+        out.print(_several(scene, treatments))
+        out.print(Text(scene.texts("compact.in-ms"), style="dim"))
+    repeats = int(stored.run.get("repeats") or 1)
+    if repeats > 1:
+        out.print(Text(scene.texts("compact.median-of", repeats=repeats), style="dim"))
+    _errors(scene, out)
+    _trouble(scene, out)
+    said = [one for one in scene.findings if one.kind in _SAID and one.severity in ("caution", "problem")]
+    if said:
+        out.print()
+        print_findings(said, scene.texts, out)
+    _where(scene, out)
+
+
+def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
+    """One load: rates and counts below each other, times beside each other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    texts, found = scene.texts, figures(treatment)
+    if found.throughput_per_s is None:
+        return
+    client: Mapping[str, Any] = next(
+        (record["client"] for record in scene.stored.trials if record.get("client")), {}
+    )
+    ended = found.succeeded + found.failed
+    out.print(
+        Text(
+            texts(
+                "compact.work",
+                connections=next((trial.clients or 0 for trial in treatment.trials), 0),
+                threads=len(client.get("threads") or [1]),
+                ended=ended,
+                duration_s=found.duration_s or 0.0,
+            ),
+            style="dim",
+        )
+    )
+    out.print()
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+
+    def row(key: str, value: str, unit: str = "", style: str = "") -> None:
+        table.add_row(Text(f"  {texts(key)}"), Text(value, style=style), Text(unit))
+
+    row("compact.throughput", numbers.rate(found.throughput_per_s), texts("unit.per-second"), "bold")
+    if found.offered_per_s is not None:
+        row("compact.offered", numbers.rate(found.offered_per_s), texts("unit.per-second"))
+    if found.statements_per_s and abs(found.statements_per_s / (found.throughput_per_s or 1) - 1) > 0.001:
+        row("compact.statements", numbers.rate(found.statements_per_s), texts("compact.statements.unit"))
+    row("compact.succeeded", numbers.whole(found.succeeded))
+    share = texts("compact.failed.of", failed_share=found.failed / ended) if found.failed else ""
+    row("compact.failed", numbers.whole(found.failed), share, "red" if found.failed else "")
+    if found.retried:
+        row("compact.retried", numbers.whole(found.retried))
+    if client.get("reconnects"):
+        row("compact.reconnected", numbers.whole(client["reconnects"]))
+    out.print(table)
+    if found.response:
+        out.print()
+        out.print(_times(scene, found))
+
+
+def _times(scene: Scene, found: Figures) -> Table:
+    from rich.table import Table
+
+    texts = scene.texts
+    keys = [key for key in _SINGLE if key in found.response]
+    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 2), show_edge=False, header_style="dim")
+    table.add_column(texts("compact.ms"), no_wrap=True)
+    for key in keys:
+        table.add_column(_name(scene, key), justify="right", no_wrap=True)
+    for name, times in (("compact.response", found.response), ("compact.service", found.service)):
+        if times:
+            table.add_row(texts(name), *(_milliseconds(scene, times.get(key)) for key in keys))
+    return table
+
+
+def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
+    """A row for each load."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    texts = scene.texts
+    factors = factor_columns(scene)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table.add_column(
+        texts("mark.list").join(short for _, short, _ in factors), no_wrap=True, overflow="ellipsis"
+    )
+    for title in (
+        texts("terminal.throughput"),
+        *(_name(scene, key) for key in _SEVERAL),
+        texts("column.errors"),
+    ):
+        table.add_column(title, justify="right", no_wrap=True)
+    for treatment in treatments:
+        found = figures(treatment)
+        rate = found.throughput_per_s
+        well = all(trial.status == "ok" for trial in treatment.trials)
+        table.add_row(
+            Text(", ".join(treatment.levels.get(key, "") for key, _, _ in factors) or treatment.label),
+            Text(
+                texts("mark.none") if rate is None else numbers.rate(rate),
+                style="bold" if treatment is scene.best else "" if well else "yellow",
+            ),
+            *(_milliseconds(scene, found.response.get(key)) for key in _SEVERAL),
+            Text(numbers.whole(found.failed), style="red" if found.failed else ""),
+        )
+    return table
+
+
+def _name(scene: Scene, key: str) -> str:
+    """A column of times: `50%`, or a word."""
+    return scene.texts(_NAMES[key]) if key in _NAMES else f"{key[1:].removesuffix('_ms')}%"
+
+
+def _milliseconds(scene: Scene, value: float | None) -> str:
+    return scene.texts("mark.none") if value is None else numbers.significant(value)
+
+
+def _errors(scene: Scene, out: Console) -> None:
+    """Every class of error: how often, its code, what it means, and the first message that came with it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    kinds: dict[str, tuple[int, str, str]] = {}
+    for trial in scene.analysis.trials:
+        for error in trial.errors:
+            count, _, _ = kinds.get(error.code, (0, "", ""))
+            meaning = scene.texts.value("meaning", error.meaning)
+            kinds[error.code] = (count + error.count, meaning, error.message)
+    if not kinds:
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", style="red")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for code, (count, meaning, message) in sorted(kinds.items(), key=lambda one: -one[1][0]):
+        words = [meaning, message if message.lower() != meaning.lower() else ""]
+        said = ": ".join(word for word in words if word)
+        table.add_row(Text(f"  {numbers.whole(count)}"), Text(code), Text(" ".join(said[:_MESSAGE].split())))
+    out.print()
+    out.print(Text(scene.texts("compact.errors"), style="bold"))
+    out.print(table)
+
+
+def _trouble(scene: Scene, out: Console) -> None:
+    """Trials that did not end well: why, and what to do."""
+    from rich.text import Text
+
+    for trial in scene.analysis.trials:
+        if trial.status == "ok":
+            continue
+        out.print()
+        name = trial.name if len(scene.analysis.trials) > 1 else ""
+        status = scene.texts(f"status.{trial.status}")
+        head = f"{name}: {status}" if name else status
+        out.print(Text.assemble(("✕ ", "red"), (head, "bold"), _after(trial)))
+        if trial.advice:
+            out.print(Text(f"  {trial.advice}", style="dim"))
+
+
+def _after(trial: Trial) -> str:
+    return f": {trial.reason}" if trial.reason else ""
+
+
+def _where(scene: Scene, out: Console) -> None:
+    """The report, and how to run it again."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    path = reproduce.shown(scene.stored.path)
+    page = scene.stored.path / "report.html"
+    rows = [(scene.texts("compact.plan"), f"loadcell run {path / 'plan.yaml'}")]
+    if page.is_file():
+        rows.insert(0, (scene.texts("compact.report"), str(path / page.name)))
+    wide = max(cell_len(name) for name, _ in rows)
+    out.print()
+    for name, value in rows:
+        out.print(Text.assemble((f"{name}{' ' * (wide - cell_len(name))}  ", "dim"), value), soft_wrap=True)
+    out.print()
