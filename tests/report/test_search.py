@@ -33,12 +33,8 @@ def said(stored: StoredRun, lang: str = "en") -> list[str]:
 def test_the_answer_comes_first_with_how_sure_it_is(tmp_path: Path) -> None:
     stored = searched(tmp_path)
     sentences = said(stored)
-    assert sentences[0] == (
-        "load.clients was searched between 1 and 64 (64 levels) for max throughput; "
-        f"that took {len(stored.trials)} trials."
-    )
+    assert sentences[0].startswith("Throughput is highest at clients = 20: 2,000 transactions/s")
     text = "\n".join(sentences)
-    assert "Throughput is highest at clients = 20: 2,000 transactions/s" in text
     assert "within 2.0% of that: the true top may be anywhere there." in text
     assert "the target gave at 20 what it had given before." in text
     assert "Of what was tried" not in text, "one answer, not two"

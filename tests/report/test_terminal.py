@@ -64,7 +64,7 @@ def test_an_open_loop_shows_what_was_due_beside_what_was_achieved(stored: Stored
     sentences = " ".join(said.split())
     assert "The highest rate the target kept up with was 2,000 requests/s (rate = 2000/s)." in sentences
     assert "With rate = 16000/s the target was overloaded: 16,000 requests fell due a second" in sentences
-    assert "within 0.400 µs of when they were due, and 99% within 21.0 µs" in sentences
+    assert "6 of 8 trials ended well; 2 failed." in sentences
 
 
 def test_many_treatments_are_cut_and_the_best_is_kept(stored: Stored) -> None:

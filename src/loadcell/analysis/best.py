@@ -59,6 +59,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
         return None
     best = max(measured, key=_throughput)
     line = _line_through(best, measured, layout)
+    tried = _line_through(best, treatments, layout)
     return Best(
         treatment=best,
         lowest=min(measured, key=_throughput),
@@ -66,12 +67,12 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
             other for other in measured if other is not best and overlap(best.throughput, other.throughput)
         ),
         last=line[-1] if line else None,
-        at_edge=len(line) >= 3 and line[-1] is best,
+        at_edge=len(line) >= 3 and tried[-1] is best,
         factor=layout.x.key if layout.x is not None else None,
     )
 
 
-def _line_through(best: Treatment, measured: Sequence[Treatment], layout: Layout) -> list[Treatment]:
+def _line_through(best: Treatment, among: Sequence[Treatment], layout: Layout) -> list[Treatment]:
     """The treatments that differ from `best` in the numeric factor of `layout` alone, by rising level."""
     x = layout.x
     if x is None or not x.numeric:
@@ -79,7 +80,7 @@ def _line_through(best: Treatment, measured: Sequence[Treatment], layout: Layout
     others = {key: level for key, level in best.levels.items() if key != x.key}
     line = [
         treatment
-        for treatment in measured
+        for treatment in among
         if all(treatment.levels[key] == level for key, level in others.items())
     ]
     return sorted(line, key=lambda treatment: x.at[treatment.levels[x.key]])

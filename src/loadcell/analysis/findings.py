@@ -10,6 +10,7 @@ from loadcell.analysis import best as best_level
 from loadcell.analysis import (
     drift,
     effects_findings,
+    groups,
     keeping_up,
     recommend_findings,
     saturation_findings,
@@ -54,6 +55,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         if found.median is not None:
             own: dict[str, Value] = {"name": name, "figure": round(found.median), "treatment": top.label}
             yield Finding("throughput", "info", Phrase("found.figure", own), (top.id,))
+    yield from groups.findings(top)
     if not only:
         yield from _beside_the_best(best)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.types import FIGURES
 
@@ -89,3 +90,16 @@ def over(treatment: Treatment) -> tuple[OfGroup, ...]:
             )
         )
     return tuple(found)
+
+
+def findings(treatment: Treatment) -> Iterator[Finding]:
+    """How each of a treatment's groups fared; nothing where there are none."""
+    for group in over(treatment):
+        p99 = group.response["p99_ms"].median
+        if group.throughput.median is None or p99 is None:
+            continue
+        params: dict[str, Value] = {
+            "group": group.name, "throughput_per_s": group.throughput.median, "p99_ms": p99,
+            "treatment": treatment.label,
+        }  # fmt: skip
+        yield Finding("groups", "info", Phrase("found.group", params), (treatment.id,))

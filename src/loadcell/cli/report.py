@@ -60,7 +60,9 @@ def _format_of(suffix: str) -> str:
 def _json(path: Path) -> str:
     import json
 
+    from loadcell.report import evidence
     from loadcell.report.scene import Scene
+    from loadcell.report.sections import summary
     from loadcell.store.read import read_run
 
     stored = read_run(path)
@@ -74,6 +76,10 @@ def _json(path: Path) -> str:
         "damage": [str(damage) for damage in stored.damage],
         **scene.analysis.document(),
         "steadiness": [one.document() for one in scene.steadiness],
+        "summary": [
+            {**finding.document(), "section": evidence.section(finding)}
+            for finding in summary.findings(scene)
+        ],
         "findings": [finding.document() for finding in scene.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)

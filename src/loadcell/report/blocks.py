@@ -23,10 +23,19 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A place in the same report: an anchor, and what it is called."""
+
+    anchor: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Sentences:
-    """Findings in sentences, each with its severity."""
+    """Findings in sentences, each with its severity, and, where there are `links`, the place of its evidence."""
 
     findings: Sequence[Finding]
+    links: Sequence[Link] = ()
 
 
 @dataclass(frozen=True)

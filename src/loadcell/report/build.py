@@ -30,7 +30,6 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
     """The report of a run in one language. Raises ValueError for a language there is no catalogue of."""
     scene = Scene.of(stored, lang)
     sections = [
-        summary.section(scene),
         search.section(scene),
         results.section(scene),
         open_loop.section(scene),
@@ -45,8 +44,10 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
         method.section(scene),
         trouble.trials(scene),
         trouble.checks(scene),
+        summary.all_findings(scene),
         reproduce.section(scene),
     ]
+    shown = [section for section in sections if section is not None]
     run = stored.run
     return Report(
         language=lang,
@@ -54,7 +55,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
         question=str(run.get("question") or ""),
         run_id=f"{run.get('plan_name', '')}/{stored.id}".strip("/"),
         badges=_badges(scene),
-        sections=[section for section in sections if section is not None],
+        sections=[summary.section(scene, shown), *shown],
         version=__version__,
         unit=scene.texts.unit,
     )

@@ -44,7 +44,7 @@ def render(report: Report) -> str:
         parts.append(f"*{escaped(report.question)}*")
     parts.append(" · ".join(escaped(text) for text, _ in report.badges))
     for section in report.sections:
-        parts.append(f"## {escaped(section.title)}")
+        parts.append(f"{_anchor(section.id)}\n\n## {escaped(section.title)}")
         parts += [text for block in section.blocks if (text := _block(block, texts))]
     parts.append("---")
     parts.append(escaped(texts("page.footer", version=report.version, run=report.run_id)))
@@ -60,10 +60,7 @@ def _block(block: Block, texts: Texts) -> str:
     if isinstance(block, Paragraph):
         return escaped(block.text)
     if isinstance(block, Sentences):
-        said = [(finding.severity, escaped(texts.say(finding.phrase))) for finding in block.findings]
-        return "\n".join(
-            f"- {'**⚠** ' if tone in {'caution', 'problem'} else ''}{text}" for tone, text in said
-        )
+        return _sentences(block, texts)
     if isinstance(block, Tiles):
         return ""  # the sentences below say the same
     if isinstance(block, Table):
@@ -79,10 +76,23 @@ def _block(block: Block, texts: Texts) -> str:
         return f"{escaped(block.title)}\n\n{fence}{block.language}\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Chart):
         caption = " ".join(escaped(text) for text in block.captions)
-        return (
-            f"**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
-        )
+        return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
     return _folded(block, texts)
+
+
+def _sentences(block: Sentences, texts: Texts) -> str:
+    links = [f" [→ {escaped(link.title)}](#{link.anchor})" for link in block.links] or [""] * len(
+        block.findings
+    )
+    return "\n".join(
+        f"- {'**⚠** ' if finding.severity in {'caution', 'problem'} else ''}{escaped(texts.say(finding.phrase))}{link}"
+        for finding, link in zip(block.findings, links, strict=True)
+    )
+
+
+def _anchor(name: str) -> str:
+    """A place to link to: what readers of Markdown make of a heading differs, most of all in Chinese."""
+    return f'<a id="{name}"></a>'
 
 
 def _folded(block: Details, texts: Texts) -> str:
@@ -107,7 +117,7 @@ def _table(table: Table) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *body)]
     title = [] if table.only else [f"**{escaped(table.title)}**", ""]
     note = [escaped(table.note), ""] if table.note else []
-    return "\n".join([*title, *note, *lines])
+    return "\n".join([_anchor(table.id), "", *title, *note, *lines])
 
 
 def _cell(text: str, code: bool) -> str:

@@ -9,7 +9,7 @@ from loadcell.analysis.best import reach
 from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
-from loadcell.report import numbers
+from loadcell.report import evidence, numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce, summary
 from loadcell.report.sections.results import factor_columns
@@ -52,7 +52,9 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         if scene.best is not None and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         out.print()
-    print_findings(summary.findings(scene), scene.texts, out)
+    said = summary.findings(scene)
+    homes = [scene.texts(f"section.{evidence.section(finding)}") for finding in said]
+    print_findings(said, scene.texts, out, homes)
     steps = next_steps(scene)
     if steps:
         out.print()
@@ -63,16 +65,21 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
     out.print()
 
 
-def print_findings(findings: Sequence[Finding], texts: Texts, out: Console) -> None:
-    """Findings in sentences, each with its sign, wrapped to the console's width."""
+def print_findings(
+    findings: Sequence[Finding], texts: Texts, out: Console, homes: Sequence[str] = ()
+) -> None:
+    """Findings in sentences, each with its sign, wrapped to the console's width; `homes` are the report's sections that
+    hold their evidence."""
     from rich.markup import escape
     from rich.text import Text
 
-    for finding in findings:
+    for place, finding in enumerate(findings):
         sign, style = _SIGNS[finding.severity]
         said = Text.from_markup(
             texts.marked(finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape)
         )
+        if homes:
+            said.append(f" [{homes[place]}]", style="dim")
         for number, line in enumerate(_lines(said, out.width - 2)):
             out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
 

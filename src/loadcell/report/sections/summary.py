@@ -1,4 +1,4 @@
-"""What was done and what came out, in sentences, with the few key figures beside them."""
+"""What a reader must know, in a few sentences with their evidence and a few key figures; and everything that was found."""
 
 from __future__ import annotations
 
@@ -7,23 +7,39 @@ from datetime import datetime
 from statistics import median
 from typing import Any
 
+from loadcell.analysis import ranking
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
-from loadcell.report import numbers
-from loadcell.report.blocks import Block, Section, Sentences, Tile, Tiles
+from loadcell.report import evidence, numbers
+from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.scene import Scene
 
 
-def section(scene: Scene) -> Section:
-    """Always there."""
+def section(scene: Scene, others: Sequence[Section]) -> Section:
+    """Always there; `others` are the report's other sections, which its sentences link to."""
     blocks: list[Block] = []
     if scene.best is not None:
         blocks.append(Tiles(tiles(scene)))
-    blocks.append(Sentences(findings(scene)))
+    said = findings(scene)
+    blocks.append(evidence.linked(said, others))
+    every = everything(scene)
+    if len(every) > len(said):
+        home = scene.texts("section.findings")
+        blocks.append(Paragraph(scene.texts("summary.more", count=len(every), section=home), quiet=True))
     return Section("summary", scene.texts("section.summary"), blocks)
 
 
+def all_findings(scene: Scene) -> Section:
+    """What was done, and every finding, in the order of the analysis. Always there."""
+    return Section(evidence.ALL, scene.texts("section.findings"), [Sentences(everything(scene))])
+
+
 def findings(scene: Scene) -> Sequence[Finding]:
+    """What a reader must know, the most important first: the summary's sentences."""
+    return ranking.summary(everything(scene), scene.analysis.trials)
+
+
+def everything(scene: Scene) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
     return [*what_was_done(scene), *scene.findings]
 

@@ -1,0 +1,146 @@
+"""Findings said once: without what another sentence says as well, and in one sentence what one can say.
+
+For a summary only: a report's list of everything that was found keeps each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.sweep import LOAD
+
+#: Lines of rising load that a sentence names.
+MOST_NAMED = 3
+
+
+def condensed(findings: Sequence[Finding]) -> list[Finding]:
+    """Without what another finding says as well, and with one sentence for what can be said in one."""
+    left = list(findings)
+    keys = {finding.phrase.key for finding in left}
+    for unneeded, why in _SAID_BY_ANOTHER:
+        if why(keys, left):
+            left = [finding for finding in left if not unneeded(finding)]
+    return [*_checks_together(_lines_together(_well_together(left)))]
+
+
+def _is(*names: str) -> Callable[[Finding], bool]:
+    return lambda finding: finding.phrase.key in names
+
+
+def _begins(prefix: str) -> Callable[[Finding], bool]:
+    return lambda finding: finding.phrase.key.startswith(prefix)
+
+
+def _any(*names: str) -> Callable[[set[str], list[Finding]], bool]:
+    return lambda keys, _: bool(keys & set(names))
+
+
+def _saturates(_: set[str], left: list[Finding]) -> bool:
+    """Whether a line of rising load got its statement, which says where the best level is and what is tied with it."""
+    few = (
+        "found.saturation.few",
+        "found.saturation.why",
+        "found.saturation.more",
+        "found.saturation.rebound",
+    )
+    return any(one.kind == "saturation" and not one.phrase.key.startswith(few) for one in left)
+
+
+def _effect_of_load(finding: Finding) -> bool:
+    return finding.kind == "effects" and finding.phrase.params.get("factor") in (
+        LOAD,
+        LOAD.rpartition(".")[2],
+    )
+
+
+def _says_highest(keys: set[str], _: list[Finding]) -> bool:
+    return any(key.startswith("found.highest") for key in keys)
+
+
+#: What is not said, and when: another sentence says it as well.
+_SAID_BY_ANOTHER: Sequence[
+    tuple[Callable[[Finding], bool], Callable[[set[str], list[Finding]], bool]]
+] = (
+    # The treatment to choose is the highest one, which has a sentence; or it is not, and that sentence names both.
+    (_is("found.recommend", "found.recommend.no-latency"), _says_highest),
+    (_begins("found.highest"), _any("found.recommend.trade")),
+    # "Descriptive only" says what single measurements are worth; each analysis says it again for itself.
+    (
+        _is("found.spread.none", "found.saturation.why.one-repeat", "found.effects.once"),
+        _any("found.descriptive", "found.descriptive.varied"),
+    ),
+    (_begins("found.tied"), _saturates),
+    # What the load does is what saturation is about.
+    (_effect_of_load, _saturates),
+    (_is("found.dips.alone"), _any("found.dips")),
+)  # fmt: skip
+
+
+def _well_together(findings: list[Finding]) -> list[Finding]:
+    """That trials, transactions and expectations were all well is one sentence."""
+    by_key = {finding.phrase.key: finding for finding in findings}
+    trials, errors = by_key.get("found.trials.all"), by_key.get("found.errors.none")
+    if trials is None or errors is None:
+        return findings
+    expectations = [finding for finding in findings if finding.kind == "expectations"]
+    met = [finding for finding in expectations if finding.phrase.key == "found.expect.met"]
+    params: dict[str, Value] = {
+        "count": trials.phrase.params["count"], "ended_count": errors.phrase.params["count"],
+    }  # fmt: skip
+    key, said = "found.well", [trials, errors]
+    if met and met == expectations:
+        key, said = "found.well.expected", [*said, *met]
+        params["expected_count"] = met[0].phrase.params["count"]
+    whole = Finding("trials", "good", Phrase(key, params))
+    return [whole if one is trials else one for one in findings if one is trials or one not in said]
+
+
+def _lines_together(findings: list[Finding]) -> Iterator[Finding]:
+    """What is the same for several lines of rising load is said once, of all of them."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.kind == "saturation" and "line" in finding.phrase.params:
+            groups.setdefault(_said(finding), []).append(finding)
+    for finding in findings:
+        own = groups.get(_said(finding), [])
+        if finding not in own or len(own) == 1:
+            yield finding
+        elif finding is own[0]:
+            evidence = tuple(name for one in own for name in one.evidence)
+            phrase = Phrase(finding.phrase.key, {**finding.phrase.params, "line": _line_of(own)})
+            yield Finding(finding.kind, finding.severity, phrase, evidence)
+
+
+def _said(finding: Finding) -> str:
+    """What a finding says, of whatever line."""
+    rest = {name: value for name, value in finding.phrase.params.items() if name != "line"}
+    return f"{finding.phrase.key} {rest}"
+
+
+def _line_of(findings: Sequence[Finding]) -> Phrase:
+    """The name of several lines: each one's own, where that can be read."""
+    lines = [finding.phrase.params["line"] for finding in findings]
+    wheres = [str(line.params.get("where", "")) for line in lines if isinstance(line, Phrase)]
+    if len(wheres) > MOST_NAMED or any("," in where for where in wheres):
+        return Phrase("saturation.of-lines", {"count": len(lines)})
+    return Phrase("saturation.of", {"where": tuple(wheres)})
+
+
+def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """What several checks noticed is one sentence for each severity; its evidence is that of all."""
+    findings = list(findings)
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.phrase.key in ("found.check", "found.check.advice"):
+            groups.setdefault(finding.severity, []).append(finding)
+    for finding in findings:
+        own = groups.get(finding.severity, [])
+        if finding not in own or len(own) == 1:
+            yield finding
+        elif finding is own[0]:
+            names = tuple(one.phrase.params["check"] for one in own)
+            trials = tuple(dict.fromkeys(name for one in own for name in one.evidence))
+            params: dict[str, Value] = {"checks": names, "count": len(trials)}  # type: ignore[dict-item]
+            key = "found.checks.broken" if finding.severity == "problem" else "found.checks"
+            yield Finding("checks", finding.severity, Phrase(key, params), trials)

@@ -1,0 +1,218 @@
+"""Which findings a summary says, in which order, and what it says only once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from analysis.reported import storages, stream
+from analysis.runs import analysis_of
+from loadcell.analysis.analyse import Analysis
+from loadcell.analysis.phrase import Finding, Phrase, Severity
+from loadcell.analysis.ranking import MOST, ORDER, Concern, place_of, ranked, summary
+from loadcell.analysis.trials import Trial
+from loadcell.report.texts import catalogue
+
+#: Texts that stand in other sentences, or only in a section of their own.
+PARTS = {"found.search.among"}
+
+
+def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Sequence[str] = ()) -> Finding:
+    return Finding(kind or key.split(".")[1], severity, Phrase(key), tuple(evidence))
+
+
+def keys(findings: Sequence[Finding]) -> list[str]:
+    return [one.phrase.key for one in findings]
+
+
+def said(analysis: Analysis) -> list[str]:
+    """The summary of a run of `analysis.runs`, whose made-up percentiles the checks rightly doubt."""
+    findings = [one for one in analysis.findings if one.kind != "checks"]
+    return keys(summary(findings, analysis.trials))
+
+
+def test_every_finding_has_a_place() -> None:
+    texts = {key for key in catalogue() if key.startswith("found.")} - PARTS
+    for key in texts:
+        assert isinstance(place_of(key)[0], Concern), key
+
+
+def test_every_place_is_that_of_a_text() -> None:
+    known = set(catalogue())
+    for names in ORDER.values():
+        for name in names:
+            assert any(key == name or key.startswith(f"{name}.") for key in known), name
+
+
+def test_a_text_nobody_knows_has_none() -> None:
+    with pytest.raises(KeyError, match=r"nobody\.said has no place"):
+        place_of("nobody.said")
+
+
+def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -> None:
+    several = [
+        finding("found.pacing"), finding("found.held", "good"), finding("found.drift", "caution"),
+        finding("found.expect.missed", "problem"), finding("found.highest", "good"),
+        finding("found.trials.empty", "problem"),
+    ]  # fmt: skip
+    assert keys([one.finding for one in ranked(several)]) == [
+        "found.trials.empty", "found.highest", "found.expect.missed", "found.drift", "found.held", "found.pacing",
+    ]  # fmt: skip
+
+
+def test_a_wrong_figure_stands_first_unless_its_trial_does_not_count() -> None:
+    wrong = finding("found.check.advice", "problem", "checks", ["003"])
+    answer = finding("found.highest", "good", "throughput")
+    good = [Trial(n, f"{n:03d}", "t", 1, 1, "ok", throughput_per_s=10.0) for n in (1, 2)]
+    counted = [*good, Trial(3, "003", "t", 1, 1, "ok", throughput_per_s=10.0)]
+    invalid = [*good, Trial(3, "003", "t", 1, 1, "invalid", throughput_per_s=10.0)]
+    assert [one.concern for one in ranked([wrong, answer], counted)] == [Concern.STANDS, Concern.ANSWER]
+    assert [one.finding for one in ranked([wrong, answer], invalid)] == [answer, wrong]
+
+
+@pytest.mark.parametrize(("ok", "first"), [(3, False), (5, False), (2, True), (0, True)])
+def test_that_most_trials_were_lost_stands_first(ok: int, first: bool) -> None:
+    lost = Finding("trials", "problem", Phrase("found.trials.some", {"ok_count": ok, "count": 6}))
+    answer = finding("found.highest", "good", "throughput")
+    assert (ranked([answer, lost])[0].finding is lost) == first
+    # Unless what lost them is the answer: more was due than the target took.
+    overloaded = finding("found.overloaded", "problem", "open-loop")
+    assert ranked([answer, lost, overloaded])[0].finding is overloaded
+
+
+def test_the_worse_of_two_qualms_comes_first() -> None:
+    bad, mild = finding("found.spread", "caution"), finding("found.drift", "info", "drift")
+    assert [one.finding for one in ranked([mild, bad])] == [bad, mild]
+
+
+def test_no_subject_crowds_out_the_others() -> None:
+    many = [Finding("effects", "info", Phrase("found.effects.main", {"factor": f"f{n}"})) for n in range(9)]
+    few = [finding("found.highest", "good", "throughput"), finding("found.descriptive", "caution", "trust")]
+    assert keys(summary([*many, *few])) == ["found.effects.main"] * 4 + ["found.highest", "found.descriptive"]
+
+
+def test_how_far_to_trust_it_always_has_a_place() -> None:
+    wrong = [Finding(f"k{n}", "problem", Phrase("found.trials.empty", {"n": n})) for n in range(9)]
+    assert keys(summary([*wrong, finding("found.drift", "caution")]))[-1] == "found.drift"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = sorted(key for key in catalogue() if key.startswith("found.") and key not in PARTS)
+    some = []
+    for number in range(chance.randrange(40)):
+        key = chance.choice(texts)
+        severity: Severity = chance.choice(("good", "info", "caution", "problem"))
+        params = {"n": number, "ok_count": chance.randrange(9), "count": 9, "line": "x", "check": "c"}
+        some.append(Finding(key.split(".")[1], severity, Phrase(key, params)))
+    chosen = summary(some)
+    assert len(chosen) <= MOST
+    assert len({id(one) for one in chosen}) == len(chosen)
+    assert summary(some) == chosen
+    concerns = [one.concern for one in ranked(chosen)]
+    assert concerns == sorted(concerns)
+    if some:
+        assert chosen
+
+
+def test_that_all_was_well_is_one_sentence() -> None:
+    well = [
+        Finding("trials", "good", Phrase("found.trials.all", {"count": 6})),
+        Finding("errors", "good", Phrase("found.errors.none", {"count": 600})),
+    ]
+    met = Finding("expectations", "good", Phrase("found.expect.met", {"count": 2, "expressions": ("a", "b")}))
+    missed = finding("found.expect.missed", "problem", "expectations")
+    assert keys(summary(well)) == ["found.well"]
+    (whole,) = summary([*well, met])
+    assert whole.phrase == Phrase(
+        "found.well.expected", {"count": 6, "ended_count": 600, "expected_count": 2}
+    )
+    assert keys(summary([*well, met, missed])) == ["found.expect.missed", "found.well", "found.expect.met"]
+
+
+def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
+    def noticed(name: str, *trials: str) -> Finding:
+        params = {"count": len(trials), "check": Phrase(f"check.{name}"), "advice": Phrase(f"advice.{name}")}
+        return Finding("checks", "caution", Phrase("found.check.advice", params), trials)
+
+    assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
+    (whole,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
+    assert whole.phrase.key == "found.checks"
+    assert whole.phrase.params == {"checks": (Phrase("check.steal"), Phrase("check.swap")), "count": 3}
+    assert whole.evidence == ("001", "002", "003")
+
+
+def test_what_is_true_of_several_lines_is_said_once() -> None:
+    def edge(where: str) -> Finding:
+        line = Phrase("saturation.of", {"where": where})
+        return Finding(
+            "saturation", "info", Phrase("found.saturation.edge", {"line": line, "last": "64"}), (where,)
+        )
+
+    (both,) = summary([edge("storage = a"), edge("storage = b")])
+    assert both.phrase.params["line"] == Phrase("saturation.of", {"where": ("storage = a", "storage = b")})
+    assert both.evidence == ("storage = a", "storage = b")
+    (crossed,) = summary([edge("x = 1, y = 1"), edge("x = 1, y = 2")])
+    assert crossed.phrase.params["line"] == Phrase("saturation.of-lines", {"count": 2})
+
+
+# --- whole analyses -------------------------------------------------------------------------------------------
+
+SWEEP = {"1": 100, "2": 190, "4": 340, "8": 500, "16": 520, "32": 420}
+
+
+def repeated(count: int, spread: float = 0.01) -> dict[str, list[float]]:
+    chance = random.Random(3)
+    return {
+        name: [value * (1 + spread * chance.uniform(-1, 1)) for _ in range(count)] for name, value in SWEEP.items()
+    }  # fmt: skip
+
+
+def test_a_sweep_says_where_it_saturates_then_what_to_choose_then_how_far_to_trust_it() -> None:
+    assert said(analysis_of(repeated(6))) == [
+        "found.saturation.identified.waiting", "found.recommend.trade", "found.intervals", "found.spread", "found.well",
+        "found.lowest",
+    ]  # fmt: skip
+
+
+def test_one_repeat_is_said_to_be_descriptive_once() -> None:
+    assert said(analysis_of({name: [float(value)] for name, value in SWEEP.items()})) == [
+        "found.saturation.once.waiting", "found.recommend.trade", "found.descriptive", "found.well", "found.lowest",
+    ]  # fmt: skip
+
+
+def test_two_levels_have_a_highest_and_no_curve() -> None:
+    assert said(analysis_of({"1": [100.0, 101.0], "2": [150.0, 151.0]})) == [
+        "found.highest", "found.saturation.few", "found.descriptive", "found.spread", "found.well", "found.lowest",
+    ]  # fmt: skip
+
+
+def test_one_level_has_its_figure() -> None:
+    assert said(analysis_of({"base": [100.0] * 6}, levels={"base": {}})) == [
+        "found.throughput", "found.intervals", "found.spread.one", "found.well",
+    ]  # fmt: skip
+
+
+def test_where_nothing_ended_well_that_is_all() -> None:
+    assert said(analysis_of({"1": [None, None], "2": [None, None]})) == [
+        "found.nothing-measured", "found.trials.some",
+    ]  # fmt: skip
+
+
+def test_three_storages_have_a_statement_each_then_which_is_best_and_what_five_levels_cannot_support() -> (
+    None
+):
+    assert said(storages()) == [
+        "found.saturation.once.waiting", "found.saturation.once.waiting", "found.effects.main.once",
+        "found.highest.no-latency", "found.descriptive", "found.saturation.why.few-loads", "found.saturation.rebound",
+    ]  # fmt: skip
+
+
+def test_a_stream_says_what_factors_do_and_that_one_repeat_only_describes() -> None:
+    assert said(stream()) == [
+        "found.effects.together", "found.effects.main.once", "found.effects.main.once", "found.effects.hardly",
+        "found.recommend.trade", "found.descriptive", "found.well",
+    ]  # fmt: skip

@@ -1,0 +1,309 @@
+"""The summary of every kind of run: a few sentences, the most important first, each with a link that leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import fake_runs
+from fake_runs import Fate, Shape
+from loadcell.analysis.ranking import MOST
+from loadcell.cli import main
+from loadcell.report import evidence, html, markdown
+from loadcell.report.blocks import Report, Sentences
+from loadcell.report.build import build
+from loadcell.report.html import render as page
+from loadcell.report.scene import Scene
+from loadcell.report.sections import summary
+from loadcell.report.texts import LANGUAGES, Texts, catalogue
+from loadcell.store.read import StoredRun, read_run
+from report.test_groups import run as run_of_groups
+from report.test_search import searched
+
+CLIENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+STORAGE = {"storage": ["local", "replicated", "distributed"], "protocol": ["simple", "prepared"]}
+
+
+def written(shape: Shape) -> Callable[[Path], StoredRun]:
+    return lambda home: read_run(fake_runs.write_run(home / "run", shape))
+
+
+def one_at_a_time(home: Path) -> StoredRun:
+    """Of a factorial, the baseline and what differs from it in one factor."""
+    path = fake_runs.write_run(home / "run", Shape(factors=STORAGE, repeats=3, monitors=False))
+    document = json.loads((path / "run.json").read_text())
+    first = document["treatments"][0]["levels"]
+
+    def near(treatment: dict[str, Any]) -> bool:
+        return sum(treatment["levels"][key] != first[key] for key in first) <= 1
+
+    kept = [one for one in document["treatments"] if near(one)]
+    names = {one["id"] for one in kept}
+    for trial in document["trials"]:
+        if trial["treatment"] not in names:
+            shutil.rmtree(path / "trials" / trial["name"])
+    document |= {
+        "design": "one-at-a-time",
+        "treatments": kept,
+        "trials": [one for one in document["trials"] if one["treatment"] in names],
+    }
+    (path / "run.json").write_text(json.dumps(document))
+    return read_run(path)
+
+
+def undisturbed_search(home: Path) -> StoredRun:
+    """Without what its checks noticed of the machine that runs this test."""
+    stored = searched(home)
+    for file in stored.path.glob("trials/*/trial.json"):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "checks": []}))
+    return read_run(stored.path)
+
+
+#: Every kind of run, and the texts of its summary in their order.
+KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
+    "one treatment": (
+        written(Shape(factors={}, repeats=6)),
+        [
+            "found.throughput",
+            "found.intervals",
+            "found.spread.one",
+            "found.steady.too-short",
+            "found.well.expected",
+            "done.one",
+        ],
+    ),
+    "one repeat": (
+        written(Shape(repeats=1, intervals=False, monitors=False)),
+        [
+            "found.highest",
+            "found.saturation.few",
+            "found.descriptive",
+            "found.steady.too-short",
+            "found.well.expected",
+            "found.lowest",
+            "done.factors",
+        ],
+    ),
+    "two levels": (
+        written(fake_runs.two_treatments()),
+        [
+            "found.highest",
+            "found.saturation.few",
+            "found.descriptive",
+            "found.spread",
+            "found.well.expected",
+            "found.lowest",
+            "done.factors",
+        ],
+    ),
+    "sweep": (
+        written(Shape(factors={"load.clients": CLIENTS}, repeats=6, monitors=False, intervals=False)),
+        [
+            "found.saturation.identified.waiting",
+            "found.recommend.trade",
+            "found.run-fell",
+            "found.intervals",
+            "found.spread",
+            "found.well.expected",
+            "found.lowest",
+        ],
+    ),
+    "sweep on three storages": (
+        written(replace(fake_runs.two_factors(), monitors=False, intervals=False)),
+        [
+            "found.saturation.edge",
+            "found.effects.main",
+            "found.highest",
+            "found.descriptive",
+            "found.saturation.why.beyond",
+            "found.spread",
+            "found.well.expected",
+        ],
+    ),
+    "factorial": (
+        written(Shape(factors=STORAGE, repeats=3, monitors=False)),
+        [
+            "found.effects.main",
+            "found.effects.main",
+            "found.highest",
+            "found.descriptive",
+            "found.spread",
+            "found.steady.too-short",
+            "found.well.expected",
+        ],
+    ),
+    "one at a time": (
+        one_at_a_time,
+        [
+            "found.effects.alone",
+            "found.effects.alone",
+            "found.highest",
+            "found.tied",
+            "found.descriptive",
+            "found.effects.invisible",
+            "found.spread",
+        ],
+    ),
+    "search": (
+        undisturbed_search,
+        [
+            "found.search.maximum",
+            "found.search.plateau",
+            "found.descriptive.varied",
+            "found.spread",
+            "found.steady.too-short",
+            "found.well",
+            "found.search.recovered",
+        ],
+    ),
+    "groups": (
+        run_of_groups,
+        [
+            "found.check.advice",
+            "found.highest",
+            "found.group",
+            "found.group",
+            "found.saturation.few",
+            "found.descriptive",
+            "found.spread",
+        ],
+    ),
+    "open loop": (
+        written(fake_runs.rates()),
+        [
+            "found.kept-up.highest",
+            "found.overloaded",
+            "found.highest",
+            "found.trials.some",
+            "found.descriptive",
+            "found.spread",
+            "found.steady.too-short",
+        ],
+    ),
+    "an hour with checkpoints": (
+        written(fake_runs.an_hour()),
+        [
+            "found.highest",
+            "found.descriptive",
+            "found.dips",
+            "found.dips.with",
+            "found.well.expected",
+            "found.steady.all",
+            "found.lowest",
+        ],
+    ),
+    "in trouble": (
+        written(fake_runs.troubled()),
+        [
+            "found.check.advice",
+            "found.unfinished",
+            "found.saturation.edge",
+            "found.highest",
+            "found.expect.missed",
+            "found.trials.some",
+            "found.checks",
+        ],
+    ),
+    "mostly failed": (
+        written(Shape(repeats=3, fates={n: Fate("failed", "the server went away") for n in (1, 2, 4, 5)})),
+        [
+            "found.trials.some",
+            "found.throughput",
+            "found.saturation.few",
+            "found.descriptive",
+            "found.spread.one",
+            "found.errors.none",
+            "found.expect.met",
+        ],
+    ),
+    "nothing measured": (
+        written(Shape(fates={n: Fate("failed", "no server there") for n in range(1, 5)})),
+        ["found.nothing-measured", "found.trials.some", "done.factors"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], StoredRun]:
+    made: dict[str, StoredRun] = {}
+
+    def find(kind: str) -> StoredRun:
+        if kind not in made:
+            made[kind] = KINDS[kind][0](tmp_path_factory.mktemp("summary"))
+        return made[kind]
+
+    return find
+
+
+Runs = Callable[[str], StoredRun]
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+@kinds
+def test_what_must_be_known_stands_first(run_of: Runs, kind: str) -> None:
+    said = summary.findings(Scene.of(run_of(kind), "en"))
+    assert [finding.phrase.key for finding in said] == KINDS[kind][1]
+
+
+def sentences(report: Report) -> Sentences:
+    (found,) = (block for block in report.sections[0].blocks if isinstance(block, Sentences))
+    return found
+
+
+@kinds
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_sentence_leads_to_its_evidence_in_every_format(run_of: Runs, kind: str, lang: str) -> None:
+    report = build(run_of(kind), lang)
+    said = sentences(report)
+    assert 1 <= len(said.findings) <= MOST
+    assert len(said.links) == len(said.findings)
+    in_page = set(re.findall(r'\bid="([^"]+)"', page(report)))
+    in_markdown = markdown.render(report)
+    anchors = set(re.findall(r'<a id="([^"]+)"></a>', in_markdown))
+    for link in said.links:
+        assert link.anchor in in_page
+        assert link.anchor in anchors
+        assert f"](#{link.anchor})" in in_markdown
+    titles = [section.title for section in report.sections]
+    assert {link.title for link in said.links} <= set(titles[1:])
+    # The terminal names the same section, without having made the report.
+    homes = [Texts(lang)(f"section.{evidence.section(finding)}") for finding in said.findings]
+    assert homes == [link.title for link in said.links]
+
+
+@kinds
+def test_nothing_is_lost(run_of: Runs, kind: str) -> None:
+    """What the analysis found stands further down, each finding of it."""
+    stored = run_of(kind)
+    scene, report = Scene.of(stored, "en"), build(stored)
+    (section,) = (section for section in report.sections if section.id == evidence.ALL)
+    (every,) = (block for block in section.blocks if isinstance(block, Sentences))
+    assert list(every.findings) == [*summary.what_was_done(scene), *scene.findings]
+    text = " ".join(re.sub(r"<[^>]*>", "", html.render(report)).split())
+    for finding in scene.findings:
+        assert str(html.escape(scene.texts.say(finding.phrase))) in text, finding.phrase.key
+
+
+@kinds
+def test_a_program_gets_the_same(run_of: Runs, kind: str) -> None:
+    stored = run_of(kind)
+    done = CliRunner().invoke(main, ["report", str(stored.path), "--json"], standalone_mode=False)
+    said = json.loads(done.output)["summary"]
+    assert [one["key"] for one in said] == KINDS[kind][1]
+    sections = {section.id for section in build(stored).sections}
+    assert {one["section"] for one in said} <= sections
+
+
+def test_places_are_those_of_texts() -> None:
+    known = [*catalogue()]
+    for name in evidence.PLACES:
+        assert any(key == name or key.startswith(f"{name}.") for key in known), name
+        assert f"section.{evidence.PLACES[name][0]}" in known
