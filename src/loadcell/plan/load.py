@@ -18,6 +18,7 @@ from loadcell.plan.overrides import apply_sets, chosen_levels
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import SECTIONS, settings
 from loadcell.plan.problems import Mark, PlanError, Problem, in_order, listed, nearest, shown
+from loadcell.plan.profile import read_profile, strangers
 from loadcell.plan.resolve import Resolver, read_model, with_monitors_by_name
 from loadcell.plan.search import is_search, names, read_search, useless
 from loadcell.plan.source import compose, read_text
@@ -28,7 +29,7 @@ KEYS = (
     *SECTIONS[:4],
     *("factors", "cross", "design", "repeats", "order", "seed"),
     *SECTIONS[4:],
-    "expect",
+    *("expect", "profile"),
 )
 #: up to here every treatment is checked when the plan is loaded; of more, this many spread evenly over all
 CHECKED_AT_ONCE = 1_000
@@ -72,6 +73,7 @@ def load_text(
     searching = is_search(root)
     head = _head(root.without("design") if searching else root, problems)
     expect = tuple(_expectations(root, problems))
+    profile = read_profile(root, problems)
     before = len(problems)
     factors = read_factors(root, parts, problems)
     search = read_search(root, factors, parts, problems) if searching else None
@@ -88,6 +90,7 @@ def load_text(
         root, factors, head.design if head else "full", chosen, Resolver(parts, expect, path.parent)
     )
     problems.extend(_settled(plan, misread))
+    problems.extend(strangers(profile, root, plan.table.names))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
     return LoadedPlan(
@@ -104,6 +107,7 @@ def load_text(
         order=head.order,
         seed=head.seed,
         expect=expect,
+        profile=profile,
         sets=tuple(sets),
         only=tuple(only),
         _table=plan.table,

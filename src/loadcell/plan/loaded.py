@@ -13,6 +13,7 @@ from loadcell.plan.factors import Factor
 from loadcell.plan.model import DesignName, Limits, OrderName, Resolved
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import PlanError, Problem, in_order
+from loadcell.plan.profile import CpuProfile
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Table, Treatment
 
@@ -24,7 +25,7 @@ class LoadedPlan:
     `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
     full design whose plan leaves a setting to a factor: with that factor's first level); in a `search` the last factor is the one
     searched, and its treatments are those that may be measured; `seed` is None when it is to
-    be drawn for each run; `sets` and `only` are what the command line changed.
+    be drawn for each run; `profile` says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class LoadedPlan:
     order: OrderName
     seed: int | None
     expect: tuple[Expectation, ...]
+    profile: CpuProfile | None
     sets: tuple[str, ...]
     only: tuple[str, ...]
     _table: Table = field(repr=False)

@@ -15,7 +15,7 @@ from loadcell.plan.source import compose
 
 _FACTOR_SECTIONS = ("factors", "cross")
 _PROSE = ("title", "question")
-_WHOLE = (*Head.model_fields, "expect", *_FACTOR_SECTIONS)
+_WHOLE = (*Head.model_fields, "expect", "profile", *_FACTOR_SECTIONS)
 
 
 def apply_sets(root: Keys, sets: Sequence[str], parts: Parts, problems: list[Problem]) -> Keys:
@@ -78,7 +78,7 @@ def _keys(path: str, root: Keys, parts: Parts) -> tuple[str, ...]:
                     first, _, last = inner.partition(".")
                     return (section, key, first, last) if last else (section, key, inner)
         return (section, rest)
-    if section == "design" and rest:
+    if section in ("design", "profile") and rest:
         return tuple(path.split("."))
     if path in _WHOLE:
         return (path,)

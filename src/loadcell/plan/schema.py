@@ -17,6 +17,7 @@ from loadcell.plan.expect import COMPARATORS, METRICS
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.paths import settings
+from loadcell.plan.profile import KINDS, CpuProfile
 from loadcell.plan.search import SearchOptions
 
 _REFERENCE = "#/$defs/{model}"
@@ -30,7 +31,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         *parts.monitors.values(),
     ]
     models: list[type[BaseModel]] = list(
-        dict.fromkeys([Head, Load, GroupLoad, Limits, SearchOptions, *(part.Options for part in everything)])
+        dict.fromkeys([Head, Load, GroupLoad, Limits, SearchOptions, CpuProfile, *(part.Options for part in everything)])
     )
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCE
@@ -63,6 +64,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
             "monitors": _monitors(parts.monitors, known),
             "limits": {"description": _first_line(Limits), **known[Limits]},
             "expect": _expect(),
+            "profile": _profile(known),
         },
         "$defs": defs,
     }
@@ -77,6 +79,17 @@ def _design(named: dict[str, Any], known: Mapping[type[BaseModel], dict[str, Any
         "properties": {"search": {"description": _first_line(SearchOptions), **known[SearchOptions]}},
     }
     return {"description": named["description"], "anyOf": [{"enum": named["enum"]}, search]}
+
+
+def _profile(known: Mapping[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+    """Named, or with its options."""
+    options = {
+        "type": "object",
+        "required": ["cpu"],
+        "additionalProperties": False,
+        "properties": {"cpu": {"anyOf": [known[CpuProfile], {"type": "null"}]}},
+    }
+    return {"description": _first_line(CpuProfile), "anyOf": [{"enum": list(KINDS)}, options]}
 
 
 def _first_line(model: type[Any]) -> str:

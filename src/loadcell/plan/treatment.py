@@ -99,6 +99,13 @@ class Table:
     def __len__(self) -> int:
         return len(self._combinations)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all of them, in order."""
+        return [
+            self._names.of(index, combination) for index, combination in enumerate(self._combinations)
+        ]
+
     def build(self, index: int) -> tuple[Treatment | None, list[Problem]]:
         """The treatment with this number (from 0), or None with what is wrong with it."""
         combination = self._combinations[index]

@@ -1,0 +1,67 @@
+"""What a plan wants to be profiled: `profile: cpu`, or `profile: {cpu: {...}}` with options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from loadcell.plan.nodes import Keys, Scalar, plain
+from loadcell.plan.parts import Options
+from loadcell.plan.problems import Problem, listed, nearest, shown
+from loadcell.plan.resolve import read_model
+
+KINDS = ("cpu",)
+FORM = "cpu, or cpu with its options (`{cpu: {treatments: best, frequency: 99}}`)"
+
+
+class CpuProfile(Options):
+    """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame graph."""
+
+    treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"
+    """Which treatments get an extra trial: the one with the highest median throughput, every one, or those named."""
+    frequency: Annotated[int, Field(ge=1, le=9999)] = 99
+    """How often in a second each CPU is looked at. 99 keeps out of step with what happens 100 times a second."""
+    call_graph: Literal["dwarf", "fp"] = "dwarf"
+    """How callers are found: `dwarf` for programs as distributions build them; `fp`, cheaper, for programs and libraries
+    built with frame pointers."""
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON: run.json keeps it."""
+        return self.model_dump(mode="json")
+
+
+def read_profile(root: Keys, problems: list[Problem]) -> CpuProfile | None:
+    """The plan's profile; None when it has none, or after adding to `problems`."""
+    node = root.get("profile")
+    if node is None or plain(node) is None:
+        return None
+    mark = root.place("profile")
+    if isinstance(node, Scalar) and node.value in KINDS:
+        return CpuProfile()
+    if isinstance(node, Keys) and len(node.entries) == 1 and (inner := node.get("cpu")) is not None:
+        return read_model(CpuProfile, inner, ("profile", "cpu"), mark, problems)
+    names = list(node.entries) if isinstance(node, Keys) else [node.text] if isinstance(node, Scalar) else []
+    near = next(filter(None, (nearest(name, KINDS) for name in names)), None)
+    problems.append(
+        Problem.at(node.mark, "profile", f"found {shown(plain(node))}", allowed=FORM, nearest=near)
+    )
+    return None
+
+
+def strangers(profile: CpuProfile | None, root: Keys, known: Sequence[str]) -> list[Problem]:
+    """The treatments that a profile names and the plan has not."""
+    if profile is None or isinstance(profile.treatments, str):
+        return []
+    return [
+        Problem.at(
+            root.place("profile"),
+            "profile.cpu.treatments",
+            f"there is no treatment {shown(name)}",
+            allowed=f"best, all, or a list of treatments: {listed(known)}",
+            nearest=nearest(name, known),
+        )
+        for name in profile.treatments
+        if name not in known
+    ]

@@ -1,0 +1,64 @@
+"""`profile: cpu`: what it asks for, and every way to get it wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plan import fake_parts
+
+PLAN = (
+    "target: {database: {}}\nworkload: {mix: {}}\nload: {duration: 10s}\nfactors: {load.clients: [5, 10]}\n"
+)
+
+
+def test_a_plan_without_a_profile_has_none(tmp_path: Path) -> None:
+    assert fake_parts.read(tmp_path, PLAN).profile is None
+
+
+@pytest.mark.parametrize("written", ["cpu", "{cpu: }", "{cpu: {}}"])
+def test_by_name_every_option_is_as_by_default(tmp_path: Path, written: str) -> None:
+    profile = fake_parts.read(tmp_path, PLAN + f"profile: {written}\n").profile
+    assert profile is not None
+    assert profile.document() == {"treatments": "best", "frequency": 99, "call_graph": "dwarf"}
+
+
+def test_options_are_read_and_treatments_named(tmp_path: Path) -> None:
+    text = PLAN + "profile: {cpu: {treatments: [clients=10], frequency: 499, call_graph: fp}}\n"
+    profile = fake_parts.read(tmp_path, text).profile
+    assert profile is not None
+    assert profile.document() == {"treatments": ["clients=10"], "frequency": 499, "call_graph": "fp"}
+
+
+def test_the_command_line_sets_it(tmp_path: Path) -> None:
+    sets = ("profile=cpu", "profile.cpu={treatments: all}")
+    for count, treatments in ((1, "best"), (2, "all")):
+        profile = fake_parts.read(tmp_path, PLAN, sets=sets[count - 1 : count]).profile
+        assert profile is not None
+        assert profile.treatments == treatments
+
+
+@pytest.mark.parametrize(
+    ("written", "path", "finding", "nearest"),
+    [
+        ("gpu", "profile", 'found "gpu"', "cpu"),
+        ("{cpuu: {}}", "profile", "found a mapping with cpuu", "cpu"),
+        ("[cpu]", "profile", "found a list of 1", None),
+        ("{cpu: {frequency: 0}}", "profile.cpu.frequency", "found 0", None),
+        ("{cpu: {frequencies: 9}}", "profile.cpu.frequencies", "there is no setting", "frequency"),
+        ("{cpu: {call_graph: lbr}}", "profile.cpu.call_graph", 'found "lbr"', None),
+        ("{cpu: {treatments: []}}", "profile.cpu.treatments", "found an empty list", None),
+        ("{cpu: {treatments: worst}}", "profile.cpu.treatments", 'found "worst"', None),
+        ("{cpu: {treatments: [clients=11]}}", "profile.cpu.treatments", 'there is no treatment "clients=11"', "clients=10"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_a_place_and_a_remedy(
+    tmp_path: Path, written: str, path: str, finding: str, nearest: str | None
+) -> None:
+    problems = fake_parts.mistakes(tmp_path, PLAN + f"profile: {written}\n")
+    assert [problem.path for problem in problems] == [path]
+    assert finding in problems[0].finding
+    assert problems[0].allowed
+    assert nearest is None or nearest in (problems[0].nearest or "")
+    assert problems[0].line == 5
