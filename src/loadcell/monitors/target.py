@@ -168,9 +168,14 @@ class Target(Monitor[TargetOptions]):
         if key in self._roles:
             return self._roles[key]
         text = read_small(self._root / "proc" / str(stat.pid) / "cmdline").replace("\0", " ").strip()
-        if _POSTGRES_BACKEND.match(text):
-            text = self._roles[key] = "postgres: client backend"
+        if (kind := kind_of(text)) != text:
+            text = self._roles[key] = kind
         return text[:_ROLE_LENGTH] or f"[{stat.name}]"
+
+
+def kind_of(title: str) -> str:
+    """A process's title, without what it is doing just now."""
+    return "postgres: client backend" if _POSTGRES_BACKEND.match(title) else title
 
 
 def _pairs(text: str) -> dict[str, int]:

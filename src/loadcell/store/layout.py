@@ -19,6 +19,8 @@ INTERVALS: Final = "intervals.csv"
 LATENCY: Final = "latency.hlog"
 EVENTS: Final = "events.jsonl"
 OUTPUT: Final = "output.log"
+FOLDED: Final = "profile.folded"
+FLAMES: Final = "profile.svg"
 
 INTERVAL_COLUMNS: Final = (
     "t_s", "mono_ns", "utc", "phase", "operation", "kind", "duration_s",

@@ -166,6 +166,10 @@ class TrialWriter:
         """Append one line of what the target or a tool printed."""
         self._append(layout.OUTPUT, line.rstrip("\n") + "\n")
 
+    def text(self, name: str, text: str) -> None:
+        """Write a text file of this name."""
+        self._append(name, text)
+
     def latency(self, lines: Iterable[str]) -> None:
         """Append lines of the histogram log's body; its head comes with `latency_head`."""
         self._append(f".{layout.LATENCY}", "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,1 @@
+"""Look into the processes of a target, at a price: in trials that count in no figure."""

@@ -1,0 +1,111 @@
+"""Where a target's processes spend their time on the CPU: stacks sampled while one trial measures, folded and drawn."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadcell.monitors.procfs import read_small, tree
+from loadcell.monitors.target import kind_of
+from loadcell.plan.profile import CpuProfile
+from loadcell.profilers.perf import Perf
+from loadcell.store.layout import FLAMES, FOLDED
+from loadcell.store.write import TrialWriter
+
+_ROLE_LENGTH = 80
+#: `server-4711;...`: the outermost frame as the engine folds it
+_OUTERMOST = re.compile(r"^(?P<name>[^;]*)-(?P<pid>\d+)(?P<rest>[; ].*)$")
+
+
+@dataclass
+class CpuSampler:
+    """Samples one trial, in a directory under `work` that is gone afterwards."""
+
+    options: CpuProfile
+    work: Path
+    root: Path = Path("/")
+    _home: tempfile.TemporaryDirectory[str] | None = None
+    _perf: Perf | None = None
+    _roots: list[int] = field(default_factory=list)
+    _roles: dict[int, str] = field(default_factory=dict)
+
+    def attach(self, roots: list[int]) -> None:
+        """Get ready to sample the trees of these processes. Raises ProfilerError."""
+        self._roots = roots
+        self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
+        options, found = self.options, tree(self.root, roots)
+        self._perf = Perf(Path(self._home.name), found, options.frequency, options.call_graph)
+        self._perf.attach()
+
+    def phase(self, name: str) -> None:
+        """The load has come to this phase; only `measure` is sampled. Raises ProfilerError."""
+        if self._perf is None:
+            return
+        if name == "measure":
+            self._perf.begin()
+            self._look()
+        elif name == "drain":
+            self._perf.pause()
+            self._look()
+
+    def end(self) -> None:
+        """Let go of the target, whatever happened."""
+        if self._perf is not None:
+            self._perf.end()
+
+    def collect(self, writer: TrialWriter, title: str, log: Callable[[str], None]) -> dict[str, Any]:
+        """Fold and draw what was sampled into the trial's directory; returns the account of it. Raises ProfilerError."""
+        from loadcell import _engine
+
+        assert self._perf is not None
+        script, event = self._perf.script()
+        folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
+        samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
+        account = {
+            "kind": "cpu", "tool": self._perf.version(), "event": event, **self.options.document(),
+            "samples": samples, "processes": len(set(self._roles)),
+        }  # fmt: skip
+        if samples:
+            writer.text(FOLDED, folded)
+            how = f"{samples:,} samples of {event}, {self.options.frequency} a second of CPU time"
+            writer.text(FLAMES, _engine.flame_graph(folded, title, how))
+        else:
+            log("profile: no sample was taken: the target used no CPU while the load measured")
+        return account
+
+    def remove(self) -> None:
+        """Remove what perf wrote."""
+        if self._home is not None:
+            self._home.cleanup()
+            self._home = None
+
+    def _look(self) -> None:
+        """What the processes are that are there now; a process keeps what it first said it was."""
+        for pid in tree(self.root, self._roots):
+            if pid not in self._roles and (role := self._role(pid)):
+                self._roles[pid] = role
+
+    def _role(self, pid: int) -> str:
+        """The title that a process gives itself; of one that has none, its program."""
+        words = [word for word in read_small(self.root / "proc" / str(pid) / "cmdline").split("\0") if word]
+        if not words:
+            return ""
+        program, blank, title = (words[0] if len(words) == 1 else words[0].replace(" ", "_")).partition(" ")
+        return kind_of(f"{program.rpartition('/')[2]}{blank}{title}")[:_ROLE_LENGTH]
+
+
+def named(folded: str, roles: dict[int, str]) -> list[str]:
+    """Folded stacks whose outermost frame says what the process is, with equal ones put together; sorted."""
+    together: dict[str, int] = {}
+    for line in folded.splitlines():
+        stack, _, count = line.rpartition(" ")
+        match = _OUTERMOST.match(stack + ";")
+        if match is not None:
+            role = roles.get(int(match["pid"]), match["name"])
+            stack = f"{role.replace(';', ':')}{match['rest'].rstrip(';')}"
+        together[stack] = together.get(stack, 0) + int(count)
+    return [f"{stack} {count}" for stack, count in sorted(together.items())]

@@ -1,0 +1,180 @@
+"""Samples processes with Linux's `perf`: attached before the load, switched on while it measures.
+
+perf is told over a pair of pipes when to begin (`--control`), so that only the measurement is sampled; processes and
+threads that begin meanwhile are sampled like those that began them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadcell.profilers.base import ProfilerError
+from loadcell.targets.shared import launcher
+
+#: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost callers.
+STACK_BYTES = 8192
+#: How long perf may take to attach to the processes that are there, on a machine that is fully loaded.
+_ATTACH_LIMIT_S = 60.0
+_END_LIMIT_S = 60.0
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+#: What inferno reads.
+_FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
+_INSTALL = (
+    "install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora, SUSE, Arch: perf)"
+)
+_ALLOW = (
+    "run loadcell as root, or allow it: sysctl kernel.perf_event_paranoid=1; a container has to be started with "
+    "--cap-add PERFMON and a seccomp profile that lets perf_event_open through"
+)
+_EVENT = re.compile(r"\s\d+\.\d+:\s+(?:\d+\s+)?(?P<event>\S+?):?\s*$")
+
+
+def found() -> str:
+    """The program. Raises ProfilerError where it is not installed."""
+    program = shutil.which("perf")
+    if program is None:
+        raise ProfilerError("perf is not installed", advice=_INSTALL)
+    return program
+
+
+def trouble(said: str, otherwise: str = "perf could not sample the target") -> ProfilerError:
+    """What perf's own words mean, and what helps."""
+    lines = [line.strip() for line in said.splitlines() if line.strip(" .")]
+    low = said.lower()
+    if any(words in low for words in ("not permitted", "permission", "is limited", "perf_event_paranoid")):
+        try:
+            now = f" (kernel.perf_event_paranoid is {_PARANOID.read_text().strip()})"
+        except OSError:
+            now = ""
+        return ProfilerError(f"the kernel does not let perf sample these processes{now}", advice=_ALLOW)
+    if "too many open files" in low:
+        return ProfilerError(
+            "perf needs a file for each thread and CPU, and has run out of them",
+            advice="raise the limit before loadcell starts: ulimit -n 65536",
+        )
+    if "not found for kernel" in low or "unknown option" in low:
+        return ProfilerError("the perf that is installed is not the kernel's, or too old", advice=_INSTALL)
+    if "not implemented" in low or "not supported" in low or "no such device" in low:
+        return ProfilerError(
+            "this kernel cannot sample (it has no perf events)",
+            advice="use a kernel with CONFIG_PERF_EVENTS; some sandboxes (gVisor, WSL 1) have none",
+        )
+    first = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "it said nothing")
+    return ProfilerError(f"{otherwise}: {first[:200]}", advice="output.log of the trial has all that perf said")
+
+
+@dataclass
+class Perf:
+    """One recording, of `processes`, into `home`."""
+
+    home: Path
+    processes: Sequence[int]
+    frequency: int
+    call_graph: str
+    program: str = field(default_factory=found)
+    _process: subprocess.Popen[bytes] | None = None
+    _orders: int = -1
+    _answers: int = -1
+
+    @property
+    def _data(self) -> Path:
+        return self.home / "perf.data"
+
+    def version(self) -> str:
+        """`perf 6.1.187`."""
+        said = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False).stdout
+        return said.replace("version ", "").strip() or "perf"
+
+    def attach(self) -> None:
+        """Look at the processes, not yet recording. Raises ProfilerError. To be called from the main thread."""
+        if not self.processes:
+            raise ProfilerError(
+                "the target has no processes on this machine to look at",
+                advice="profile where the target runs, or leave `profile` out",
+            )
+        graph = f"dwarf,{STACK_BYTES}" if self.call_graph == "dwarf" else self.call_graph
+        orders, self._orders = os.pipe()
+        self._answers, answers = os.pipe()
+        command = [
+            self.program, "record", "--quiet", "--no-buildid", "--no-buildid-cache",
+            *("--freq", str(self.frequency), "--call-graph", graph, "--delay", "-1"),
+            *("--control", f"fd:{orders},{answers}", "--output", str(self._data)),
+            *("--pid", ",".join(map(str, self.processes))),
+        ]  # fmt: skip
+        death = [str(int(signal.SIGKILL)), str(os.getpid()), str(self.home)]
+        with (self.home / "perf.txt").open("wb") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", launcher.__file__, "-", "-", "", *death, *command],
+                pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
+            )  # fmt: skip
+        os.close(orders)
+        os.close(answers)
+        self._order("ping", _ATTACH_LIMIT_S)
+
+    def begin(self) -> None:
+        """Record from now on. Raises ProfilerError."""
+        self._order("enable")
+
+    def pause(self) -> None:
+        """Record no longer. Raises ProfilerError."""
+        self._order("disable")
+
+    def end(self) -> None:
+        """Let go of the processes, whatever happened before; what was recorded stays."""
+        process, self._process = self._process, None
+        try:
+            if process is not None and process.poll() is None:
+                process.terminate()
+                process.wait(_END_LIMIT_S)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            for descriptor in (self._orders, self._answers):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._orders = self._answers = -1
+
+    def script(self) -> tuple[Path, str | None]:
+        """The samples as text, in a file of their own, and the name of the event that was sampled. Raises ProfilerError."""
+        text, said = self.home / "perf-script.txt", self.home / "perf.txt"
+        with text.open("wb") as out, said.open("ab") as errors:
+            ended = subprocess.run(
+                [self.program, "script", "--no-inline", "-F", _FIELDS, "-i", str(self._data)],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
+            )  # fmt: skip
+        if ended.returncode != 0:
+            raise trouble(self._said(), "perf could not read what it had recorded")
+        with text.open(encoding="utf-8", errors="replace") as lines:
+            first = next((match for line in lines if (match := _EVENT.search(line))), None)
+        return text, None if first is None else first["event"].partition(":")[0]
+
+    def _order(self, word: str, limit_s: float = _END_LIMIT_S) -> None:
+        """Tell perf, and wait until it has done it."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._orders, f"{word}\n".encode())
+        readable, _, _ = select.select([self._answers], [], [], limit_s)
+        if not readable:
+            raise ProfilerError(
+                f"perf did not answer within {limit_s:g} s",
+                advice="try again when the machine is less busy, with fewer processes, or a lower frequency",
+            )
+        if not os.read(self._answers, 64):
+            if self._process is not None:
+                self._process.wait(_END_LIMIT_S)
+            raise trouble(self._said())
+
+    def _said(self) -> str:
+        return (self.home / "perf.txt").read_text(encoding="utf-8", errors="replace")
