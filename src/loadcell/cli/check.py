@@ -95,6 +95,7 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
         "trials": [trial.name for trial in trials(plan, seed or 0)] if known_order else None,
         "trial_count": time.trials,
         "at_most": time.at_most,
+        "profile": None if plan.profile is None else {"cpu": plan.profile.document()},
         "needs_consent": time.trials > NEEDS_CONSENT,
         "load_s": time.load_s,
         "expected_s": time.total_s,

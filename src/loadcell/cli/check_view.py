@@ -78,6 +78,11 @@ def _facts(document: dict[str, Any]) -> Table:
     if document["open_loop"]:
         table.add_row("open loop", escape(_open_loop(document["open_loop"])))
     table.add_row("monitors", escape(", ".join(settings["monitors"]) or "none"))
+    if document["profile"]:
+        [(kind, options)] = document["profile"].items()
+        table.add_row(
+            "profile", escape(f"{kind}: {_options(options)}; its trials come on top, and are not scored")
+        )
     return table
 
 

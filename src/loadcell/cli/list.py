@@ -53,6 +53,7 @@ def _row(path: Path) -> dict[str, Any]:
         "trials": len(stored.planned),
         "ok": statuses.count("ok"),
         "not_ok": len(statuses) - statuses.count("ok"),
+        "unscored": len(stored.unscored),
     }
 
 

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run every treatment as two identical arms: what they differ by is noise. See `loadcell compare`.",
 )
+@click.option(
+    "--profile",
+    type=click.Choice(["cpu"]),
+    help="Afterwards, one more trial of the best treatment, not scored, in which the target's CPU time is profiled. "
+    "With --resume: of a run that is there.",
+)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The report's language.")
@@ -55,6 +61,7 @@ def run(
     resume: str | None,
     retry_failed: bool,
     aa: bool,
+    profile: str | None,
     yes: bool,
     quiet: bool,
     lang: str,
@@ -73,7 +80,7 @@ def run(
     try:
         if aa and resume is not None:
             raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
-        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed)
+        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
         if aa and loaded.search is not None:
             raise click.UsageError(
                 "--aa runs every treatment twice in each block, and a search has no blocks: use a plan that lists its levels."
@@ -116,6 +123,7 @@ def _plan(
     out: Path | None,
     resume: str | None,
     retry_failed: bool,
+    profile: str | None,
 ) -> tuple[LoadedPlan, Path | None]:
     """The plan to run, and the run to go on with. A resumed run brings its plan, --set and --only along."""
     if resume is None:
@@ -123,7 +131,7 @@ def _plan(
             raise click.UsageError("Missing argument 'PLAN': a file, or a name that `loadcell plans` lists.")
         if retry_failed:
             raise click.UsageError("--retry-failed goes with --resume RUN.")
-        return load(plan, sets, only), None
+        return _profiled(load(plan, sets, only), plan, sets, only, profile), None
     if out is not None:
         raise click.UsageError("--out and --resume do not go together: a resumed run stays where it is.")
     from loadcell.store.find import find_run
@@ -134,7 +142,17 @@ def _plan(
     stored = read_run(path)
     sets = sets or tuple(stored.run.get("sets", ()))
     only = only or tuple(stored.run.get("only", ()))
-    return load(plan or str(path / PLAN), sets, only), path
+    plan = plan or str(path / PLAN)
+    return _profiled(load(plan, sets, only), plan, sets, only, profile), path
+
+
+def _profiled(
+    loaded: LoadedPlan, plan: str, sets: tuple[str, ...], only: tuple[str, ...], profile: str | None
+) -> LoadedPlan:
+    """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
+    if profile is None or loaded.profile is not None:
+        return loaded
+    return load(plan, (*sets, f"profile={profile}"), only)
 
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
@@ -185,7 +203,7 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         print_run(stored, lang)
     if stored.missing:
         click.echo(
-            f"{len(stored.missing)} of {len(stored.planned)} trials are left. "
+            f"{len(stored.missing)} of {len(stored.planned) + len(stored.run.get('unscored', ()))} trials are left. "
             f"Go on with: loadcell run --resume {ended.path}",
             err=True,
         )

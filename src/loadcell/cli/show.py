@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadcell.store.layout import FLAMES, FOLDED
+
 if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
@@ -42,7 +44,14 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
             "unfinished": stored.unfinished,
         }
         click.echo(
-            _json({**document, "records": stored.trials, "damage": [str(one) for one in stored.damage]})
+            _json(
+                {
+                    **document,
+                    "records": stored.trials,
+                    "unscored_records": stored.unscored,
+                    "damage": [str(one) for one in stored.damage],
+                }
+            )
         )
         return
     from loadcell.report.terminal import print_run
@@ -62,8 +71,9 @@ def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
     """The finished trial of this number, or whose name has this part and no other's has."""
     from loadcell.store.errors import StoreError
 
-    exact = [one for one in stored.trials if wanted in (one["name"], str(one.get("number")))]
-    found = exact or [one for one in stored.trials if wanted in one["name"]]
+    trials = (*stored.trials, *stored.unscored)
+    exact = [one for one in trials if wanted in (one["name"], str(one.get("number")))]
+    found = exact or [one for one in trials if wanted in one["name"]]
     if len(found) == 1:
         return found[0]
     if found:
@@ -82,6 +92,8 @@ def _show_trial(stored: StoredRun, trial: dict[str, Any]) -> None:
 
     console = Console(highlight=False)
     console.print(f"{trial['name']}  [bold]{trial['status']}[/bold]", markup=True)
+    if trial.get("role"):
+        console.print("  not scored: it only profiles, and counts in no figure", markup=False)
     for key in ("reason", "advice"):
         if trial.get(key):
             console.print(f"  {trial[key]}", markup=False)
@@ -132,10 +144,20 @@ def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
         ("latency: response, service", [*latencies]),
         ("operations: kind, succeeded, failed, response p99", [*operations]),
         ("errors", [*errors]),
+        ("profile", _profile(trial)),
         ("expected", [*expect]),
         ("checks", [*checks]),
         ("phases", [*phases]),
     ]
+
+
+def _profile(trial: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What was sampled, and the files that came of it."""
+    profile = trial.get("profile") or {}
+    names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
+    return [
+        (name.replace("_", " "), str(profile[name])) for name in names if profile.get(name) is not None
+    ] + [("file", name) for name in (FOLDED, FLAMES) if profile and name in (trial.get("files") or {})]
 
 
 def _cell(figures: dict[str, Any] | None, name: str, text: Any) -> str:

@@ -29,6 +29,7 @@ class Trial:
     """One treatment in one repeat. `number` counts from 1 in the order of the run; `block` is the pass it belongs to.
 
     `arm` tells the two apart where every treatment is run twice in each block, to see what nothing at all makes differ.
+    `role` is what a trial is for that counts in no figure (`profile`); None of an ordinary one.
     """
 
     number: int
@@ -37,6 +38,7 @@ class Trial:
     block: int
     name: str
     arm: str | None = None
+    role: str | None = None
 
 
 def draw_seed() -> int:

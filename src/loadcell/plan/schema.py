@@ -31,7 +31,9 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
         *parts.monitors.values(),
     ]
     models: list[type[BaseModel]] = list(
-        dict.fromkeys([Head, Load, GroupLoad, Limits, SearchOptions, CpuProfile, *(part.Options for part in everything)])
+        dict.fromkeys(
+            [Head, Load, GroupLoad, Limits, SearchOptions, CpuProfile, *(part.Options for part in everything)]
+        )
     )
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCE

@@ -102,9 +102,7 @@ class Table:
     @property
     def names(self) -> list[str]:
         """The names of all of them, in order."""
-        return [
-            self._names.of(index, combination) for index, combination in enumerate(self._combinations)
-        ]
+        return [self._names.of(index, combination) for index, combination in enumerate(self._combinations)]
 
     def build(self, index: int) -> tuple[Treatment | None, list[Problem]]:
         """The treatment with this number (from 0), or None with what is wrong with it."""

@@ -77,6 +77,10 @@ class CpuSampler:
             log("profile: no sample was taken: the target used no CPU while the load measured")
         return account
 
+    def said(self) -> list[str]:
+        """What perf has printed so far."""
+        return [] if self._perf is None else self._perf.said().splitlines()
+
     def remove(self) -> None:
         """Remove what perf wrote."""
         if self._home is not None:

@@ -69,8 +69,12 @@ def trouble(said: str, otherwise: str = "perf could not sample the target") -> P
             "this kernel cannot sample (it has no perf events)",
             advice="use a kernel with CONFIG_PERF_EVENTS; some sandboxes (gVisor, WSL 1) have none",
         )
-    first = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "it said nothing")
-    return ProfilerError(f"{otherwise}: {first[:200]}", advice="output.log of the trial has all that perf said")
+    first = next(
+        (line for line in lines if "error" in line.lower()), lines[0] if lines else "it said nothing"
+    )
+    return ProfilerError(
+        f"{otherwise}: {first[:200]}", advice="output.log of the trial has all that perf said"
+    )
 
 
 @dataclass
@@ -133,19 +137,18 @@ class Perf:
     def end(self) -> None:
         """Let go of the processes, whatever happened before; what was recorded stays."""
         process, self._process = self._process, None
-        try:
-            if process is not None and process.poll() is None:
-                process.terminate()
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
                 process.wait(_END_LIMIT_S)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-        finally:
-            for descriptor in (self._orders, self._answers):
-                if descriptor >= 0:
-                    os.close(descriptor)
-            self._orders = self._answers = -1
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+        for descriptor in (self._orders, self._answers):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._orders = self._answers = -1
 
     def script(self) -> tuple[Path, str | None]:
         """The samples as text, in a file of their own, and the name of the event that was sampled. Raises ProfilerError."""
@@ -156,7 +159,7 @@ class Perf:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
             )  # fmt: skip
         if ended.returncode != 0:
-            raise trouble(self._said(), "perf could not read what it had recorded")
+            raise trouble(self.said(), "perf could not read what it had recorded")
         with text.open(encoding="utf-8", errors="replace") as lines:
             first = next((match for line in lines if (match := _EVENT.search(line))), None)
         return text, None if first is None else first["event"].partition(":")[0]
@@ -173,8 +176,10 @@ class Perf:
             )
         if not os.read(self._answers, 64):
             if self._process is not None:
-                self._process.wait(_END_LIMIT_S)
-            raise trouble(self._said())
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_END_LIMIT_S)
+            raise trouble(self.said())
 
-    def _said(self) -> str:
+    def said(self) -> str:
+        """What perf has printed."""
         return (self.home / "perf.txt").read_text(encoding="utf-8", errors="replace")

@@ -17,6 +17,7 @@ def trial_entry(trial: Trial) -> dict[str, Any]:
         "repeat": trial.repeat,
         "block": trial.block,
         **({"arm": trial.arm} if trial.arm else {}),
+        **({"role": trial.role} if trial.role else {}),
     }
 
 

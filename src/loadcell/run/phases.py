@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadcell.plan.secrets import MissingSecretError
+from loadcell.profilers.base import ProfilerError
 from loadcell.run.executor import LoadError, LoadStoppedError, LoadTimeoutError
 from loadcell.run.interrupts import Interrupted, Interrupts, LimitReached
 from loadcell.run.record import utc_text
@@ -103,7 +104,7 @@ class Phases:
         match error:
             case TrialEndedError():
                 return error
-            case TargetError() | LoadError():
+            case TargetError() | LoadError() | ProfilerError():
                 return TrialEndedError("failed", error.finding, error.advice)
             case MissingSecretError():
                 return TrialEndedError(

@@ -167,6 +167,16 @@ class Progress:
     def trial_ended(self, document: dict[str, Any]) -> None:
         """A trial has ended; its trial.json."""
 
+    def unscored_began(self, name: str) -> None:
+        """A trial begins that counts in no figure."""
+
+    def unscored_ended(self, document: dict[str, Any]) -> None:
+        """It has ended; its trial.json. That it failed has to be said: nothing else tells."""
+        if document["status"] not in ("ok", "invalid"):
+            self.note(
+                f"{document['name']}: {document.get('reason')}; {document.get('advice') or 'see output.log'}"
+            )
+
     def run_ended(self) -> None:
         """The run has ended, however."""
 
@@ -214,6 +224,18 @@ class LineProgress(Progress):
         ahead = forecast.done < len(course.trials)
         left = f"  {duration(forecast.left_s())} left" if ahead and not course.counted else ""
         self.say(f"{count} {outcome(document)}{left}")
+
+    def unscored_ended(self, document: dict[str, Any]) -> None:
+        super().unscored_ended(document)
+        if document["status"] in ("ok", "invalid"):
+            self.say(f"not scored: {document['name']}  {profiled(document)}")
+
+
+def profiled(document: dict[str, Any]) -> str:
+    """What a trial that only profiled has found: `1,234 samples of cpu-clock, at 5,678/s`."""
+    profile, totals = document.get("profile") or {}, document.get("totals") or {}
+    at = f", at {rate(totals['throughput_per_s'])}" if totals else ""
+    return f"{profile.get('samples', 0):,} samples of {profile.get('event') or 'the CPU'}{at}"
 
 
 #: An open loop that achieved less of what was due did not keep up: it is said what was due.

@@ -20,6 +20,7 @@ from loadcell.run.progress import (
     duration,
     milliseconds,
     outcome,
+    profiled,
     rate,
 )
 
@@ -101,6 +102,15 @@ class LiveProgress(Progress):
         missed = any(one["verdict"] == "missed" for one in document.get("expect", []))
         style = "yellow" if status == "ok" and missed else _STYLES.get(status, "red")
         self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(document))}")
+        self._trial = self._phase = self._figures = ""
+
+    def unscored_began(self, name: str) -> None:
+        self._trial, self._figures = name, ""
+
+    def unscored_ended(self, document: dict[str, Any]) -> None:
+        super().unscored_ended(document)
+        if document["status"] in ("ok", "invalid"):
+            self.say(f"[green]✓[/green] not scored: {_safe(document['name'])}  {_safe(profiled(document))}")
         self._trial = self._phase = self._figures = ""
 
     def run_ended(self) -> None:

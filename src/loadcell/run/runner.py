@@ -18,7 +18,7 @@ from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
-from loadcell.run import environment, neighbours, resume, workdir
+from loadcell.run import environment, neighbours, profiling, resume, workdir
 from loadcell.run.ahead import Ahead, Known
 from loadcell.run.entries import treatment_entry, trial_entry
 from loadcell.run.executor import Executor, WorkerExecutor
@@ -163,9 +163,13 @@ class Runner:
             keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
             self.progress.run_began(_course(ahead, document["title"], writer.path, len(kept)))
             records = list(kept.values())
+            if self.plan.profile is not None:
+                profiling.forewarn(self.progress.note)
             state, reason = "failed", None
             try:
                 reason = self._trials(writer, ahead, seed, keeper, means, records)
+                if reason is None and self.plan.profile is not None:
+                    self._profile(writer, document, ahead, seed, keeper, means, records, work)
                 state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
             finally:
                 self._put_away(keeper, means)
@@ -206,6 +210,43 @@ class Runner:
             if (reason := hopeless(mine)) is not None:
                 return self.secrets.redact(reason)
         return "interrupted" if means.interrupts.requested else None
+
+    def _profile(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        ahead: Known | Searching,
+        seed: int,
+        keeper: Keeper,
+        means: Means,
+        records: Sequence[dict[str, Any]],
+        work: Path,
+    ) -> None:
+        """Run the trials that only profile, in which nothing is measured that counts: what fails there costs no result."""
+        profile = self.plan.profile
+        assert profile is not None
+        stored = read_run(writer.path)
+        treatments = ahead.known(stored) if isinstance(ahead, Searching) else self.plan.treatments
+        chosen = profiling.wanted(profile, treatments, records)
+        if not chosen:
+            self.progress.note("nothing is profiled: no trial was ok")
+        planned = profiling.trials(chosen, after=len(document["trials"]), repeats=self.plan.repeats)
+        document["unscored"] = [trial_entry(trial) for trial in planned]
+        writer.write_run(document)
+        done = profiling.kept(stored, retry_failed=self.options.retry_failed)
+        for trial in planned:
+            if trial.name in done or means.interrupts.requested:
+                continue
+            self.progress.unscored_began(trial.name)
+            record = writer.trial(trial.name)
+            try:
+                with profiling.sampler(profile, work) as sampler:
+                    ended = TrialRun(trial, seed, keeper, means, record, sampler).execute()
+                record.finish(ended)
+            except StoreError:
+                record.abandon()
+                raise
+            self.progress.unscored_ended(self._shown(ended))
 
     def _put_away(self, keeper: Keeper, means: Means) -> None:
         """Stop and remove the targets, whatever happened before; a second signal ends even this."""

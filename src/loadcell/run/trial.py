@@ -11,6 +11,7 @@ from typing import Any
 
 from loadcell.design.order import Trial
 from loadcell.plan.model import Resolved
+from loadcell.profilers.cpu import CpuSampler
 from loadcell.run import checks, groups, others
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
@@ -22,6 +23,7 @@ from loadcell.run.load import (
 )
 from loadcell.run.means import Means, threads
 from loadcell.run.phases import LIMIT_KEYS, Phases, TrialEndedError
+from loadcell.run.profiling import profiling
 from loadcell.run.record import measured, metrics, utc_text
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
@@ -50,6 +52,7 @@ class TrialRun:
     keeper: Keeper
     means: Means
     writer: TrialWriter
+    sampler: CpuSampler | None = None
     _document: dict[str, Any] = field(default_factory=dict)
     _checks: list[checks.Check] = field(default_factory=list)
     _target: Target[Any] | None = None
@@ -127,7 +130,8 @@ class TrialRun:
             roots = self._watch.target_processes
             self._target_here = roots if roots or not others.on_this_machine(spec["target"]) else None
             try:
-                result = self._execute("run", spec, self._watch.event, limit_s)
+                with profiling(self.sampler, target, self.writer.output):
+                    result = self._execute("run", spec, self._told, limit_s)
             finally:
                 self._document["monitors"] = self._watch.stop_monitors()
             self._document.update(measured(result))
@@ -177,6 +181,9 @@ class TrialRun:
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
         self._document["target"] = target.describe()
+        if self.sampler is not None:
+            title = self.trial.treatment.id
+            self._document["profile"] = self.sampler.collect(self.writer, title, self.writer.output)
         alone = getattr(self._resolved.target, "server", None) != "external"
         self._checks.append(
             checks.server_counters(
@@ -220,6 +227,12 @@ class TrialRun:
             stop_asked=lambda: self.means.interrupts.requested,
         )
 
+    def _told(self, event: dict[str, Any]) -> None:
+        """The engine said something while it made the load."""
+        self._watch.event(event)
+        if self.sampler is not None and event.get("type") == "phase":
+            self.sampler.phase(event["phase"])
+
     def _loading(self, event: dict[str, Any]) -> None:
         if event.get("type") == "progress":
             self.means.progress.preparing(event["done_rows"], event["total_rows"])
@@ -246,6 +259,7 @@ class TrialRun:
             "repeat": self.trial.repeat,
             "block": self.trial.block,
             **({"arm": self.trial.arm} if self.trial.arm else {}),
+            **({"role": self.trial.role} if self.trial.role else {}),
             "status": "failed",
             "reason": None,
             "reason_code": None,

@@ -32,7 +32,8 @@ class Damage:
 class StoredRun:
     """A run as its directory tells it. Documents are plain JSON; frames are read when asked for.
 
-    `trials` are the finished ones (each its trial.json), in run order; `unfinished` are names of trials that
+    `trials` are the finished ones (each its trial.json), in run order; `unscored` those that have a role of their own (`profile`)
+    and count in no figure; `unfinished` are names of trials that
     were begun and never finished; `damage` grows as files are read that turn out not to be whole.
     """
 
@@ -41,6 +42,7 @@ class StoredRun:
     environment: dict[str, Any]
     trials: list[dict[str, Any]]
     unfinished: list[str]
+    unscored: list[dict[str, Any]] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
 
     @property
@@ -66,9 +68,10 @@ class StoredRun:
 
     @property
     def missing(self) -> list[str]:
-        """Names of planned trials that have no finished record."""
-        done = {trial["name"] for trial in self.trials}
-        return [trial["name"] for trial in self.planned if trial["name"] not in done]
+        """Names of planned trials, unscored ones too, that have no finished record."""
+        done = {trial["name"] for trial in (*self.trials, *self.unscored)}
+        planned = (*self.planned, *self.run.get("unscored", ()))
+        return [trial["name"] for trial in planned if trial["name"] not in done]
 
     def directory(self, trial: str) -> Path:
         """Where a trial's files are."""
@@ -243,10 +246,11 @@ def _read_trials(stored: StoredRun) -> None:
                 stored._note(entry / layout.TRIAL, why, "this trial counts as not finished")
                 stored.unfinished.append(part_of or entry.name)
             elif part_of is None:
-                stored.trials.append(document)
+                (stored.unscored if document.get("role") else stored.trials).append(document)
             else:  # killed between the last write and the rename; `loadcell run --resume` gives it its name
                 stored.unfinished.append(part_of)
-    stored.trials.sort(key=lambda trial: trial.get("number", 0))
+    for trials in (stored.trials, stored.unscored):
+        trials.sort(key=lambda trial: trial.get("number", 0))
 
 
 def _read_together(files: list[tuple[dict[str, Any], bytes]]) -> pl.DataFrame | None:
