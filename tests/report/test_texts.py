@@ -26,6 +26,7 @@ from loadcell.analysis.unit import UNITS
 from loadcell.design.search.words import Stage, Why
 from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
+from loadcell.report import flame
 from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
@@ -81,6 +82,8 @@ FAMILIES = {
     "note": NOTES,
     "server-note": monitor.NOTES,
     "checkpoint": ("timed", "requested"),
+    "kind": flame.KINDS,
+    "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),
     "stage": get_args(Stage),
     "why": get_args(Why),
     "unit": [unit + ending for unit in UNITS for ending in ("", ".many", ".short")],

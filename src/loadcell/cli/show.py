@@ -155,9 +155,10 @@ def _profile(trial: dict[str, Any]) -> list[tuple[str, ...]]:
     """What was sampled, and the files that came of it."""
     profile = trial.get("profile") or {}
     names = ("samples", "event", "frequency", "call_graph", "processes", "tool")
-    return [
+    rows: list[tuple[str, ...]] = [
         (name.replace("_", " "), str(profile[name])) for name in names if profile.get(name) is not None
-    ] + [("file", name) for name in (FOLDED, FLAMES) if profile and name in (trial.get("files") or {})]
+    ]
+    return rows + [("file", name) for name in (FOLDED, FLAMES) if name in (trial.get("files") or {})]
 
 
 def _cell(figures: dict[str, Any] | None, name: str, text: Any) -> str:

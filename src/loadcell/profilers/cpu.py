@@ -31,6 +31,7 @@ class CpuSampler:
     _home: tempfile.TemporaryDirectory[str] | None = None
     _perf: Perf | None = None
     _roots: list[int] = field(default_factory=list)
+    _window: list[int] = field(default_factory=list)
     _roles: dict[int, str] = field(default_factory=dict)
 
     def attach(self, roots: list[int]) -> None:
@@ -41,15 +42,10 @@ class CpuSampler:
         self._perf = Perf(Path(self._home.name), found, options.frequency, options.call_graph)
         self._perf.attach()
 
-    def phase(self, name: str) -> None:
-        """The load has come to this phase; only `measure` is sampled. Raises ProfilerError."""
-        if self._perf is None:
-            return
-        if name == "measure":
-            self._perf.begin()
-            self._look()
-        elif name == "drain":
-            self._perf.pause()
+    def phase(self, name: str, mono_ns: int) -> None:
+        """The load came to this phase at this time; of what is sampled, `measure` is kept."""
+        if name in ("measure", "drain"):
+            self._window.append(mono_ns)
             self._look()
 
     def end(self) -> None:
@@ -62,7 +58,7 @@ class CpuSampler:
         from loadcell import _engine
 
         assert self._perf is not None
-        script, event = self._perf.script()
+        script, event = self._perf.script(*self._window)
         folded = "".join(f"{line}\n" for line in named(_engine.fold_stacks(script), self._roles))
         samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
         account = {

@@ -1,7 +1,8 @@
-"""Samples processes with Linux's `perf`: attached before the load, switched on while it measures.
+"""Samples processes with Linux's `perf`: attached before the load, so that what it begins is sampled with what began it.
 
-perf is told over a pair of pipes when to begin (`--control`), so that only the measurement is sampled; processes and
-threads that begin meanwhile are sampled like those that began them.
+perf answers over a pair of pipes (`--control`) when it has attached. It records from then on: told to begin later, it would
+miss what processes that begin meanwhile have mapped, and so their stacks. What the measurement is not is left out when the
+record is read; samples bear the engine's own clock.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Perf:
         return said.replace("version ", "").strip() or "perf"
 
     def attach(self) -> None:
-        """Look at the processes, not yet recording. Raises ProfilerError. To be called from the main thread."""
+        """Sample the processes from now on. Raises ProfilerError. To be called from the main thread."""
         if not self.processes:
             raise ProfilerError(
                 "the target has no processes on this machine to look at",
@@ -111,7 +112,7 @@ class Perf:
         self._answers, answers = os.pipe()
         command = [
             self.program, "record", "--quiet", "--no-buildid", "--no-buildid-cache",
-            *("--freq", str(self.frequency), "--call-graph", graph, "--delay", "-1"),
+            *("--freq", str(self.frequency), "--call-graph", graph, "--clockid", "CLOCK_MONOTONIC"),
             *("--control", f"fd:{orders},{answers}", "--output", str(self._data)),
             *("--pid", ",".join(map(str, self.processes))),
         ]  # fmt: skip
@@ -125,14 +126,6 @@ class Perf:
         os.close(orders)
         os.close(answers)
         self._order("ping", _ATTACH_LIMIT_S)
-
-    def begin(self) -> None:
-        """Record from now on. Raises ProfilerError."""
-        self._order("enable")
-
-    def pause(self) -> None:
-        """Record no longer. Raises ProfilerError."""
-        self._order("disable")
 
     def end(self) -> None:
         """Let go of the processes, whatever happened before; what was recorded stays."""
@@ -150,12 +143,16 @@ class Perf:
                 os.close(descriptor)
         self._orders = self._answers = -1
 
-    def script(self) -> tuple[Path, str | None]:
-        """The samples as text, in a file of their own, and the name of the event that was sampled. Raises ProfilerError."""
+    def script(self, from_ns: int, to_ns: int) -> tuple[Path, str | None]:
+        """The samples of a stretch of monotonic time as text, in a file of their own, and the name of the event that was sampled.
+
+        Raises ProfilerError.
+        """
+        window = f"{from_ns // 10**9}.{from_ns % 10**9:09d},{to_ns // 10**9}.{to_ns % 10**9:09d}"
         text, said = self.home / "perf-script.txt", self.home / "perf.txt"
         with text.open("wb") as out, said.open("ab") as errors:
             ended = subprocess.run(
-                [self.program, "script", "--no-inline", "-F", _FIELDS, "-i", str(self._data)],
+                [self.program, "script", "--no-inline", "--time", window, "-F", _FIELDS, "-i", str(self._data)],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
             )  # fmt: skip
         if ended.returncode != 0:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from loadcell.analysis.flames import Node
 from loadcell.analysis.phrase import Finding, Severity
 
 Tone = Literal["", "good", "info", "caution", "problem"]
@@ -132,6 +133,17 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Flame:
+    """A flame graph: the tree of what called what. `plain` stands for it where nothing can be zoomed or searched."""
+
+    id: str
+    title: str
+    caption: str
+    plain: str
+    root: Node
+
+
+@dataclass(frozen=True)
 class Details:
     """Blocks that are folded away at first."""
 
@@ -139,7 +151,7 @@ class Details:
     blocks: Sequence[Block]
 
 
-Block = Paragraph | Sentences | Tiles | Table | Definitions | Code | Chart | Details
+Block = Paragraph | Sentences | Tiles | Table | Definitions | Code | Chart | Flame | Details
 
 
 @dataclass(frozen=True)
@@ -168,6 +180,10 @@ class Report:
     def charts(self) -> list[Chart]:
         """Every chart, in order."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Chart)]
+
+    def flames(self) -> list[Flame]:
+        """Every flame graph, in order."""
+        return [block for section in self.sections for block in section.blocks if isinstance(block, Flame)]
 
 
 TONE_OF: dict[Severity, Tone] = {"good": "good", "info": "info", "caution": "caution", "problem": "problem"}

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from loadcell.analysis.phrase import Phrase
-from loadcell.report import bundle, sizing
+from loadcell.report import bundle, flame, sizing
 from loadcell.report.blocks import Chart, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
@@ -32,8 +32,12 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    sources = {name: environment.loader.get_source(environment, name)[0] for name in ("page.js",)}  # type: ignore[union-attr]
-    scripts = {"vega": bundle.javascript() if report.charts() else "", "page": sources["page.js"]}
+    sources = {name: environment.loader.get_source(environment, name)[0] for name in ("flame.js", "page.js")}  # type: ignore[union-attr]
+    scripts = {
+        "vega": bundle.javascript() if report.charts() else "",
+        "flame": sources["flame.js"] if report.flames() else "",
+        "page": sources["page.js"],
+    }
     return environment.get_template("page.html.j2").render(
         report=report,
         t=texts,
@@ -44,6 +48,7 @@ def render(report: Report) -> str:
         scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - ours, from no input
         policy=_policy(scripts.values()),
         long_table=LONG_TABLE,
+        flame_kinds=flame.KINDS,
         most_treatments=MOST_SHOWN,
     )
 
@@ -82,6 +87,7 @@ def _policy(scripts: Any) -> str:
 def _data(report: Report, texts: Texts) -> dict[str, Any]:
     return {
         "charts": [_chart(chart) for chart in report.charts()],
+        "flames": [flame.drawn(one) for one in report.flames()],
         "config": CONFIG,
         "mostTreatments": MOST_SHOWN,
         "sizes": {"axis": sizing.AXIS, "legend": sizing.LEGEND, "gap": sizing.GAP, "least": sizing.LEAST},

@@ -13,6 +13,7 @@ from loadcell.report.blocks import (
     Code,
     Definitions,
     Details,
+    Flame,
     Paragraph,
     Report,
     Sentences,
@@ -77,6 +78,8 @@ def _block(block: Block, texts: Texts) -> str:
     if isinstance(block, Chart):
         caption = " ".join(escaped(text) for text in block.captions)
         return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
+    if isinstance(block, Flame):
+        return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n{escaped(block.plain)}"
     return _folded(block, texts)
 
 

@@ -14,6 +14,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce, summary
 from loadcell.report.sections.results import factor_columns
 from loadcell.report.texts import Texts
+from loadcell.store.layout import FLAMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,6 +95,10 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
         steps.append((texts("terminal.report"), str(path / "report.html")))
     else:
         steps.append((texts("terminal.write-report"), f"loadcell report {path}"))
+    for record in scene.stored.unscored:
+        if FLAMES in (record.get("files") or {}):
+            picture = stored.directory(record["name"]) / FLAMES
+            steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
     broken = [trial for trial in scene.analysis.trials if trial.status in {"failed", "timed-out", "invalid"}]
     for trial in broken[:3]:
         log = stored.directory(trial.name) / "output.log"

@@ -19,7 +19,6 @@ from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
-CATALOGUE = ("texts.toml", "texts-compare.toml", "texts-host.toml", "texts-compact.toml")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
 #: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
@@ -51,8 +50,9 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
                 found[key] = own
             gather(f"{key}.", value)
 
-    for file in CATALOGUE:
-        gather("", tomllib.loads((files(__package__) / file).read_text(encoding="utf-8")))
+    for file in sorted(files(__package__).iterdir(), key=lambda one: one.name):
+        if file.name.startswith("texts") and file.name.endswith(".toml"):
+            gather("", tomllib.loads(file.read_text(encoding="utf-8")))
     return found
 
 

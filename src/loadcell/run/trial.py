@@ -231,7 +231,7 @@ class TrialRun:
         """The engine said something while it made the load."""
         self._watch.event(event)
         if self.sampler is not None and event.get("type") == "phase":
-            self.sampler.phase(event["phase"])
+            self.sampler.phase(event["phase"], event["mono_ns"])
 
     def _loading(self, event: dict[str, Any]) -> None:
         if event.get("type") == "progress":

@@ -1,0 +1,146 @@
+"""What sampled stacks say: which functions and processes the samples fell on, and the tree that a flame graph draws.
+
+A sample is a look at one CPU at one moment. A function's *self* share is that of samples in which it was running; its *total*
+share that of samples in which it, or something it had called, was. With n samples, a share p has a standard error of
+sqrt(p (1 - p) / n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+#: of the normal distribution, for 95%
+_Z = 1.96
+#: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
+LEAST_SHARE = 0.0005
+KERNEL = "_[k]"
+JUST_IN_TIME = "_[j]"
+
+
+@dataclass
+class Node:
+    """A function called by those above it; `samples` are those in which it was on the stack, here."""
+
+    name: str
+    samples: int = 0
+    below: dict[str, Node] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function over all stacks; `own` samples fell on itself, `total` on it or what it had called."""
+
+    name: str
+    kind: str
+    own: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile that was taken, or why it was not (`reason`, with `advice`).
+
+    `throughput_per_s` is what the load achieved meanwhile, `scored_per_s` the median of the treatment's scored trials.
+    `folded` is the file with the stacks, its lines in `stacks`.
+    """
+
+    trial: str
+    treatment: str
+    status: str
+    reason: str | None
+    advice: str | None
+    account: Mapping[str, Any]
+    measured_s: float | None
+    throughput_per_s: float | None
+    scored_per_s: float | None
+    stacks: Sequence[tuple[tuple[str, ...], int]]
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return sum(count for _, count in self.stacks)
+
+    @property
+    def cost(self) -> float | None:
+        """By how much the throughput changed while it was taken; None where one of the two is not known."""
+        if not self.scored_per_s or self.throughput_per_s is None:
+            return None
+        return self.throughput_per_s / self.scored_per_s - 1
+
+
+def kind(name: str) -> str:
+    """`kernel`, `jit` (compiled at run time), `unresolved` (a program or library whose symbols are missing), `user`."""
+    if name.endswith(KERNEL):
+        return "kernel"
+    if name.endswith(JUST_IN_TIME):
+        return "jit"
+    return "unresolved" if name.startswith("[") and name.endswith("]") else "user"
+
+
+def plain(name: str) -> str:
+    """A function's name without the mark of its kind."""
+    return name.removesuffix(KERNEL).removesuffix(JUST_IN_TIME)
+
+
+def read(folded: str) -> list[tuple[tuple[str, ...], int]]:
+    """The stacks of a file of folded ones, outermost frame first; lines that are none are left out."""
+    found = []
+    for line in folded.splitlines():
+        stack, _, count = line.rpartition(" ")
+        if stack and count.isdecimal() and int(count) > 0:
+            found.append((tuple(stack.split(";")), int(count)))
+    return found
+
+
+def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
+    """Every function, those with most samples of their own first. The outermost frames are processes, and left out.
+
+    A function that calls itself is counted once a sample.
+    """
+    own: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for stack, count in stacks:
+        if len(stack) > 1:
+            own[stack[-1]] += count
+        for name in set(stack[1:]):
+            total[name] += count
+    ordered = sorted(total, key=lambda name: (-own[name], -total[name], name))
+    return [Function(plain(name), kind(name), own[name], total[name]) for name in ordered]
+
+
+def processes(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, int]]:
+    """Samples of each process, or of all that go by one name; most first."""
+    found: Counter[str] = Counter()
+    for stack, count in stacks:
+        found[stack[0]] += count
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
+
+
+def tree(stacks: Iterable[tuple[tuple[str, ...], int]]) -> Node:
+    """All stacks as one tree, without the nodes that are too narrow to be seen."""
+    root = Node("")
+    for stack, count in stacks:
+        root.samples += count
+        node = root
+        for name in stack:
+            node = node.below.setdefault(name, Node(name))
+            node.samples += count
+    _prune(root, root.samples * LEAST_SHARE)
+    return root
+
+
+def _prune(root: Node, least: float) -> None:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        node.below = {name: one for name, one in node.below.items() if one.samples >= least}
+        waiting.extend(node.below.values())
+
+
+def uncertainty(share: float, samples: int) -> float:
+    """Half the width of a 95% interval of a share that `samples` gave."""
+    return _Z * math.sqrt(share * (1 - share) / samples)

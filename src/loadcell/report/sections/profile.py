@@ -1,0 +1,164 @@
+"""Where the target's CPU time goes: a flame graph of each profile, its functions and processes, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from loadcell.analysis import flames
+from loadcell.analysis.flames import Profile
+from loadcell.analysis.phrase import Finding, Phrase, Severity
+from loadcell.report import numbers
+from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
+from loadcell.report.scene import Scene
+from loadcell.store.layout import FLAMES, FOLDED, TRIALS
+
+#: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
+MOST_FUNCTIONS = 30
+#: With fewer samples, a share of 10% is not known to within 6 percentage points.
+FEW_SAMPLES = 100
+#: From this share on, code without names hides what the picture is for.
+MUCH_UNRESOLVED = 0.2
+_SHARE_SHOWN = 0.1
+
+
+def profiles(scene: Scene) -> list[Profile]:
+    """Every profile of the run, also those that could not be taken."""
+    found = []
+    scored = {treatment.id: treatment.throughput.median for treatment in scene.analysis.treatments}
+    for record in scene.stored.unscored:
+        if record.get("role") == "profile":
+            found.append(_profile(record, scored, scene))
+    return found
+
+
+def _profile(record: Mapping[str, Any], scored: Mapping[str, float | None], scene: Scene) -> Profile:
+    place = scene.stored.directory(record["name"]) / FOLDED
+    text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else ""
+    return Profile(
+        trial=record["name"],
+        treatment=scene.labels.get(record["treatment"], record["treatment"]),
+        status=record["status"],
+        reason=record.get("reason"),
+        advice=record.get("advice"),
+        account=record.get("profile") or {},
+        measured_s=(record.get("measure") or {}).get("duration_s"),
+        throughput_per_s=(record.get("totals") or {}).get("throughput_per_s"),
+        scored_per_s=scored.get(record["treatment"]),
+        stacks=flames.read(text),
+    )
+
+
+def section(scene: Scene) -> Section | None:
+    """None where nothing was profiled."""
+    found = profiles(scene)
+    if not found:
+        return None
+    blocks: list[Block] = [Paragraph(scene.texts("profile.meaning"))]
+    for number, profile in enumerate(found, 1):
+        blocks.append(Sentences(findings(profile)))
+        if profile.stacks:
+            blocks += [
+                flame(profile, number, scene),
+                functions(profile, number, scene),
+                processes(profile, number, scene),
+            ]
+    return Section("profile", scene.texts("section.profile"), blocks)
+
+
+def findings(profile: Profile) -> list[Finding]:
+    """What was sampled, at what cost, and how far it can be trusted; or why there is nothing."""
+    samples, treatment = profile.samples, profile.treatment
+
+    def said(severity: Severity, key: str, **params: Any) -> Finding:
+        return Finding("profile", severity, Phrase(f"found.profile.{key}", params), (profile.trial,))
+
+    if not profile.account:
+        reason, advice = (str(text or "").rstrip(".") for text in (profile.reason, profile.advice))
+        return [said("caution", "failed", treatment=treatment, reason=reason, advice=advice)]
+    if not samples:
+        return [said("caution", "nothing", treatment=treatment)]
+    half = flames.uncertainty(_SHARE_SHOWN, samples) * 100
+    found = [
+        said(
+            "info", "taken",
+            treatment=treatment, samples=samples, event=str(profile.account.get("event")),
+            frequency=profile.account.get("frequency", 0), duration_s=profile.measured_s or 0.0,
+            half_points=numbers.significant(half, 2),
+        )
+    ]  # fmt: skip
+    if profile.cost is not None:
+        found.append(
+            said(
+                "info", "cost", throughput_per_s=profile.throughput_per_s, scored_per_s=profile.scored_per_s,
+                change=profile.cost,
+            )
+        )  # fmt: skip
+    if samples < FEW_SAMPLES:
+        found.append(said("caution", "few", treatment=treatment, samples=samples))
+    own = sum(one.own for one in flames.functions(profile.stacks) if one.kind == "unresolved")
+    if own / samples >= MUCH_UNRESOLVED:
+        found.append(said("caution", "unresolved", treatment=treatment, unresolved_share=own / samples))
+    return found
+
+
+def flame(profile: Profile, number: int, scene: Scene) -> Flame:
+    """The picture."""
+    texts, file = scene.texts, f"{TRIALS}/{profile.trial}/{FLAMES}"
+    return Flame(
+        id=f"flame-{number}",
+        title=texts("flame.title", treatment=profile.treatment),
+        caption=texts("flame.caption", file=file),
+        plain=texts("flame.plain", file=file),
+        root=flames.tree(profile.stacks),
+    )
+
+
+def functions(profile: Profile, number: int, scene: Scene) -> Table:
+    """The functions on which most samples fell."""
+    texts, samples = scene.texts, profile.samples
+    found = flames.functions(profile.stacks)
+    rows = [
+        [
+            Cell(one.name),
+            Cell(texts(f"kind.{one.kind}")),
+            Cell(numbers.share(one.own / samples), sort=one.own, bar=one.own / samples),
+            Cell(numbers.share(one.total / samples), sort=one.total),
+            Cell(numbers.whole(one.own), sort=one.own),
+        ]
+        for one in found[:MOST_FUNCTIONS]
+    ]
+    columns = [
+        Column(texts("column.function"), code=True),
+        Column(texts("column.kind")),
+        Column(texts("column.self"), figure=True),
+        Column(texts("column.total"), figure=True),
+        Column(texts("column.samples"), figure=True),
+    ]
+    return Table(
+        f"table-functions-{number}",
+        texts("table.functions", treatment=profile.treatment),
+        columns,
+        rows,
+        texts("table.functions.note", shown=len(rows), count=len(found)),
+    )
+
+
+def processes(profile: Profile, number: int, scene: Scene) -> Table:
+    """The processes on which samples fell."""
+    texts, samples = scene.texts, profile.samples
+    rows = [
+        [
+            Cell(name),
+            Cell(numbers.share(count / samples), sort=count, bar=count / samples),
+            Cell(numbers.whole(count), sort=count),
+        ]
+        for name, count in flames.processes(profile.stacks)
+    ]
+    columns = [
+        Column(texts("column.process"), code=True),
+        Column(texts("column.share"), figure=True),
+        Column(texts("column.samples"), figure=True),
+    ]
+    title = texts("table.processes", treatment=profile.treatment)
+    return Table(f"table-processes-{number}", title, columns, rows)
