@@ -154,9 +154,9 @@ def test_chinese_is_chinese() -> None:
         "series.cpu",
         "series.wal",
         "env.cpu",
-            "unit.MiB",
-            "unit.MiB.many",
-            "unit.MiB.short",
+        "unit.MiB",
+        "unit.MiB.many",
+        "unit.MiB.short",
         "column.law.sigma",
         "column.law.kappa",
     }
