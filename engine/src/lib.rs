@@ -22,5 +22,6 @@ pub mod session;
 pub mod spec;
 pub mod sql;
 pub mod start;
+pub mod store;
 pub mod transport;
 pub mod workload;

@@ -1,0 +1,75 @@
+//! Which file a key lies in, and how a scan goes through all of them in the keys' order.
+
+use super::{Fault, Handle, Key};
+
+/// The file of a key, in a store of so many: the same for whoever opens the store later. FNV-1a, whose high bits alone hardly
+/// know the key's last characters, then mixed as MurmurHash3 ends (Appleby, 2011).
+#[inline]
+pub fn shard(key: &[u8], files: usize) -> usize {
+    if files == 1 {
+        return 0;
+    }
+    let hash = key.iter().fold(OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    ((u128::from(hash ^ hash >> 33) * files as u128) >> 64) as usize
+}
+
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// Shows up to `limit` keys from `from` on, whatever files they lie in, in order; how many there were.
+pub fn merge(
+    handle: &mut impl Handle,
+    files: usize,
+    from: &[u8],
+    limit: usize,
+    mut show: impl FnMut(&[u8], &[u8]),
+) -> Result<usize, Fault> {
+    let mut count = 0;
+    if files == 1 {
+        handle.scan(Key { file: 0, bytes: from }, |key, value| {
+            if count < limit {
+                show(key, value);
+                count += 1;
+            }
+            count < limit
+        })?;
+        return Ok(count);
+    }
+    // A file that has `limit` keys may have all of those that are wanted.
+    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    for file in 0..files {
+        let mut left = limit;
+        handle.scan(Key { file, bytes: from }, |key, value| {
+            if left > 0 {
+                found.push((key.to_vec(), value.to_vec()));
+                left -= 1;
+            }
+            left > 0
+        })?;
+    }
+    found.sort_unstable();
+    found.truncate(limit);
+    found.iter().for_each(|(key, value)| show(key, value));
+    Ok(found.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_spread_evenly_and_always_alike() {
+        let mut counts = [0u32; 7];
+        for number in 0..70_000 {
+            counts[shard(format!("key{number:010}").as_bytes(), 7)] += 1;
+        }
+        assert!(counts.iter().all(|count| (9_000..11_000).contains(count)), "{counts:?}");
+        // What lies in files that were written earlier must be found again.
+        assert_eq!(shard(b"key0000000042", 7), SHARD_OF_42);
+        assert_eq!(shard(b"anything", 1), 0);
+    }
+
+    const SHARD_OF_42: usize = 0;
+}
