@@ -99,6 +99,12 @@ fn check(workload: &str) -> PyResult<String> {
     start::check(workload).map(|found| found.to_string()).map_err(|problem| error(&problem))
 }
 
+/// The version of an embedded store's engine, and the library it is in: `{"engine", "library"}`, where the library may be null.
+#[pyfunction]
+fn store(engine: &str) -> PyResult<String> {
+    start::about_store(engine).map(|found| found.to_string()).map_err(|problem| error(&problem))
+}
+
 /// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
 #[pyfunction]
 fn stop() {
@@ -129,6 +135,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(store, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;
     module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(flame_graph, module)?)?;

@@ -77,6 +77,9 @@ pub struct Target {
     pub options: Option<String>,
     #[serde(default = "ten_seconds")]
     pub connect_timeout_ns: Nanos,
+    /// Of a store in this process: which, and where it lies.
+    #[serde(default)]
+    pub store: Option<crate::store::Options>,
 }
 
 impl Load {

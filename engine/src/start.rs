@@ -13,6 +13,7 @@ use crate::protocol::postgres::Postgres;
 use crate::protocol::{Protocol, Wire};
 use crate::spec::{Problem, Spec};
 use crate::sql;
+use crate::store;
 use crate::transport::Endpoint;
 use crate::workload::pgbench;
 
@@ -40,6 +41,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     match spec.target.protocol {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
+        Protocol::Store => store::sessions(spec),
     }
 }
 
@@ -68,6 +70,20 @@ pub fn check(workload: &str) -> Result<Value, Problem> {
         Some((name, _)) => Err(wrong(format!("the engine has nothing to say of the workload `{name}`"))),
         None => Err(wrong("no workload is named".into())),
     }
+}
+
+/// What an embedded store's engine is: its version, and the library it is in.
+pub fn about_store(engine: &str) -> Result<Value, Problem> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Asked {
+        engine: store::Engine,
+        library: Option<std::path::PathBuf>,
+    }
+    let asked: Asked = serde_json::from_str(engine).map_err(|error| {
+        Problem::new("spec", format!("the engine cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+    })?;
+    store::about(asked.engine, asked.library.as_deref())
 }
 
 fn ground(spec: &Spec) -> Result<Ground, Problem> {

@@ -1,20 +1,22 @@
 //! The threads that make load, as seen by the one that leads them.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, Scope};
 
 use super::Ground;
 use crate::clock::Nanos;
 use crate::limits;
-use crate::pace::{Closed, Open, Pacer, Share};
+use crate::pace::{Closed, Open, Share};
 use crate::reactor::{Bounds, Control, Mail, Message, Reactor, Settings};
 use crate::record::{Lifetime, Operation, Outlet, Pot, Quota, Recorder, Slot, Window};
 use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 
 /// Threads that make load with sessions of one type. Dropping it makes them end.
+#[derive(Default)]
 pub struct Crew {
     members: Vec<Member>,
 }
@@ -56,13 +58,9 @@ impl<F: SessionFactory> Startable for F {
     ) -> Result<Crew, Problem> {
         let factory = self;
         let threads = load.threads.min(load.clients) as usize;
-        let mut crew = Crew { members: Vec::with_capacity(threads) };
+        let mut crew = Crew::default();
         let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads as u64)));
         for thread in 0..threads {
-            let control = Arc::new(Control::new().map_err(unavailable)?);
-            let (spares, returned) = channel();
-            // With the one it makes itself a thread has two: one is filled while the other is merged.
-            let _ = spares.send(Box::new(Slot::new(factory.operations().len())));
             let clients = (thread as u32..load.clients).step_by(threads);
             let mail = Mail { thread: first + thread, to: to.clone() };
             let settings = Settings {
@@ -71,19 +69,18 @@ impl<F: SessionFactory> Startable for F {
                 drain_ns: load.drain_ns,
                 bounds: bounds(load, pot.as_ref(), clients.len(), threads as u32),
             };
-            crew.members.push(Member { control: control.clone(), spares, clients: clients.len() as u32 });
-            let builder = Builder::new().name(format!("load-{thread}"));
-            let started = if let Some(schedule) = &load.schedule {
+            let pacer = load.schedule.as_ref().map(|schedule| {
                 let share = Share { thread: thread as u32, threads: threads as u32, clients: load.clients };
-                let pacer = Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed);
-                builder.spawn_scoped(scope, move || {
+                Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
+            });
+            crew.employ(scope, factory.operations(), clients.len() as u32, mail, move |recorder, control, mail| {
+                let mail = mail.clone();
+                if let Some(pacer) = pacer {
                     limits::wake_up_promptly();
-                    work(factory, clients, pacer, settings, control, mail, returned);
-                })
-            } else {
-                builder.spawn_scoped(scope, move || work(factory, clients, Closed, settings, control, mail, returned))
-            };
-            started.map_err(unavailable)?;
+                    return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run();
+                }
+                Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
+            })?;
         }
         Ok(crew)
     }
@@ -100,6 +97,37 @@ fn bounds(load: &Load, pot: Option<&Arc<Pot>>, clients: usize, threads: u32) -> 
 }
 
 impl Crew {
+    /// Starts a thread for so many clients: `work` is what it does, from its first connection to its account.
+    pub fn employ<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        operations: &'scope [Operation],
+        clients: u32,
+        mail: Mail,
+        work: impl FnOnce(Recorder, Arc<Control>, &Mail) -> io::Result<Lifetime> + Send + 'scope,
+    ) -> Result<(), Problem> {
+        let control = Arc::new(Control::new().map_err(unavailable)?);
+        let (spares, returned) = channel();
+        // With the one it makes itself a thread has two: one is filled while the other is merged.
+        let _ = spares.send(Box::new(Slot::new(operations.len())));
+        let builder = Builder::new().name(format!("load-{}", self.members.len()));
+        self.members.push(Member { control: control.clone(), spares, clients });
+        let run = move || {
+            let publish = mail.clone();
+            let send = Box::new(move |what| publish.send(Message::Published(what)));
+            let outlet = Outlet { send, spares: returned };
+            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, &mail));
+            // A thread that breaks must say so: the leader waits for its account.
+            let ended = match catch_unwind(work) {
+                Ok(Ok(lifetime)) => Ok(lifetime),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into())),
+            };
+            mail.send(Message::Finished(ended));
+        };
+        builder.spawn_scoped(scope, run).map(drop).map_err(unavailable)
+    }
+
     pub fn size(&self) -> usize {
         self.members.len()
     }
@@ -147,32 +175,6 @@ impl Drop for Crew {
     }
 }
 
-fn unavailable(error: std::io::Error) -> Problem {
+fn unavailable(error: io::Error) -> Problem {
     Problem::new("limit", format!("the operating system refuses what a load needs ({error})"), "use fewer threads")
-}
-
-/// What one thread does, from its first connection to its account.
-fn work<F: SessionFactory>(
-    factory: &F,
-    clients: impl Iterator<Item = u32>,
-    pacer: impl Pacer,
-    settings: Settings,
-    control: Arc<Control>,
-    mail: Mail,
-    spares: Receiver<Box<Slot>>,
-) {
-    let publish = mail.clone();
-    let outlet = Outlet { send: Box::new(move |what| publish.send(Message::Published(what))), spares };
-    let account = mail.clone();
-    let run = AssertUnwindSafe(|| -> std::io::Result<Lifetime> {
-        let recorder = Recorder::publishing(factory.operations(), outlet);
-        Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run()
-    });
-    // A thread that breaks must say so: the leader waits for its account.
-    let ended = match catch_unwind(run) {
-        Ok(Ok(lifetime)) => Ok(lifetime),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into())),
-    };
-    account.send(Message::Finished(ended));
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::observe::Observer;
+use crate::protocol::Protocol;
 use crate::spec::{Problem, Spec};
 use crate::sql::{dialect, only_postgres};
 use crate::workload::{pgbench, sysbench, tpcc};
@@ -60,6 +61,9 @@ pub trait Data: Sync {
 
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    if spec.target.protocol == Protocol::Store {
+        return crate::store::load(spec, observer);
+    }
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
         ("tpcc", section) => prepare_tpcc(spec, section, observer),

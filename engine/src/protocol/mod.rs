@@ -21,6 +21,8 @@ pub use wire::{Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, W
 pub enum Protocol {
     Postgres,
     Mysql,
+    /// Nothing: a store in this process is called.
+    Store,
 }
 
 impl Protocol {
@@ -29,6 +31,7 @@ impl Protocol {
         match self {
             Self::Postgres => 5432,
             Self::Mysql => 3306,
+            Self::Store => 0,
         }
     }
 
@@ -37,6 +40,7 @@ impl Protocol {
         match self {
             Self::Postgres => Some(Dialect::Postgres),
             Self::Mysql => Some(Dialect::Mysql),
+            Self::Store => None,
         }
     }
 
@@ -45,6 +49,7 @@ impl Protocol {
         match self {
             Self::Postgres => postgres::advice,
             Self::Mysql => mysql::advice,
+            Self::Store => crate::store::advice,
         }
     }
 }

@@ -61,7 +61,7 @@ impl Control {
         self.connections.load(Relaxed)
     }
 
-    pub(super) fn window(&self) -> Option<Window> {
+    pub(crate) fn window(&self) -> Option<Window> {
         self.window.get().copied()
     }
 
@@ -70,16 +70,16 @@ impl Control {
     }
 
     #[inline]
-    pub(super) fn end(&self) -> Nanos {
+    pub(crate) fn end(&self) -> Nanos {
         self.end.load(Relaxed)
     }
 
     #[inline]
-    pub(super) fn is_abandoned(&self) -> bool {
+    pub(crate) fn is_abandoned(&self) -> bool {
         self.abandoned.load(Relaxed)
     }
 
-    pub(super) fn set_connections(&self, count: u32) {
+    pub(crate) fn set_connections(&self, count: u32) {
         self.connections.store(count, Relaxed);
     }
 }

@@ -12,7 +12,8 @@ mod punctual;
 mod timers;
 
 pub use control::{Bounds, Control, Mail, Message, Refusal};
-pub use epoll::Bell;
+pub use epoll::{Bell, Epoll};
+pub use punctual::Punctual;
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,8 +26,7 @@ use crate::session::{Context, Failure, Session, SessionFactory};
 use crate::transport::Endpoint;
 
 use connection::{Connection, Loss, State};
-use epoll::{Epoll, Ready, Token};
-use punctual::Punctual;
+use epoll::{Ready, Token};
 use timers::{Alarm, Timers};
 
 /// What is read at once: more than a server's send buffer holds, so that one read takes all there is.

@@ -47,23 +47,29 @@ impl Changes {
     }
 
     /// A key, which `key` appends, gets the value that `value` appends; in a store of so many files.
+    #[inline]
     pub fn put(&mut self, files: usize, key: impl FnOnce(&mut Vec<u8>), value: impl FnOnce(&mut Vec<u8>)) {
-        let (file, key) = self.key(files, key);
-        let start = self.bytes.len();
-        value(&mut self.bytes);
-        self.list.push(Place { file, key, value: Some(start..self.bytes.len()) });
+        self.remove(files, key);
+        self.give(value);
     }
 
     /// A key, which `key` appends, is to be removed.
+    #[inline]
     pub fn remove(&mut self, files: usize, key: impl FnOnce(&mut Vec<u8>)) {
-        let (file, key) = self.key(files, key);
-        self.list.push(Place { file, key, value: None });
-    }
-
-    fn key(&mut self, files: usize, key: impl FnOnce(&mut Vec<u8>)) -> (usize, Range<usize>) {
         let start = self.bytes.len();
         key(&mut self.bytes);
-        (shard(&self.bytes[start..], files), start..self.bytes.len())
+        let file = shard(&self.bytes[start..], files);
+        self.list.push(Place { file, key: start..self.bytes.len(), value: None });
+    }
+
+    /// The last key is not removed after all: it gets the value that `value` appends.
+    #[inline]
+    pub fn give(&mut self, value: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        value(&mut self.bytes);
+        if let Some(last) = self.list.last_mut() {
+            last.value = Some(start..self.bytes.len());
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Change<'_>> + Clone {

@@ -3,26 +3,36 @@
 //! What every engine gives is the trait [`Store`]; each engine is one file. A store may be spread over several files (or
 //! what an engine has in their place): a key always lies in the same one, which its hash names.
 
+mod about;
 mod changes;
 mod fault;
 mod fjall;
 mod library;
 mod lmdb;
+mod loader;
 mod options;
 mod redb;
 mod rocksdb;
+mod run;
+#[cfg(test)]
+mod run_tests;
 mod shard;
 mod sqlite;
+mod steps;
 #[cfg(test)]
 mod tests;
+mod work;
 
+pub use about::about;
 pub use changes::{Change, Changes};
 pub use fault::{Fault, advice};
 pub use fjall::Fjall;
 pub use lmdb::Lmdb;
+pub use loader::load;
 pub use options::{Engine, Options};
 pub use redb::Redb;
 pub use rocksdb::Rocksdb;
+pub use run::sessions;
 pub use shard::{merge, shard};
 pub use sqlite::Sqlite;
 

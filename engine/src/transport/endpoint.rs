@@ -23,6 +23,9 @@ pub struct Endpoint {
 impl Endpoint {
     /// Looks the target's name up; this may take a while, so it is done once and before any clock runs.
     pub fn of(target: &Target) -> Result<Self, Problem> {
+        if let Some(store) = &target.store {
+            return Ok(Self { name: store.directory.display().to_string(), addresses: Vec::new(), tls: None });
+        }
         if let Some(path) = target.socket_path() {
             return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });
         }

@@ -1,0 +1,230 @@
+//! What a thread does in one of the store's transactions: the actions that its client chose, ready to be carried out.
+//!
+//! Of several actions all that is read is read first, and then all that is written is written at once: a read does not see what is
+//! written beside it.
+
+use std::ops::Range;
+
+use super::{Changes, Fault, Handle, Key, merge, shard};
+use crate::clock::Nanos;
+use crate::keyvalue::{Action, Client, Verb, Wrong};
+use crate::session::Failure;
+
+/// An action, and how it went.
+pub struct Step {
+    pub action: Action,
+    /// When it should have been started.
+    pub intended: Nanos,
+    pub outcome: Result<(), Failure>,
+    /// Its keys among those that are read.
+    keys: Range<usize>,
+}
+
+impl Step {
+    fn writes(&self) -> bool {
+        !matches!(self.action.verb, Verb::Get | Verb::MultiGet | Verb::Scan)
+    }
+
+    /// Keys that it writes.
+    pub fn written(&self) -> usize {
+        if self.writes() { self.action.keys } else { 0 }
+    }
+}
+
+/// Filled and emptied again it allocates nothing.
+pub struct Steps {
+    files: usize,
+    pub list: Vec<Step>,
+    keys: Keys,
+    changes: Changes,
+    /// What was read of several actions, as those are answered one after the other.
+    shown: Shown,
+}
+
+/// Keys to be read.
+#[derive(Default)]
+struct Keys {
+    bytes: Vec<u8>,
+    places: Vec<(usize, Range<usize>)>,
+}
+
+impl Keys {
+    #[inline]
+    fn at(&self, place: usize) -> Key<'_> {
+        let (file, range) = &self.places[place];
+        Key { file: *file, bytes: &self.bytes[range.clone()] }
+    }
+}
+
+/// Copies of values, one for each key.
+#[derive(Default)]
+struct Shown {
+    bytes: Vec<u8>,
+    places: Vec<Option<Range<usize>>>,
+}
+
+impl Shown {
+    fn put(&mut self, value: Option<&[u8]>) {
+        let place = value.map(|value| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(value);
+            start..self.bytes.len()
+        });
+        self.places.push(place);
+    }
+}
+
+impl Steps {
+    /// In a store of so many files.
+    pub fn new(files: usize) -> Self {
+        let (keys, shown) = (Keys::default(), Shown::default());
+        Self { files, list: Vec::new(), keys, changes: Changes::default(), shown }
+    }
+
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.keys.bytes.clear();
+        self.keys.places.clear();
+        self.changes.clear();
+    }
+
+    /// Has the client choose one more action.
+    #[inline]
+    pub fn choose(&mut self, client: &mut Client, intended: Nanos) -> &Action {
+        let action = client.next();
+        let first = self.keys.places.len();
+        let reads = matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan | Verb::ReadModifyWrite);
+        for place in 0..action.keys {
+            if reads {
+                let start = self.keys.bytes.len();
+                client.key(place, &mut self.keys.bytes);
+                let range = start..self.keys.bytes.len();
+                self.keys.places.push((shard(&self.keys.bytes[range.clone()], self.files), range));
+            }
+            match action.verb {
+                Verb::Get | Verb::MultiGet | Verb::Scan | Verb::Command(_) => {}
+                Verb::Delete => self.changes.remove(self.files, |out| client.key(place, out)),
+                Verb::Set | Verb::MultiSet | Verb::Insert | Verb::ReadModifyWrite => {
+                    self.changes.remove(self.files, |out| client.key(place, out));
+                    self.changes.give(|out| client.value(place, out));
+                }
+            }
+        }
+        let keys = first..self.keys.places.len();
+        self.list.push(Step { action, intended, outcome: Ok(()), keys });
+        &self.list[self.list.len() - 1].action
+    }
+
+    /// Carries all of it out; whether the store can be used any longer.
+    #[inline]
+    pub fn carry_out(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+        match &self.list[..] {
+            [_] => self.carry_out_one(handle, client),
+            _ => self.carry_out_several(handle, client),
+        }
+    }
+
+    /// One by itself: its values are looked at where they lie.
+    #[inline]
+    fn carry_out_one(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+        let (keys, step) = (&self.keys, &mut self.list[0]);
+        let read = match step.action.verb {
+            Verb::Get | Verb::ReadModifyWrite => handle.get(keys.at(0), |value| client.answered(0, value)),
+            Verb::MultiGet => {
+                let (mut place, mut judged) = (0, Ok(()));
+                let all = (0..keys.places.len()).map(|place| keys.at(place));
+                let read = handle.multi_get(all, |value| {
+                    judged = judged.and(client.answered(place, value));
+                    place += 1;
+                });
+                read.map(|()| judged)
+            }
+            Verb::Scan => scan(handle, self.files, keys.at(0).bytes, step.action.rows, client),
+            _ => Ok(Ok(())),
+        };
+        let judged = match read {
+            Ok(judged) => judged,
+            Err(fault) => return failed(std::slice::from_mut(step), |_| true, fault),
+        };
+        if !self.changes.is_empty()
+            && let Err(fault) = handle.write(&self.changes)
+        {
+            return failed(std::slice::from_mut(step), |_| true, fault);
+        }
+        if let Err(wrong) = judged {
+            step.outcome = Err(wrong.into());
+        }
+        Ok(())
+    }
+
+    fn carry_out_several(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+        let Self { files, list, keys, changes, shown } = self;
+        shown.bytes.clear();
+        shown.places.clear();
+        let mut usable = Ok(());
+        for step in list.iter_mut().filter(|step| step.action.verb == Verb::Scan) {
+            match scan(handle, *files, keys.at(step.keys.start).bytes, step.action.rows, client) {
+                Ok(judged) => step.outcome = judged.map_err(Failure::from),
+                Err(fault) => usable = usable.and(failed(std::slice::from_mut(step), |_| true, fault)),
+            }
+        }
+        let gets = |step: &Step| matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite);
+        let wanted =
+            list.iter().filter(|step| gets(step)).flat_map(|step| step.keys.clone()).map(|place| keys.at(place));
+        if wanted.clone().next().is_some()
+            && let Err(fault) = handle.multi_get(wanted, |value| shown.put(value))
+        {
+            usable = usable.and(failed(list, gets, fault));
+        }
+        if !changes.is_empty()
+            && let Err(fault) = handle.write(changes)
+        {
+            usable = usable.and(failed(list, Step::writes, fault));
+        }
+        usable
+    }
+
+    /// Tells the client what the oldest action came to, and takes it off: with what it should count as, if it went well.
+    #[inline]
+    pub fn judge(&mut self, at: usize, next: &mut usize, client: &mut Client) {
+        if self.list.len() == 1 {
+            return; // It has been told already.
+        }
+        let step = &mut self.list[at];
+        if !matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite) {
+            return;
+        }
+        for place in 0..step.keys.len() {
+            if let (Ok(()), Some(found)) = (&step.outcome, self.shown.places.get(*next)) {
+                let value = found.clone().map(|range| &self.shown.bytes[range]);
+                if let Err(wrong) = client.answered(place, value) {
+                    step.outcome = Err(wrong.into());
+                }
+            }
+            *next += 1;
+        }
+    }
+}
+
+/// A scan, and whether what it came upon is right.
+fn scan(
+    handle: &mut impl Handle,
+    files: usize,
+    from: &[u8],
+    rows: u64,
+    client: &Client,
+) -> Result<Result<(), Wrong>, Fault> {
+    let mut judged = Ok(());
+    let limit = usize::try_from(rows).unwrap_or(usize::MAX);
+    merge(handle, files, from, limit, |_, value| judged = judged.and(client.scanned(value)))?;
+    Ok(judged)
+}
+
+/// Some actions failed, together.
+#[cold]
+fn failed(steps: &mut [Step], which: impl Fn(&Step) -> bool, fault: Fault) -> Result<(), Fault> {
+    for step in steps.iter_mut().filter(|step| which(step)) {
+        step.outcome = Err(fault.failure());
+    }
+    if fault.fatal { Err(fault) } else { Ok(()) }
+}
