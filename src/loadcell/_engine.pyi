@@ -56,6 +56,13 @@ def check(workload: str) -> str:
     and column.
     """
 
+def store(engine: str) -> str:
+    """What an embedded store's engine is, of `{"engine": name, "library": path or null}`: `{"version"}`, and `"library"` where
+    it is one of the machine's.
+
+    Raises EngineError with code `library` when this machine has none.
+    """
+
 def stop() -> None:
     """End what is running, or would run next, early but properly. May be called from a signal handler or any thread."""
 

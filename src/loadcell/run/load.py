@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import queue
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from loadcell.plan.model import BOUNDS, Group, Load, Resolved
 from loadcell.plan.units import Duration
 from loadcell.run import groups, neighbours
 from loadcell.run.checks import Covered
-from loadcell.run.machine import Machine
+from loadcell.run.machine import Machine, workers
 from loadcell.run.means import Means
 from loadcell.run.phases import Phases
 from loadcell.run.record import TRANSACTION, Mean, interval_rows, utc_text
@@ -130,7 +131,12 @@ class LoadWatch:
         roots = self.target_processes = target.processes()
         load = self._resolved.load
         length_s = float(load.warmup) + (load.expected_s or 0.0)
-        context = MonitorContext(roots=lambda: roots, observed=target.observed(), length_s=length_s)
+
+        def watched() -> list[int]:
+            """The worker is there only while it works."""
+            return workers(self._means.root, os.getpid()) if target.in_worker else roots
+
+        context = MonitorContext(roots=watched, observed=target.observed(), length_s=length_s)
         for name, options in self._resolved.monitors.items():
             monitor = self._means.parts.monitors[name](options, context)
             self._columns[name] = (monitor.file, (*SAMPLE_HEAD, *monitor.columns))

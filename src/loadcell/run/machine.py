@@ -96,18 +96,27 @@ class Machine:
     def _waited(self) -> dict[int, int]:
         """For each thread of the client, how long it has been ready to run without running (schedstat)."""
         found: dict[int, int] = {}
-        for pid in process_ids(self.root):
-            stat = process_stat(self.root, pid)
-            if stat is None or stat.parent != self.own:
-                continue
-            home = self.root / "proc" / str(pid)
-            if WORKER not in read_small(home / "cmdline"):
-                continue
-            for thread in _names(home / "task"):
-                fields = read_small(home / "task" / thread / "schedstat").split()
+        for pid in workers(self.root, self.own):
+            tasks = self.root / "proc" / str(pid) / "task"
+            for thread in _names(tasks):
+                fields = read_small(tasks / thread / "schedstat").split()
                 if len(fields) >= 2:
                     found[int(thread)] = int(fields[1])
         return found
+
+
+def workers(root: Path, own: int) -> list[int]:
+    """The processes that make load for the run whose process is `own`."""
+    found = []
+    for pid in process_ids(root):
+        stat = process_stat(root, pid)
+        if (
+            stat is not None
+            and stat.parent == own
+            and WORKER in read_small(root / "proc" / str(pid) / "cmdline")
+        ):
+            found.append(pid)
+    return found
 
 
 NAMES = ("swap", "throttled", "other-processes", "client-waiting")

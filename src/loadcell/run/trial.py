@@ -128,7 +128,8 @@ class TrialRun:
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
-            self._target_here = roots if roots or not others.on_this_machine(spec["target"]) else None
+            known = bool(roots) or target.in_worker or not others.on_this_machine(spec["target"])
+            self._target_here = roots if known else None
             try:
                 with profiling(self.sampler, target, self.writer.output):
                     result = self._execute("run", spec, self._told, limit_s)

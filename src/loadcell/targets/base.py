@@ -64,6 +64,8 @@ class Target(ABC, Generic[Opts]):
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
+    #: Whether the system lives in the process that makes the load: that is then what monitors watch.
+    in_worker: ClassVar[bool] = False
 
     def __init__(self, options: Opts, context: TargetContext) -> None:
         self.options = options

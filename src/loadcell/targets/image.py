@@ -68,6 +68,8 @@ class MountedImage:
 
     options: Image
     work: Path
+    #: the target as the plan names it, for advice
+    kind: str = "postgres"
 
     @property
     def place(self) -> Path:
@@ -101,12 +103,13 @@ class MountedImage:
         if not wanted.is_dir():
             raise TargetError(
                 f"there is no directory {wanted} for the image",
-                advice="name a directory that is there in `target.postgres.data.image`",
+                advice=f"name a directory that is there in `target.{self.kind}.data.image`",
             )
         if shutil.which(f"mkfs.{self.options.fs}", path=_path()) is None:
             raise TargetError(
                 f"this machine cannot make the file system {self.options.fs}: there is no mkfs.{self.options.fs}",
-                advice="install it (Debian: e2fsprogs, xfsprogs, btrfs-progs), or set `target.postgres.data.fs` to another",
+                advice="install it (Debian: e2fsprogs, xfsprogs, btrfs-progs), or set "
+                f"`target.{self.kind}.data.fs` to another",
             )
 
     def _make(self) -> None:
@@ -118,17 +121,17 @@ class MountedImage:
         try:
             _reserve(file, int(options.size))
         except OSError as error:
-            raise _no_file(error, file, options.size) from error
+            raise _no_file(error, file, options.size, self.kind) from error
         made = _run(f"mkfs.{options.fs}", *_MKFS.get(options.fs, ()), str(file))
         if made.returncode != 0:
             raise TargetError(
                 f"mkfs.{options.fs} could not make a file system of {options.size.text}: {_said(made)}",
-                advice="a larger `target.postgres.data.size`, or another `fs`",
+                advice=f"a larger `target.{self.kind}.data.size`, or another `fs`",
             )
         how = "loop" + (f",{options.mount_options}" if options.mount_options else "")
         mounted = _run("mount", "-t", options.fs, "-o", how, str(file), str(self.mount))
         if mounted.returncode != 0:
-            raise _not_mounted(_said(mounted), options)
+            raise _not_mounted(_said(mounted), options, self.kind)
         self.mount.chmod(0o755)
         # Past the page cache of the storage below, where that can be: or everything would be cached twice.
         for device in _devices_of(file):
@@ -152,21 +155,21 @@ def _reserve(file: Path, size: int) -> None:
         os.close(handle)
 
 
-def _no_file(error: OSError, file: Path, size: Size) -> TargetError:
+def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
     where = file.parent
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         free = shutil.disk_usage(where).free
         return TargetError(
             f"there is no room for an image of {size.text} in {where} ({free / 2**30:.1f} GiB are free)",
-            advice="make room, a smaller `target.postgres.data.size`, or another `target.postgres.data.image`",
+            advice=f"make room, a smaller `target.{kind}.data.size`, or another `target.{kind}.data.image`",
         )
     return TargetError(
         f"cannot make an image of {size.text} in {where}: {error.strerror}",
-        advice="name another directory in `target.postgres.data.image`, or another `size`",
+        advice=f"name another directory in `target.{kind}.data.image`, or another `size`",
     )
 
 
-def _not_mounted(said: str, options: Image) -> TargetError:
+def _not_mounted(said: str, options: Image, kind: str) -> TargetError:
     """What `mount` said (util-linux, busybox), turned into what to do."""
     if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
         return TargetError(
@@ -182,11 +185,11 @@ def _not_mounted(said: str, options: Image) -> TargetError:
     if "unknown filesystem type" in said:
         return TargetError(
             f"the kernel does not know the file system {options.fs}: {said}",
-            advice=f"set `target.postgres.data.fs` to one that it knows; or {_LEAVE_OUT}",
+            advice=f"set `target.{kind}.data.fs` to one that it knows; or {_LEAVE_OUT}",
         )
     return TargetError(
         f"cannot mount the image: {said}",
-        advice=f"check `target.postgres.data.mount_options` and `fs`; or {_LEAVE_OUT}",
+        advice=f"check `target.{kind}.data.mount_options` and `fs`; or {_LEAVE_OUT}",
     )
 
 
