@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:  # noqa: S108
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         order(asked, Path(directory), "prepare")
         costs = in_turn(
             asked.rounds,

@@ -89,9 +89,14 @@ class StoreDirectory(Home):
 
     def empty(self, fingerprint: str) -> None:
         """Make room for a data set that is about to be loaded."""
-        self.note(fingerprint, "loading")
-        shutil.rmtree(self.data, ignore_errors=True)
+        self._clear()
         self.data.mkdir(mode=0o700)
+        self.note(fingerprint, "loading")
+
+    def _clear(self) -> None:
+        """Nothing is in there any more: to be said first, and without room for a word on a device that is full."""
+        self._state.unlink(missing_ok=True)
+        shutil.rmtree(self.data, ignore_errors=True)
 
     # -- copies -----------------------------------------------------------------------------------------------------
 
@@ -114,8 +119,7 @@ class StoreDirectory(Home):
 
     def put_back(self, fingerprint: str) -> None:
         """Make the files what they were when the copy was kept."""
-        self.note(fingerprint, "loading")
-        shutil.rmtree(self.data, ignore_errors=True)
+        self._clear()
         self._copy(self._pristine / fingerprint, self.data)
         self.note(fingerprint, "ready")
 
