@@ -128,7 +128,7 @@ class Effects:
     `share` is that of the variation in the figure's logarithm, `higher` what interactions of three and more factors
     explain, `noise` what repeats of one treatment do; together with all terms these are 1. In a `one-at-a-time`
     design there are no shares and no `together`, and `changes` go from the baseline to each other level. `repeated`
-    says that there is noise to hold effects against; `choices` has factors that matter; `missing` names treatments without a figure.
+    says that there is noise to hold effects against, `alike` that there are repeats, but all the same number; `choices` has factors that matter; `missing` names treatments without a figure.
     """
 
     design: Design
@@ -141,6 +141,7 @@ class Effects:
     changes: tuple[Change, ...] = ()
     choices: tuple[Choice, ...] = ()
     repeated: bool = False
+    alike: bool = False
     missing: tuple[Treatment, ...] = ()
 
 
@@ -181,6 +182,7 @@ class _Contrasts:
         self.found = found
         variance = found.variance
         self.repeated = variance is not None
+        self.alike = variance is None and found.freedom > 0
         self.variance = variance or 0.0
         self.reach = t_quantile(COVERAGE, found.freedom) if self.repeated else 0.0
 
@@ -248,7 +250,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             if key in matter and key != LOAD
         ),
         together=tuple(sorted(together, key=lambda term: -term.share)),
-        higher=higher / total, noise=residual / total, repeated=estimate.repeated,
+        higher=higher / total, noise=residual / total, repeated=estimate.repeated, alike=estimate.alike,
     )  # fmt: skip
 
 
@@ -344,8 +346,9 @@ def _one_at_a_time(
                 ratio = estimate.ratio(rows[index] - rows[base])
                 changes.append(Change(key, before[key], item.levels[key], ratio, treatments[base]))
     return Effects(
-        "one-at-a-time", "", names, changes=tuple(changes), repeated=estimate.repeated, missing=missing
-    )
+        "one-at-a-time", "", names,
+        changes=tuple(changes), repeated=estimate.repeated, alike=estimate.alike, missing=missing,
+    )  # fmt: skip
 
 
 def _baselines(treatments: Sequence[Treatment], keys: Sequence[str]) -> list[Treatment]:

@@ -27,7 +27,8 @@ def summary(effects: Effects) -> Iterator[Finding]:
         return
     yield from _alone(effects) if effects.design == "one-at-a-time" else _factorial(effects)
     if not effects.repeated:
-        yield Finding("effects", "caution", Phrase("found.effects.once"))
+        key = "found.effects.no-spread" if effects.alike else "found.effects.once"
+        yield Finding("effects", "caution", Phrase(key))
 
 
 def _factorial(effects: Effects) -> Iterator[Finding]:

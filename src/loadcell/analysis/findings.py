@@ -41,15 +41,21 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     """Where throughput was highest, what that cost, and how surely it was the highest."""
     best = best_level.find(treatments, layout)
     if best is None:
-        yield Finding("throughput", "problem", Phrase("found.nothing-measured"))
+        if not any(treatment.statuses.get("ok") for treatment in treatments):  # else `unusable` says it
+            yield Finding("throughput", "problem", Phrase("found.nothing-measured"))
         return
     top = best.treatment
     params: dict[str, Value] = {"treatment": top.label, "throughput_per_s": top.throughput.median or 0.0}
     p50, p99 = top.latency_ms("p50_ms"), top.latency_ms("p99_ms")
     if p50 is not None and p99 is not None:
         params |= {"p50_ms": p50, "p99_ms": p99}
+    measured = [treatment for treatment in treatments if treatment.measured]
+    if best.lowest is top and len(measured) > 1:  # all alike: none is the highest
+        alike: dict[str, Value] = {"count": len(measured), "throughput_per_s": params["throughput_per_s"]}
+        yield Finding("throughput", "info", Phrase("found.alike", alike), tuple(one.id for one in measured))
+        return
     only = best.lowest is top
-    key = ("found.throughput" if only else "found.highest") + ("" if p99 is not None else ".no-latency")
+    key = ("found.throughput" if only else "found.highest") + ("" if "p99_ms" in params else ".no-latency")
     yield Finding("throughput", "good", Phrase(key, params), (top.id,))
     for name, found in top.figures.items():
         if found.median is not None:
@@ -178,7 +184,7 @@ def spread(treatments: Sequence[Treatment]) -> Iterator[Finding]:
         treatment: found for treatment in treatments if (found := treatment.throughput.spread) is not None
     }
     measured = [treatment for treatment in treatments if treatment.measured]
-    if measured and not spreads:
+    if measured and all(len(treatment.throughput.values) < 2 for treatment in measured):
         yield Finding("spread", "caution", Phrase("found.spread.none"))
     elif spreads:
         worst, most = max(spreads.items(), key=lambda item: item[1])

@@ -55,7 +55,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
         "found.kept-up", "found.overloaded", "found.behind", "found.behind.others",
         "found.saturation", "found.saturation.more",
         "found.effects", "found.effects.noise", "found.effects.hardly",
-        "found.recommend", "found.highest", "found.throughput", "found.figure", "found.group", "found.at-edge", "found.falls",
+        "found.recommend", "found.highest", "found.alike", "found.throughput", "found.figure", "found.group", "found.at-edge", "found.falls",
         "found.tied",
     ),
     Concern.WRONG: (
@@ -64,7 +64,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
     Concern.TRUST: (
         "found.check", "found.checks", "found.saturation.few", "found.steady.never", "found.steady.fell", "found.steady.rose", "found.run-fell",
         "found.run-rose", "found.drift", "found.descriptive", "found.spread.none", "found.partly-descriptive",
-        "found.intervals", "found.saturation.why", "found.effects.once", "found.effects.invisible", "found.dips",
+        "found.intervals", "found.saturation.why", "found.effects.once", "found.effects.no-spread", "found.effects.invisible", "found.dips",
         "found.search.unsettled", "found.spread", "found.saturation.rebound", "found.steady.warmup",
         "found.steady.all.rough", "found.steady.unclear", "found.steady.too-short",
         "found.dips.with", "found.dips.alone",

@@ -275,8 +275,8 @@ def _ranking(sides: Sides, metric: Metric, least_effect: float, noise: Noise) ->
     }
 
     def value(index: int) -> float | None:
-        if index == 0:
-            return 1.0
+        if index == 0:  # the unit of the others, and nothing where there are none
+            return 1.0 if any(effects[0, other] for other in range(1, count)) else None
         found = effects[0, index]
         return None if found is None else found.ratio if metric.higher_is_better else 1 / found.ratio
 

@@ -25,7 +25,7 @@ def _judged(history: History) -> Iterator[Finding]:
     runs = history.runs
     judged = history.judged
     if not judged:
-        params: dict[str, Value] = {"count": len(runs), "needed": FEWEST_RUNS}
+        params: dict[str, Value] = {"count": sum(bool(run.values) for run in runs), "needed": FEWEST_RUNS}
         yield Finding("history", "caution", Phrase("history.too-few", params))
         return
     for event in reversed(history.events):
