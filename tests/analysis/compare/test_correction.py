@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from loadcell.analysis.compare.correction import benjamini_hochberg
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_it_is_scipys(p_values: list[float]) -> None:
     assert benjamini_hochberg(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
