@@ -201,11 +201,10 @@ def _work(
 
 
 def _statement(query: str) -> str:
-    """A query as a script: statements of pgbench's end with a semicolon."""
-    text = query.strip()
-    if not text:
+    """A query as a script."""
+    if not query.strip():
         raise click.UsageError("--query is empty: give a statement, such as 'SELECT 1'.")
-    return text if text.endswith(";") else f"{text};"
+    return query.strip()
 
 
 #: What a title holds of a query.

@@ -27,8 +27,7 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
 
     written = text(line, options)
     secrets = os.environ if env is None else env
-    place = Path(f"{line.name}.yaml")
-    plan = load_text(written, place, installed(), env=secrets, placed=False)
+    plan = load_text(written, Path(line.name), installed(), env=secrets, placed=False)
     if options.save_plan is not None:
         return _save(written, options.save_plan)
     from loadcell.cli.run import progress

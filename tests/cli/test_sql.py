@@ -1,0 +1,350 @@
+"""`loadcell sql DSN`: what its words come to, what it prints, where a password never gets, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.cells import cell_len
+
+from loadcell.cli import main
+from loadcell.plan.nodes import plain
+from loadcell.plan.source import compose
+from loadcell.store.read import read_run
+from mariadb import MariadbServer
+from servers import PostgresServer, free_port
+
+LOADCELL = str(Path(sys.executable).parent / "loadcell")
+#: found nowhere else
+SECRET = "q7-Zz%/p@ss"
+
+
+def command(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
+        stdin=subprocess.DEVNULL, env={**os.environ, **env},
+    )  # fmt: skip
+
+
+def planned(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """The plan that a command line stands for."""
+    result = CliRunner().invoke(main, ["sql", *words, "--save-plan", "-"], env=env)
+    assert result.exit_code == 0, result.output
+    found = plain(compose(result.stdout, "plan", []))  # type: ignore[arg-type]
+    assert isinstance(found, dict)
+    return found
+
+
+def refused(*words: str) -> str:
+    result: Result = CliRunner().invoke(main, ["sql", *words])
+    assert result.exit_code == 2, result.output
+    return " ".join(result.output.split())
+
+
+class TestWords:
+    """No server is asked for anything here."""
+
+    def test_the_defaults_are_a_short_read_only_load(self) -> None:
+        assert planned("postgresql://me@db/shop") == {
+            "title": "sysbench oltp_read_only on postgresql://me@db/shop",
+            "target": {"postgres": {"server": "external", "dsn": "postgresql://me@db/shop"}},
+            "workload": {"sysbench": {"script": "oltp_read_only"}},
+            "load": {"clients": 10, "warmup": "1s", "duration": "10s", "interval": "250ms"},
+            "repeats": 1,
+        }
+
+    def test_every_option_is_a_setting_of_the_plan(self) -> None:
+        found = planned(
+            *[
+                "embedded",
+                "-w",
+                "pgbench:select-only",
+                "-c",
+                "1,4,4",
+                "--rate",
+                "100/s,200/s",
+                "-n",
+                "1000",
+                "-d",
+                "5min",
+                "--warmup",
+                "0s",
+            ],
+            *["--threads", "2", "--repeats", "3", "--seed", "7"],
+            *("--set", "workload.pgbench.scale=2", "--set", "expect=[errors == 0]"),
+        )
+        assert found["target"] == {"postgres": {"server": "embedded"}}
+        assert found["workload"] == {"pgbench": {"scripts": ["select-only"], "scale": 2}}
+        assert found["load"] == {"threads": 2, "warmup": "0s", "requests": 1000, "duration": "5min"}
+        assert found["factors"] == {"load.clients": [1, 4], "load.rate": ["100/s", "200/s"]}
+        assert (found["repeats"], found["seed"], found["expect"]) == (3, 7, ["errors == 0"])
+
+    def test_a_count_has_an_hour(self) -> None:
+        load = planned("embedded", "--requests-per-client", "10")["load"]
+        assert load == {"clients": 10, "warmup": "1s", "requests_per_client": 10, "duration": "1h"}
+
+    def test_intervals_fit_a_short_time(self) -> None:
+        assert planned("embedded", "-d", "500ms")["load"]["interval"] == "100ms"
+        assert "interval" not in planned("embedded", "-d", "1min")["load"]
+
+    def test_a_query_and_a_script_change_no_data_of_loadcells(self, tmp_path: Path) -> None:
+        query = planned("host=db dbname=shop", "--query", " SELECT 1 ")
+        assert query["workload"]["pgbench"] == {
+            "scripts": ["query"], "inline": {"query": "SELECT 1"}, "init_steps": "",
+        }  # fmt: skip
+        (tmp_path / "a.sql").write_text("SELECT 2;\n")
+        script = planned("postgres://db/shop", "--script", str(tmp_path / "a.sql"))
+        assert script["workload"]["pgbench"]["scripts"] == [str(tmp_path / "a.sql")]
+
+    def test_mariadb_is_mysql(self) -> None:
+        found = planned("mariadb://me@db:3307", "-w", "tpcc")
+        assert found["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
+        assert found["workload"] == {"tpcc": {}}
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["db.example"], "'db.example' is no DSN of a database. Give postgresql://"),
+            (["oracle://me:hidden@db/x"], "'oracle://me:...@db/x' is no DSN"),
+            (["postgres://db:port/x"], "is no DSN of a database: Port could not be cast"),
+            (["embedded", "-d", "30"], 'found "30", a number without a unit; did you mean 30s?'),
+            (["embedded", "--rate", "fast"], 'found "fast": give a rate with its unit'),
+            (["embedded", "-c", "1,x"], "'x' is not a valid integer range"),
+            (["embedded", "-c", "8", "-n", "7"], "load.requests: is 7, fewer than the 8 clients"),
+            (["embedded", "--query", ""], "--query is empty"),
+            (
+                ["embedded", "--query", "SELECT 1", "-w", "tpcc"],
+                "--workload and --query do not go together",
+            ),
+            (["embedded", "-w", "tpcc:x"], "tpcc has no scripts; known are sysbench:oltp_read_write"),
+            (["embedded", "-w", "sysbench:oltp_raed_only"], "workload.sysbench.script"),
+            (["embedded", "-w", "nothing"], 'there is no workload "nothing"'),
+            (["embedded", "--query", "\\sett x 1"], "sql: workload.pgbench: query:1:1: invalid command"),
+            (["embedded", "--script", "none.sql"], "there is no script file"),
+            (["mysql://me@db", "--query", "SELECT 1"], "--query is for PostgreSQL"),
+            (["mysql://me@db", "-w", "pgbench:tpcb-like"], "cannot be run on the target mysql"),
+            (["embedded", "--set", "load.cleints=3"], "load.clients"),
+            (["embedded", "--set", "load.clients"], "give PATH=VALUE"),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
+        assert said in refused(*words)
+
+    def test_a_saved_plan_is_the_same_plan_and_overwrites_nothing(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.yaml"
+        words = ["sql", "embedded", "-c", "1,2", "--save-plan", str(path)]
+        saved = CliRunner().invoke(main, words)
+        assert (saved.exit_code, saved.stdout) == (0, "")
+        assert f"Run it with: loadcell run {path}" in saved.stderr
+        assert CliRunner().invoke(main, ["check", str(path)]).exit_code == 0
+        again = CliRunner().invoke(main, words)
+        assert again.exit_code == 2
+        assert "File exists. Name another file" in again.output
+
+    def test_a_shell_completes_workloads_and_options(self) -> None:
+        def completed(words: str, incomplete: str) -> list[str]:
+            env = {
+                "_LOADCELL_COMPLETE": "bash_complete",
+                "COMP_WORDS": f"{words} {incomplete}",
+                "COMP_CWORD": str(len(words.split())),
+            }
+            found = subprocess.run(
+                [LOADCELL], capture_output=True, text=True, env={**os.environ, **env}, check=True
+            )
+            return [line.partition(",")[2] for line in found.stdout.splitlines()]
+
+        assert completed("loadcell", "sq") == ["sql"]
+        assert "sysbench:oltp_read_write" in completed("loadcell sql embedded -w", "sysbench:oltp_r")
+        assert completed("loadcell sql embedded", "--req") == ["--requests", "--requests-per-client"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def counted(home: Path, postgres_server: PostgresServer) -> subprocess.CompletedProcess[str]:
+    words = ("-c", "4", "-n", "1000", "--warmup", "100ms", "--query", "SELECT 1", "--lang", "en")
+    return command(home, "sql", postgres_server.dsn(), *words)
+
+
+class TestOnPostgres:
+    def test_it_prints_what_people_look_for(self, counted: subprocess.CompletedProcess[str]) -> None:
+        assert counted.returncode == 0, counted.stderr
+        said = counted.stdout
+        assert "1,000 transactions in" in said
+        assert re.search(r"Throughput +[\d,.]+ +transactions/s", said)
+        assert re.search(r"Succeeded +1,000\b", said)
+        assert re.search(r"Failed +0\b", said)
+        assert re.search(r"ms +mean +± sd +50% +90% +95% +99% +99\.9% +max", said)
+        assert "report.html" in said
+        assert all(cell_len(line) <= 80 or "results/" in line for line in said.splitlines())
+
+    def test_it_is_a_run_like_any_other(self, counted: subprocess.CompletedProcess[str], home: Path) -> None:
+        assert counted.returncode == 0, counted.stderr
+        [path] = (home / "results" / "sql").iterdir()
+        assert {"plan.yaml", "run.json", "environment.json", "report.html"} <= {
+            one.name for one in path.iterdir()
+        }
+        [trial] = read_run(path).trials
+        assert (trial["status"], trial["totals"]["transactions"]["attempted"]) == ("ok", 1000)
+        again = command(home, "run", str(path / "plan.yaml"), "--no-report", "--out", "again")
+        assert again.returncode == 0, again.stderr
+
+    def test_json_is_that_of_run(self, home: Path, postgres_server: PostgresServer) -> None:
+        words = (
+            "-c",
+            "1,2",
+            "-n",
+            "100",
+            "--warmup",
+            "0s",
+            "--query",
+            "SELECT 1",
+            "--json",
+            "--no-report",
+            "-q",
+        )
+        found = command(home, "sql", postgres_server.dsn(), *words)
+        document = json.loads(found.stdout)
+        assert (found.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
+        assert [trial["totals"]["transactions"]["succeeded"] for trial in document["trials"]] == [100, 100]
+        assert {trial["levels"]["load.clients"] for trial in document["trials"]} == {"1", "2"}
+        assert document["reports"] == []
+
+    def test_errors_are_named_by_their_class(self, home: Path, postgres_server: PostgresServer) -> None:
+        words = ("-c", "2", "-n", "20", "--warmup", "0s", "--query", "SELECT 1/0", "--no-report")
+        found = command(home, "sql", postgres_server.dsn(), *words)
+        assert re.search(r"Failed +20 +100% of those that ended", found.stdout), found.stdout
+        assert re.search(r"20 +22012 +.*division by zero", found.stdout)
+
+    def test_a_limit_that_is_reached_is_no_success(self, home: Path, postgres_server: PostgresServer) -> None:
+        words = ("-c", "1", "-n", "1000", "-d", "300ms", "--warmup", "0s", "--query", "SELECT pg_sleep(0.05)")
+        found = command(home, "sql", postgres_server.dsn(), *words, "--no-report")
+        assert found.returncode == 3
+        assert re.search(r"timed out: \d of 1000 requests were made within the limit of 0\.3 s", found.stdout)
+
+    def test_a_server_that_is_not_there(self, home: Path) -> None:
+        found = command(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
+        assert found.returncode == 3
+        assert "failed: " in found.stdout
+        assert "Traceback" not in found.stdout + found.stderr
+
+    def test_ctrl_c_ends_it_in_order(self, home: Path, postgres_server: PostgresServer) -> None:
+        process = subprocess.Popen(
+            [LOADCELL, "sql", postgres_server.dsn(), "-d", "10min", "--query", "SELECT 1", "--no-report"],
+            cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("writing "):
+                break
+        path = home / line.removeprefix("writing ").strip()
+        began = time.monotonic()
+        while not list(path.glob("trials/*/intervals.csv")) and time.monotonic() < began + 60:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert read_run(path).run["state"] == "interrupted"
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[PostgresServer]:
+    with PostgresServer(
+        password=SECRET, hba=["local all all trust", "host all all all scram-sha-256"]
+    ) as server:
+        yield server
+
+
+class TestPassword:
+    """A server that asks for one; it is in none of the files, and on no command line for longer than it takes to read it."""
+
+    def dsn(self, server: PostgresServer, password: str = "") -> str:
+        return f"postgresql://postgres{password}@{server.host}:{server.port}/postgres"
+
+    def test_it_is_taken_out_of_sight(self, tmp_path: Path, locked: PostgresServer) -> None:
+        words = ("-c", "2", "-d", "1s", "--warmup", "0s", "--query", "SELECT 1")
+        process = subprocess.Popen(
+            [LOADCELL, "sql", self.dsn(locked, ":q7-Zz%25%2Fp%40ss"), *words], cwd=tmp_path, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "HOME": str(tmp_path)},
+        )  # fmt: skip
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if line.startswith("writing "):
+                break
+        shown = Path(f"/proc/{process.pid}/cmdline").read_text()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        shown += "".join(Path(f"/proc/{child}/cmdline").read_text() for child in children)
+        stdout, stderr = process.communicate(timeout=60)
+        said += stderr
+        assert process.returncode == 0, stdout + said
+        assert "It was moved to PGPASSWORD" in said
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert len(files) > 5
+        everything = [shown, stdout, said, *(path.read_text(errors="replace") for path in files)]
+        for form in (SECRET, "q7-Zz%25%2Fp%40ss", "q7-Zz"):
+            assert not [text for text in everything if form in text]
+        assert "password: ${env:PGPASSWORD}" in next(tmp_path.rglob("plan.yaml")).read_text()
+
+    def test_a_variable_is_enough(self, tmp_path: Path, locked: PostgresServer) -> None:
+        words = ("-c", "1", "-n", "10", "--warmup", "0s", "--query", "SELECT 1", "--no-report", "-q")
+        found = command(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
+        assert found.returncode == 0, found.stderr
+        assert "Warning" not in found.stderr
+
+    def test_a_wrong_one_is_said_without_being_shown(self, tmp_path: Path, locked: PostgresServer) -> None:
+        found = command(tmp_path, "sql", self.dsn(locked, ":wr0ngone"), "--query", "SELECT 1", "--no-report")
+        assert found.returncode == 3
+        assert "password authentication failed" in " ".join(found.stdout.split())
+        texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
+        assert not [text for text in (found.stdout, found.stderr, *texts) if "wr0ngone" in text]
+
+    def test_the_other_form_of_a_dsn_hides_it_too(self) -> None:
+        result = CliRunner().invoke(
+            main, ["sql", r"host=db user=me password='it\'s' dbname=x", "--save-plan", "-"]
+        )
+        assert "it's" not in result.output
+        assert r"it\'s" not in result.output
+        assert "dsn: host=db user=me dbname=x" in result.stdout
+        assert "password: ${env:PGPASSWORD}" in result.stdout
+
+    def test_a_reference_is_left_as_it_is(self) -> None:
+        found = planned("postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
+        assert found["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
+
+
+def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
+    server = mariadb_server
+    words = (
+        "-c",
+        "2",
+        "-n",
+        "200",
+        "--warmup",
+        "0s",
+        "--no-report",
+        "--lang",
+        "zh",
+        "-w",
+        "sysbench:oltp_point_select",
+    )
+    found = command(
+        home, "sql", f"mysql://{server.user}@{server.host}:{server.port}", *words, MYSQL_PWD=server.password
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "吞吐量" in found.stdout
+    assert re.search(r"成功 +200\b", found.stdout)
