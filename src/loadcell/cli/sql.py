@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
 
 if TYPE_CHECKING:
@@ -81,40 +82,21 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan.
     """
-    from loadcell.cli.line.act import act, out_of_sight
+    from loadcell.cli.line.act import act
+    from loadcell.cli.line.hidden import hide, typed
     from loadcell.cli.line.plan import Line
 
-    target, shown, secret = _target(dsn, os.environ)
-    env = dict(os.environ)
-    if secret is not None:
-        clean, variable, value = secret
-        out_of_sight(dsn, clean, variable, value)
-        env[variable] = value
+    target, shown, secrets = _target(dsn, os.environ)
     work, what = _work(next(iter(target)), workload, query, script)
-    command = ["loadcell", "sql", *_command(dsn, secret[0] if secret else dsn)]
-    line = Line("sql", f"{what} on {shown}", target, work, tuple(command))
+    env = hide(secrets)
+    line = Line("sql", f"{what} on {shown}", target, work, typed("sql", [dsn], secrets))
     return act(line, options, env)
 
 
-def _command(dsn: str, clean: str) -> list[str]:
-    """The words behind the command's name as they were typed, but for secrets."""
-    import sys
-
-    words = sys.argv[1:]
-    after = words[words.index("sql") + 1 :] if "sql" in words else [dsn]
-    return [clean if word == dsn else word for word in after]
-
-
-Secret = tuple[str, str, str]
-
-
-def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, Secret | None]:
-    """The target, how a DSN is shown, and a password in it: the DSN without, the variable it is to be in, and itself.
-
-    Raises click.UsageError for what is none.
-    """
+def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
+    """The target, how a DSN is shown, and the password in it, if there is one. Raises click.UsageError for what is none."""
     if dsn == EMBEDDED:
-        return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", None
+        return {"postgres": {"server": "embedded"}}, "the embedded PostgreSQL", []
     scheme, colon, _ = dsn.partition("://")
     if colon:
         if scheme not in _SCHEMES:
@@ -131,7 +113,7 @@ def _target(dsn: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, Secr
     settings: dict[str, Any] = {"server": "external", option: clean}
     if password is not None or variable in env:
         settings["password"] = f"${{env:{variable}}}"
-    return {kind: settings}, clean, None if password is None else (clean, variable, password)
+    return {kind: settings}, clean, [] if password is None else [Hidden(dsn, clean, variable, password)]
 
 
 def _without_password(url: str) -> tuple[str, str | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,25 +76,3 @@ def _results(ended: Ended, options: LineOptions) -> int:
     if ended.exit_status == 130:
         click.echo("Interrupted.", err=True)
     return ended.exit_status
-
-
-def out_of_sight(given: str, clean: str, variable: str, secret: str) -> None:
-    """Take a secret off this process's command line, where every user of the machine can read it: start anew, with the secret in
-    an environment variable, which only this user can read.
-
-    Returns where the command line is not this process's own (a test, a library).
-    """
-    click.echo(
-        f"Warning: a password on a command line can be read by every user of this machine, and stays in the shell's history. "
-        f"It was moved to {variable}: next time set that, and leave it out here.",
-        err=True,
-    )
-    if given in sys.argv[1:]:
-        words = [clean if word == given else word for word in sys.argv[1:]]
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.execve(  # noqa: S606  (no shell is wanted)
-            sys.executable,
-            [sys.executable, "-m", "loadcell", *words],
-            {**os.environ, variable: secret},
-        )

@@ -1,0 +1,59 @@
+"""Secrets on a command line: every user of the machine can read them there, and the shell's history keeps them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A secret in a word of the command line: the word as it was `given` and as it is `clean`, and the variable for its `value`."""
+
+    given: str
+    clean: str
+    variable: str
+    value: str
+
+
+def hide(found: Sequence[Hidden]) -> dict[str, str]:
+    """The environment with these secrets in it, after a warning.
+
+    Where they stand on this process's own command line it starts anew without them: what an environment holds only its user
+    can read. (It is another's command line in tests, and where loadcell is a library.)
+    """
+    env = {**os.environ, **{one.variable: one.value for one in found}}
+    if not found:
+        return env
+    names = ", ".join(one.variable for one in found)
+    click.echo(
+        "Warning: a secret on a command line can be read by every user of this machine, and stays in the shell's history. "
+        f"It was moved to the environment: next time set {names}, and leave it out here.",
+        err=True,
+    )
+    words = [cleaned(word, found) for word in sys.argv[1:]]
+    if words != sys.argv[1:]:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(  # noqa: S606  (no shell is wanted)
+            sys.executable, [sys.executable, "-m", "loadcell", *words], env
+        )
+    return env
+
+
+def cleaned(word: str, found: Sequence[Hidden]) -> str:
+    """A word of the command line without them, be it `VALUE` or `--option=VALUE`."""
+    for one in found:
+        word = word.replace(one.given, one.clean)
+    return word
+
+
+def typed(name: str, words: Sequence[str], found: Sequence[Hidden]) -> tuple[str, ...]:
+    """The command line as it was typed, but for secrets; `words` where this is not the process's own."""
+    given = sys.argv[1:]
+    after = given[given.index(name) + 1 :] if name in given else words
+    return ("loadcell", name, *(cleaned(word, found) for word in after))
