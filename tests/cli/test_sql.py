@@ -292,7 +292,7 @@ class TestPassword:
         stdout, stderr = process.communicate(timeout=60)
         said += stderr
         assert process.returncode == 0, stdout + said
-        assert "next time set PGPASSWORD, and leave it out here" in said
+        assert "next time set PGPASSWORD, and write no secret here" in said
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert len(files) > 5
         everything = [shown, stdout, said, *(path.read_text(errors="replace") for path in files)]

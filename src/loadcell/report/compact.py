@@ -26,6 +26,8 @@ _SAID = ("checks", "expectations", "open-loop")
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 _NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
+#: Operations that are parts of each request, where the workload times them (HTTP).
+_STAGES = {"connect": "compact.connect", "first_byte": "compact.first-byte"}
 #: A server's message may be a page.
 _MESSAGE = 200
 
@@ -43,10 +45,12 @@ class Figures:
     retried: int
     response: Mapping[str, float]
     service: Mapping[str, float]
+    #: parts of a request that are timed for themselves, by name
+    stages: Mapping[str, Mapping[str, float]]
 
 
-def figures(treatment: Treatment) -> Figures:
-    """Those of the trials that ended well; where none did, of what was measured until then."""
+def figures(treatment: Treatment, records: Sequence[Mapping[str, Any]] = ()) -> Figures:
+    """Those of the trials that ended well; where none did, of what was measured until then. `records` are their documents."""
     trials = [trial for trial in treatment.trials if trial.counts] or [
         trial for trial in treatment.trials if trial.throughput_per_s is not None
     ]
@@ -70,7 +74,19 @@ def figures(treatment: Treatment) -> Figures:
         sum(trial.retried for trial in trials),
         times("response"),
         times("service") if loops else {},
+        _stages(records) if len(trials) == 1 else {},
     )
+
+
+def _stages(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, float]]:
+    """What was timed of each request besides the whole."""
+    found = {}
+    for name in _STAGES:
+        for record in records:
+            operation = (record.get("operations") or {}).get(name) or {}
+            if operation.get("response"):
+                found[name] = operation["response"]
+    return found
 
 
 def print_compact(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
@@ -106,7 +122,7 @@ def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    texts, found = scene.texts, figures(treatment)
+    texts, found = scene.texts, figures(treatment, scene.stored.trials)
     if found.throughput_per_s is None:
         return
     client: Mapping[str, Any] = next(
@@ -161,7 +177,9 @@ def _times(scene: Scene, found: Figures) -> Table:
     table.add_column(texts("compact.ms"), no_wrap=True)
     for key in keys:
         table.add_column(_name(scene, key), justify="right", no_wrap=True)
-    for name, times in (("compact.response", found.response), ("compact.service", found.service)):
+    rows = {"compact.response": found.response, "compact.service": found.service}
+    rows |= {_STAGES[name]: times for name, times in found.stages.items()}
+    for name, times in rows.items():
         if times:
             table.add_row(texts(name), *(_milliseconds(scene, times.get(key)) for key in keys))
     return table

@@ -147,7 +147,8 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
             said.append("`terminalWarehouseFixed` is missing, which BenchmarkSQL takes for false")
         if read.transactions_per_terminal:
             said.append(
-                f"runTxnsPerTerminal is {read.transactions_per_terminal}: loadcell measures for a time, load.duration"
+                f"runTxnsPerTerminal is {read.transactions_per_terminal}: load.requests_per_client does the same, "
+                "without it load.duration counts"
             )
         if read.connection_unread:
             said.append("`conn` is not understood: the plan's target is what is measured")

@@ -32,7 +32,7 @@ def hide(found: Sequence[Hidden]) -> dict[str, str]:
     names = ", ".join(one.variable for one in found)
     click.echo(
         "Warning: a secret on a command line can be read by every user of this machine, and stays in the shell's history. "
-        f"It was moved to the environment: next time set {names}, and leave it out here.",
+        f"It was moved to the environment: next time set {names}, and write no secret here.",
         err=True,
     )
     words = [cleaned(word, found) for word in sys.argv[1:]]

@@ -1,0 +1,123 @@
+"""What a load without a plan file prints: figures first, in 80 columns, in both languages."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadcell.report.compact import print_compact
+from loadcell.store.read import StoredRun
+
+Stored = Callable[[str], StoredRun]
+RUNS = (
+    "two",
+    "sweep",
+    "trouble",
+    "rates",
+    "many factors",
+    "hostile",
+    "nothing measured",
+    "nothing varied",
+    "one repeat, no series",
+)
+
+
+def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
+    out = io.StringIO()
+    print_compact(run, lang, Console(file=out, width=width, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+def only(run: StoredRun, **changes: Any) -> StoredRun:
+    """The same run with its first trial alone, changed."""
+    trial = {**run.trials[0], **changes}
+    document = {
+        **run.run,
+        "treatments": [entry for entry in run.run["treatments"] if entry["id"] == trial["treatment"]],
+        "trials": [entry for entry in run.run["trials"] if entry["name"] == trial["name"]],
+        "repeats": 1,
+    }
+    return replace(run, run=document, trials=[trial])
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", RUNS)
+def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
+    """But for paths and commands, which are never broken so that they can be copied."""
+    run = stored(name)
+    for line in printed(run, lang).splitlines():
+        assert cell_len(line) <= 80 or str(run.path) in line, line
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_single_load_has_its_figures_below_each_other(stored: Stored, lang: str) -> None:
+    run = only(stored("two"))
+    said = printed(run, lang)
+    totals = run.trials[0]["totals"]
+    assert f"{totals['transactions']['succeeded']:,}" in said
+    for name in ("50%", "90%", "95%", "99%", "99.9%"):
+        assert name in said
+    assert ("吞吐量" if lang == "zh" else "Throughput") in said
+    assert all(cell_len(line) <= 80 or str(run.path) in line for line in said.splitlines())
+
+
+def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) -> None:
+    errors = [
+        {
+            "code": "40001",
+            "operation": "transaction",
+            "count": 1200,
+            "message": "could not serialize",
+            "meaning": None,
+        },
+        {
+            "code": "X9",
+            "operation": "transaction",
+            "count": 3,
+            "message": "odd\n[thing]" + "y" * 999,
+            "meaning": "X9",
+        },
+    ]
+    said = printed(only(stored("two"), errors=errors))
+    assert "1,200  40001  serialisation failure: could not serialize" in said
+    assert re.search(r"3 +X9 .*odd\s+\[thing\]yyy", said)
+    assert said.count("y") < 300
+
+
+def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:
+    changes = {"status": "timed-out", "reason": "7 of 9 requests were made", "advice": "raise [it]"}
+    said = printed(only(stored("two"), **changes))
+    assert "✕ timed out: 7 of 9 requests were made" in said
+    assert "  raise [it]" in said
+    assert "Throughput" in said  # of what was measured until then
+    assert printed(stored("nothing measured")).count("no server there") == len(
+        stored("nothing measured").trials
+    )
+
+
+def test_parts_of_a_request_stand_under_it(stored: Stored) -> None:
+    run = stored("two")
+    times = dict.fromkeys(("mean_ms", "p50_ms", "p99_ms", "max_ms"), 0.125)
+    operations = {
+        "connect": {"kind": "other", "response": times},
+        "first_byte": {"kind": "other", "response": None},
+    }
+    said = printed(only(run, unit="request", operations=operations))
+    assert "connect " in said
+    assert "0.125" in said
+    assert "first byte" not in said
+    assert "requests/s" in said
+
+
+def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> None:
+    said = printed(stored("sweep"))
+    assert "Medians of" in said
+    head = next(line for line in said.splitlines() if "99.9%" in line)
+    assert head.split()[:4] == ["clients", "tx/s", "mean", "50%"]
