@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,20 @@ class TestForecast:
         now[0] = 500.0
         assert forecast.left_s() == 36
         assert 0 <= forecast.share_done() <= 1
+
+    def test_where_requests_are_counted_it_goes_by_those_that_are_made(self) -> None:
+        now = [0.0]
+        forecast = Forecast(replace(course(trials=2, load_s=0.0), counted=True), clock=lambda: now[0])
+        forecast.trial_began()
+        now[0] = 2.0  # starting and warming up
+        forecast.measuring()
+        now[0], forecast.share = 5.0, 0.25
+        assert (
+            forecast.left_s() == 2 + 3 * 3
+        )  # what is between, of the other trial; and three times as long again
+        assert forecast.share_done() == 0.125
+        forecast.trial_ended()
+        assert (forecast.share_done(), forecast.share) == (0.5, None)
 
     def test_at_the_end_nothing_is_left(self) -> None:
         forecast, _ = self.forecast()
@@ -158,6 +173,19 @@ class TestOnATerminal:
         assert bar.startswith("0/4 ")
         assert bar.endswith(" 48 s left")
         assert len(bar) == 80
+
+    def test_requests_that_are_made_of_those_that_are_asked_for(self) -> None:
+        progress, console = self.screen()
+        progress.run_began(replace(course(trials=1, load_s=0.0), counted=True))
+        progress.trial_began("001-a=1-r1")
+        progress.phase("measure")
+        assert "left" not in self.drawn(progress, console)[1]  # nothing is known before the first are made
+        progress.made(250, 1_000)
+        progress.interval(12345.6, 42.06, 3, 0)
+        now, bar = self.drawn(progress, console)
+        progress.run_ended()
+        assert "250 of 1,000  12,346/s" in now
+        assert bar.endswith(" left")
 
     def test_rows_while_data_are_loaded(self) -> None:
         progress, console = self.screen()

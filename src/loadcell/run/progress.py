@@ -91,10 +91,15 @@ class Forecast:
     share: float | None = None
     _overheads: list[float] = field(default_factory=list)
     _began: float | None = None
+    _measuring: float | None = None
 
     def trial_began(self) -> None:
         """The next trial begins now."""
         self._began = self.clock()
+
+    def measuring(self) -> None:
+        """Its measurement begins now."""
+        self._measuring = self.clock()
 
     def trial_ended(self) -> None:
         """It has ended."""
@@ -102,7 +107,7 @@ class Forecast:
             took = self.clock() - self._began
             self._overheads.append(max(0.0, took - self.course.trials[self.done][1]))
         self.done += 1
-        self._began = self.share = None
+        self._began = self._measuring = self.share = None
 
     @property
     def overhead_s(self) -> float:
@@ -123,8 +128,8 @@ class Forecast:
         if self._began is not None and self.done < len(self.course.trials):
             took = self.clock() - self._began
             left -= min(took, self.expected_s(self.done))
-            if self.share:
-                left += took * (1 - self.share) / self.share
+            if self.share and self._measuring is not None:
+                left += (self.clock() - self._measuring) * (1 - self.share) / self.share
         return max(0.0, left)
 
     def share_done(self) -> float:

@@ -77,6 +77,8 @@ class LiveProgress(Progress):
 
     def phase(self, name: str) -> None:
         self._phase, self._phase_began, self._figures = _PHASES.get(name, name), time.monotonic(), ""
+        if name == "measure" and self._forecast is not None:
+            self._forecast.measuring()
 
     def preparing(self, done_rows: int, total_rows: int) -> None:
         if total_rows:
