@@ -18,6 +18,7 @@ mod python;
 pub mod random;
 pub mod reactor;
 pub mod record;
+pub mod redis;
 pub mod session;
 pub mod spec;
 pub mod sql;

@@ -75,6 +75,9 @@ pub struct Target {
     pub application_name: Option<String>,
     #[serde(default)]
     pub options: Option<String>,
+    /// The version of RESP to speak; the newest that the server knows if it is not said.
+    #[serde(default)]
+    pub resp: Option<u8>,
     #[serde(default = "ten_seconds")]
     pub connect_timeout_ns: Nanos,
     /// Of a store in this process: which, and where it lies.

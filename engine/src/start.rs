@@ -11,6 +11,7 @@ use crate::prepare;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
 use crate::protocol::{Protocol, Wire};
+use crate::redis;
 use crate::spec::{Problem, Spec};
 use crate::sql;
 use crate::store;
@@ -42,6 +43,12 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
         Protocol::Store => store::sessions(spec),
+        Protocol::Resp => match spec.workload() {
+            ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
+            (name, _) => {
+                Err(Problem::new("spec", format!("the engine has no workload `{name}` for Redis"), "use `kv`"))
+            }
+        },
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a, W: Wire> Client<'a, W> {
         let deadline = Instant::now() + self.way.connect_timeout;
         let broken = |error: io::Error| failure("connection", error.to_string());
         let socket = Socket::connect(self.address).map_err(broken)?;
-        wait(self.way, &socket, libc::POLLOUT, Some(deadline))?;
+        wait(&self.way.stop, &socket, libc::POLLOUT, Some(deadline))?;
         socket.error().map_err(broken)?;
         self.transport = Some(Transport::plain(socket));
         self.input.clear();
@@ -136,7 +136,7 @@ impl<'a, W: Wire> Client<'a, W> {
         let mut stream = TlsStream::new(plain.into_socket(), tls).map_err(broken)?;
         while !stream.handshake().map_err(broken)? {
             // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
-            wait(self.way, stream.socket(), libc::POLLIN, Some(deadline))?;
+            wait(&self.way.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
         }
         let end_point = stream.server_end_point();
         self.transport = Some(Transport::Tls(Box::new(stream)));
@@ -150,7 +150,7 @@ impl<'a, W: Wire> Client<'a, W> {
 
     fn wait(&mut self, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
         let way = self.way;
-        wait(way, self.transport()?.socket(), events, deadline)
+        wait(&way.stop, self.transport()?.socket(), events, deadline)
     }
 
     /// Sends all that is to be sent.
@@ -341,9 +341,9 @@ fn lost(error: io::Error) -> Failure {
 }
 
 /// Waits for events on a socket: which have come. Fails at the deadline, or when told to stop.
-fn wait(way: &Way, socket: &Socket, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
+pub fn wait(stop: &AtomicBool, socket: &Socket, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
     loop {
-        if way.stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
             return Err(failure("stopped", "it was stopped"));
         }
         let patience = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {

@@ -1,14 +1,12 @@
 //! Several connections that share out jobs, while the calling thread keeps its caller informed.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::client::{Client, Way};
 use crate::observe::{Go, Observer, TICK};
-use crate::protocol::Wire;
 use crate::spec::Problem;
 
 /// How often progress is told.
@@ -31,20 +29,20 @@ impl Progress<'_> {
 }
 
 /// Does jobs `0..jobs`, each by the first client that is free. Ends at the first problem, and when the observer wants
-/// it to; then clients may be left in the middle of something.
-pub fn share_out<W: Wire>(
-    way: &Way,
-    clients: &mut [Client<'_, W>],
+/// it to; then clients may be left in the middle of something. `stop` is set when all of them are to end.
+pub fn share_out<C: Send>(
+    stop: &AtomicBool,
+    clients: &mut [C],
     doing: &str,
     jobs: usize,
     progress: &mut Progress<'_>,
-    work: impl Fn(&mut Client<'_, W>, usize, &AtomicU64) -> Result<(), Problem> + Sync,
+    work: impl Fn(&mut C, usize, &AtomicU64) -> Result<(), Problem> + Sync,
 ) -> Result<(), Problem> {
     let next = AtomicUsize::new(0);
     let trouble: Mutex<Option<Problem>> = Mutex::new(None);
     let rows = std::mem::take(&mut progress.done_rows);
-    let run = |client: &mut Client<'_, W>| {
-        while !way.stop.load(Ordering::Relaxed) {
+    let run = |client: &mut C| {
+        while !stop.load(Ordering::Relaxed) {
             let job = next.fetch_add(1, Ordering::Relaxed);
             if job >= jobs {
                 return;
@@ -52,7 +50,7 @@ pub fn share_out<W: Wire>(
             if let Err(problem) = work(client, job, &rows) {
                 // The first problem is the cause; those of the others, stopped because of it, say nothing.
                 trouble.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(problem);
-                way.stop.store(true, Ordering::Relaxed);
+                stop.store(true, Ordering::Relaxed);
             }
         }
     };
@@ -70,7 +68,7 @@ pub fn share_out<W: Wire>(
                     go = progress.tell(doing);
                 }
                 if go != Go::On {
-                    way.stop.store(true, Ordering::Relaxed);
+                    stop.store(true, Ordering::Relaxed);
                 }
             }
         }

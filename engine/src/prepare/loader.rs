@@ -112,30 +112,30 @@ fn load_by<W: Wire>(
         client.query(first(W::DIALECT), "cannot prepare the connection")?;
     }
     let (first, _) = clients.split_at_mut(1);
-    share_out(&way, first, "tables", tables.len(), &mut progress, |client, job, _| {
+    share_out(&way.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         client.query(&table.create, &format!("cannot create table {}", table.name)).map(drop)
     })?;
-    share_out(&way, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
+    share_out(&way.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
     })?;
     let inserts = each(tables, |table| &table.inserts);
-    share_out(&way, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
+    share_out(&way.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
         let (table, sql) = inserts[job];
         client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
     })?;
     let indexes = each(tables, |table| &table.indexes);
-    share_out(&way, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
+    share_out(&way.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
         client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
     })?;
-    share_out(&way, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
+    share_out(&way.stop, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
     let last = if W::DIALECT == Dialect::Mysql { "statistics" } else { "vacuum" };
-    share_out(&way, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
+    share_out(&way.stop, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
@@ -144,10 +144,17 @@ fn load_by<W: Wire>(
     if !references.is_empty() {
         // With MySQL each holds up both tables, and two of them each other.
         let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
-        share_out(&way, &mut clients[..most], "foreign keys", references.len(), &mut progress, |client, job, _| {
-            let (table, sql) = references[job];
-            client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
-        })?;
+        share_out(
+            &way.stop,
+            &mut clients[..most],
+            "foreign keys",
+            references.len(),
+            &mut progress,
+            |client, job, _| {
+                let (table, sql) = references[job];
+                client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
+            },
+        )?;
     }
     Ok(Prepared {
         rows: total_rows,

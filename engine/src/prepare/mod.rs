@@ -14,10 +14,13 @@ use serde_json::Value;
 
 use crate::observe::Observer;
 use crate::protocol::Protocol;
+use crate::redis;
 use crate::spec::{Problem, Spec};
 use crate::sql::{dialect, only_postgres};
 use crate::workload::{pgbench, sysbench, tpcc};
 
+pub use client::wait;
+pub use crew::{Progress, share_out};
 pub use loader::Prepared;
 
 /// A table, as SQL.
@@ -61,8 +64,10 @@ pub trait Data: Sync {
 
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    if spec.target.protocol == Protocol::Store {
-        return crate::store::load(spec, observer);
+    match spec.target.protocol {
+        Protocol::Store => return crate::store::load(spec, observer),
+        Protocol::Resp => return redis::prepare(spec, observer),
+        Protocol::Postgres | Protocol::Mysql => {}
     }
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),

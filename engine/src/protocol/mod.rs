@@ -23,6 +23,8 @@ pub enum Protocol {
     Mysql,
     /// Nothing: a store in this process is called.
     Store,
+    /// Redis, Valkey and others.
+    Resp,
 }
 
 impl Protocol {
@@ -32,6 +34,7 @@ impl Protocol {
             Self::Postgres => 5432,
             Self::Mysql => 3306,
             Self::Store => 0,
+            Self::Resp => 6379,
         }
     }
 
@@ -41,6 +44,7 @@ impl Protocol {
             Self::Postgres => Some(Dialect::Postgres),
             Self::Mysql => Some(Dialect::Mysql),
             Self::Store => None,
+            Self::Resp => None,
         }
     }
 
@@ -50,6 +54,7 @@ impl Protocol {
             Self::Postgres => postgres::advice,
             Self::Mysql => mysql::advice,
             Self::Store => crate::store::advice,
+            Self::Resp => resp::advice,
         }
     }
 }

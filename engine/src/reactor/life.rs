@@ -7,6 +7,7 @@ use super::timers::Alarm;
 use super::{Message, Reactor, Refusal};
 use crate::clock::{self, MILLISECOND, Nanos, SECOND};
 use crate::pace::Pacer;
+use crate::protocol::resp::MAX_CLIENTS;
 use crate::session::{Again, Context, Session};
 use crate::transport::{Socket, TlsStream, Transport};
 
@@ -24,8 +25,8 @@ const MOST_DETOURS: u32 = 3;
 /// be on their way out.
 const PATIENCE_WITH_TOO_MANY: Nanos = SECOND;
 
-const STARTING_UP: &str = "57P03";
-const TOO_MANY_CONNECTIONS: &str = "53300";
+const STARTING_UP: [&str; 2] = ["57P03", "LOADING"];
+const TOO_MANY_CONNECTIONS: [&str; 2] = ["53300", MAX_CLIENTS];
 
 impl<S: Session, P: Pacer> Reactor<S, P> {
     /// Starts to connect a client, or lets it wait until fewer others do.
@@ -64,8 +65,10 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         }
         connection.state = State::Opening;
         let want = connection.session.opened(&mut self.desk.output);
-        if let Err(loss) = connection.follow(&mut self.desk, want, now) {
-            self.lose(index, now, loss);
+        match connection.follow(&mut self.desk, want, now) {
+            Ok(()) if connection.state == State::Securing => self.secure(index),
+            Ok(()) => {}
+            Err(loss) => self.lose(index, now, loss),
         }
     }
 
@@ -180,8 +183,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 fn patience(loss: &Loss, connect_timeout_ns: Nanos) -> Nanos {
     let backlog_is_full = loss.errno == Some(libc::EAGAIN); // Only Unix sockets say so.
     match loss.why.code.as_str() {
-        STARTING_UP => connect_timeout_ns,
-        TOO_MANY_CONNECTIONS => PATIENCE_WITH_TOO_MANY.min(connect_timeout_ns),
+        code if STARTING_UP.contains(&code) => connect_timeout_ns,
+        code if TOO_MANY_CONNECTIONS.contains(&code) => PATIENCE_WITH_TOO_MANY.min(connect_timeout_ns),
         _ if backlog_is_full => connect_timeout_ns,
         _ => 0,
     }

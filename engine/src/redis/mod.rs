@@ -1,0 +1,14 @@
+//! Redis, and what speaks as it does: key-value clients over RESP, and their data.
+
+mod command;
+mod connection;
+mod factory;
+mod loader;
+mod opening;
+mod session;
+#[cfg(test)]
+mod session_tests;
+
+pub use factory::{Sessions, sessions};
+pub use loader::prepare;
+pub use session::RedisSession;

@@ -1,0 +1,263 @@
+//! One connection to a Redis that runs the actions of a key-value client, and records them.
+//!
+//! | state | what is awaited |
+//! | --- | --- |
+//! | `Opening` | the answers to who comes, and where to |
+//! | `Idle` | nothing: the next batch is the pacer's business |
+//! | `Running` | the answers to a batch of commands, in their order |
+//!
+//! Each command of a batch (`pipeline`) is one transaction, whose times begin when its batch was sent. A read-modify-write is
+//! two commands, the second of which needs the first one's answer: it is the last of its batch.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::command::Writer;
+use super::opening::{Access, Opening};
+use crate::clock::Nanos;
+use crate::keyvalue::{Action, Client, Verb};
+use crate::protocol::Malformed;
+use crate::protocol::resp::{Heard, Reader, Shape, Token, refusal};
+use crate::record::{Kind, TRANSACTION};
+use crate::session::{Again, Context, Failure, Session, Step, Want};
+
+/// What all sessions of a load have in common.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub writer: Writer,
+    /// How many commands are sent before their answers are waited for.
+    pub pipeline: usize,
+    /// Values up to this size are looked at.
+    pub keep: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Opening,
+    Idle,
+    Running,
+}
+
+/// The answer that is being heard, of the oldest action.
+#[derive(Default)]
+struct Answer {
+    /// How many of a list's elements were heard.
+    heard: usize,
+    /// The first command of a read-modify-write is answered.
+    modifying: bool,
+    /// What is wrong with it.
+    wrong: Option<Failure>,
+}
+
+pub struct RedisSession {
+    opening: Opening,
+    rules: Arc<Rules>,
+    client: Client,
+    reader: Reader,
+    state: State,
+    /// Actions that are not answered, the oldest first; when they should have been sent, and were.
+    asked: VecDeque<Action>,
+    intended: Nanos,
+    sent: Nanos,
+    answer: Answer,
+}
+
+impl RedisSession {
+    pub fn new(access: Arc<Access>, rules: Arc<Rules>, client: Client) -> Self {
+        let asked = VecDeque::with_capacity(rules.pipeline);
+        Self {
+            opening: Opening::new(access),
+            rules,
+            client,
+            reader: Reader::default(),
+            state: State::Closed,
+            asked,
+            intended: 0,
+            sent: 0,
+            answer: Answer::default(),
+        }
+    }
+
+    /// A token of the oldest action's answer.
+    #[inline]
+    fn hear(&mut self, cx: &mut Context<'_>, at: Nanos, heard: Heard<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let Some(&action) = self.asked.front() else { return Err(stray(heard.token)) };
+        let answer = &mut self.answer;
+        match (action.verb, heard.token) {
+            (_, Token::Nothing) => return Ok(()),
+            (Verb::Get, Token::Bulk(_) | Token::Passed(_) | Token::Null) => {
+                if let Err(wrong) = self.client.answered(0, value(heard.token)) {
+                    answer.wrong = Some(wrong.into());
+                }
+            }
+            (Verb::ReadModifyWrite, Token::Bulk(_) | Token::Passed(_) | Token::Null) if !answer.modifying => {
+                answer.modifying = true;
+                match self.client.answered(0, value(heard.token)) {
+                    Ok(()) => {
+                        self.client.modify();
+                        self.rules.writer.set(&mut self.client, out);
+                        return Ok(());
+                    }
+                    Err(wrong) => answer.wrong = Some(wrong.into()),
+                }
+            }
+            (Verb::Set | Verb::Insert | Verb::MultiSet, Token::Simple(_)) => {}
+            (Verb::ReadModifyWrite, Token::Simple(_)) if answer.modifying => {}
+            (Verb::Delete, Token::Integer(_)) => {}
+            (Verb::MultiGet, Token::Open(Shape::Array, Some(count)))
+                if heard.depth == 0 && count == action.keys as u64 => {}
+            (Verb::MultiGet, Token::Bulk(_) | Token::Passed(_) | Token::Null)
+                if heard.depth == 1 && answer.heard < action.keys =>
+            {
+                if let Err(wrong) = self.client.answered(answer.heard, value(heard.token)) {
+                    answer.wrong.get_or_insert(wrong.into());
+                }
+                answer.heard += 1;
+            }
+            (_, Token::Error(error)) => {
+                answer.wrong.get_or_insert_with(|| refusal(error));
+            }
+            (Verb::Command(_), _) => {}
+            (_, token) => return Err(other(action, token)),
+        }
+        if heard.ends {
+            self.ended(cx, at, action);
+        }
+        Ok(())
+    }
+
+    /// The oldest action is answered.
+    #[inline]
+    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, action: Action) {
+        self.asked.pop_front();
+        let (intended, sent) = (self.intended, self.sent);
+        (self.answer.heard, self.answer.modifying) = (0, false);
+        if let Some(why) = self.answer.wrong.take() {
+            self.client.failed();
+            failed(cx, action, intended, sent, at, &why);
+        } else {
+            cx.recorder.succeed(TRANSACTION, intended, sent, at);
+            cx.recorder.succeed(action.op, intended, sent, at);
+            if let Some(outcome) = self.client.done() {
+                cx.recorder.start(outcome, intended);
+                cx.recorder.succeed(outcome, intended, sent, at);
+            }
+            match action.kind {
+                Kind::Read => cx.recorder.queries(at, 1, 0, 0),
+                _ => cx.recorder.queries(at, 0, 1, 0),
+            }
+        }
+        if self.asked.is_empty() {
+            self.state = State::Idle;
+        }
+    }
+}
+
+/// What a key gave.
+#[inline]
+fn value<'a>(token: Token<'a>) -> Option<&'a [u8]> {
+    match token {
+        Token::Bulk(value) => Some(value),
+        Token::Passed(_) => Some(&[]), // Larger than any that is written, if they are looked at.
+        _ => None,
+    }
+}
+
+#[cold]
+fn failed(cx: &mut Context<'_>, action: Action, intended: Nanos, sent: Nanos, at: Nanos, why: &Failure) {
+    cx.recorder.fail(action.op, intended, sent, at, why);
+    cx.recorder.fail(TRANSACTION, intended, sent, at, why);
+}
+
+#[cold]
+fn stray(token: Token<'_>) -> Failure {
+    match token {
+        Token::Error(error) => refusal(error),
+        _ => Malformed("an answer that nobody waits for".into()).into(),
+    }
+}
+
+#[cold]
+fn other(action: Action, token: Token<'_>) -> Failure {
+    let what = match token {
+        Token::Simple(_) => "a simple string",
+        Token::Integer(_) => "an integer",
+        Token::Bulk(_) | Token::Passed(_) | Token::Verbatim(..) => "a string",
+        Token::Null => "null",
+        Token::Open(..) | Token::Close => "a list of another length or shape",
+        _ => "another type",
+    };
+    Malformed(format!("the answer to {:?} is {what}", action.verb)).into()
+}
+
+impl Session for RedisSession {
+    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
+        self.state = State::Opening;
+        self.reader = Reader::default();
+        if self.opening.access().tls {
+            return Want::Secure;
+        }
+        self.opening.begin(out);
+        Want::Reply
+    }
+
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
+        self.opening.begin(out);
+        Want::Reply
+    }
+
+    #[inline]
+    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+        let (mut consumed, keep) = (0, self.rules.keep);
+        while let Some(heard) = self.reader.next(&input[consumed..], keep)? {
+            consumed += heard.size;
+            match self.state {
+                State::Running => self.hear(cx, at, heard, out)?,
+                State::Opening => {
+                    if heard.token != Token::Nothing && self.opening.hear(heard.token, heard.ends, out)? {
+                        self.state = State::Idle;
+                    }
+                }
+                _ if heard.token == Token::Nothing => {}
+                _ => return Err(stray(heard.token)),
+            }
+        }
+        let want = if self.state == State::Idle { Want::Turn } else { Want::Reply };
+        Ok(Step { consumed, want })
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+        debug_assert_eq!(self.state, State::Idle, "one batch at a time");
+        (self.intended, self.sent) = (intended, at);
+        let most = match self.rules.pipeline {
+            1 => 1,
+            depth => cx.recorder.allows(depth as u64),
+        };
+        for _ in 0..most {
+            let action = self.client.next();
+            self.rules.writer.write(&mut self.client, &action, out);
+            cx.recorder.start(TRANSACTION, intended);
+            cx.recorder.start(action.op, intended);
+            self.asked.push_back(action);
+            if action.verb == Verb::ReadModifyWrite {
+                break;
+            }
+        }
+        self.state = State::Running;
+        Want::Reply
+    }
+
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+        self.state = State::Closed;
+        self.answer = Answer::default();
+        while let Some(action) = self.asked.pop_front() {
+            failed(cx, action, self.intended, self.sent, at, why);
+        }
+        self.client.abandon();
+        Again::Later
+    }
+
+    fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.
+}
