@@ -1,0 +1,79 @@
+"""Finds a Redis server on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.targets.base import TargetError
+
+#: Where distributions and installations put the server, beside PATH.
+_PLACES = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/redis/bin", "/opt/valkey/bin")
+_SERVERS = ("redis-server", "valkey-server")
+
+#: The oldest version whose behaviour loadcell knows.
+OLDEST = (5, 0)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """The server, and its version (`7.0.15`)."""
+
+    server: Path
+    version: str
+
+
+def find(named: str | None = None) -> Binary:
+    """The Redis of this machine, or the one named. Raises TargetError."""
+    if named is not None:
+        path = Path(named).expanduser().absolute()
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise TargetError(
+                f"{path} is no program",
+                advice="name the server itself in `target.redis.bin` (/usr/bin/redis-server)",
+            )
+        return _known(path)
+    for path in _candidates():
+        if os.access(path, os.X_OK):
+            return _known(path)
+    raise TargetError(
+        "no Redis server found on this machine: looked for " + " and ".join(_SERVERS) + " on PATH and in "
+        + ", ".join(_PLACES),
+        advice="install it (Debian: `apt-get install redis-server`), name it in `target.redis.bin`, use `server: external`, "
+        "or measure an embedded store, which needs no server (target `store`)",
+    )  # fmt: skip
+
+
+def _candidates() -> Iterator[Path]:
+    for name in _SERVERS:
+        on_path = shutil.which(name)
+        if on_path:
+            yield Path(on_path)
+        yield from (Path(place) / name for place in _PLACES)
+
+
+def _known(server: Path) -> Binary:
+    try:
+        done = subprocess.run(
+            [str(server), "--version"], capture_output=True, text=True, timeout=20, check=False, cwd="/"
+        )
+        said = done.stdout
+    except (OSError, subprocess.SubprocessError):
+        said = ""
+    found = re.search(r"\bv=(\d+\.\d+\.\d+)", said)
+    if found is None:
+        raise TargetError(
+            f"{server} does not tell its version as a Redis does",
+            advice="name a Redis or Valkey server in `target.redis.bin`",
+        )
+    if tuple(int(part) for part in found[1].split(".")[:2]) < OLDEST:
+        raise TargetError(
+            f"Redis {found[1]} ({server}) is too old",
+            advice=f"install version {OLDEST[0]}.{OLDEST[1]} or newer",
+        )
+    return Binary(server, found[1])

@@ -1,0 +1,367 @@
+"""Where a Redis is, a connection for the few administrative commands, and what it means when that fails.
+
+RESP2 is enough here, and every server speaks it. The load itself is the engine's.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadcell.targets.base import TargetError
+
+APPLICATION = "loadcell"
+CONNECT_LIMIT_S = 10
+#: How long an administrative command may take; the phases' limits are the sharper ones.
+_ANSWER_LIMIT_S = 600.0
+PORT = 6379
+#: What an administrative answer can be at most.
+_LONGEST = 64 << 20
+_DEEPEST = 16
+
+
+class RefusedError(Exception):
+    """The server said no: its code (the first word), and all of it."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.code = said.partition(" ")[0]
+
+
+class GarbageError(Exception):
+    """What came is not RESP."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server and a user. `path` is that of a Unix socket, and takes precedence over `host`."""
+
+    host: str
+    port: int
+    path: str | None = None
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    database: int = 0
+    tls: bool = False
+    tls_ca: str | None = None
+    tls_verify: bool = True
+    resp: int | None = None
+
+    @property
+    def where(self) -> str:
+        return self.path or f"{self.host}:{self.port}"
+
+    @property
+    def here(self) -> bool:
+        """Whether the server is, as far as can be seen, on this machine."""
+        return self.path is not None or self.host in ("localhost", "127.0.0.1", "::1")
+
+    def endpoint(self) -> dict[str, Any]:
+        """The `target` section of the engine's specification."""
+        return {
+            "protocol": "resp",
+            "host": self.host,
+            "port": self.port,
+            "socket": self.path,
+            "user": self.user or "",
+            "password": self.password,
+            "database": str(self.database),
+            "sslmode": "disable" if not self.tls else "verify-full" if self.tls_verify else "require",
+            "sslrootcert": self.tls_ca if self.tls and self.tls_verify else None,
+            "application_name": APPLICATION,
+            "resp": self.resp,
+            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
+        }
+
+    def connect(
+        self, *, limit_s: float = CONNECT_LIMIT_S, during: str = "up", name: str = APPLICATION
+    ) -> Connection:
+        """An administrative connection. Raises TargetError."""
+        try:
+            return self._connect(limit_s, name)
+        except (OSError, RefusedError, GarbageError, ssl.CertificateError) as error:
+            raise not_connected(error, self.where, self.user, during) from error
+
+    def _connect(self, limit_s: float, name: str) -> Connection:
+        if self.path:
+            way = socket.socket(socket.AF_UNIX)
+            way.settimeout(limit_s)
+            try:
+                way.connect(self.path)
+            except BaseException:
+                way.close()
+                raise
+        else:
+            way = socket.create_connection((self.host, self.port), timeout=limit_s)
+            way.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            if self.tls:
+                way = self._trust().wrap_socket(way, server_hostname=self.host)
+            connection = Connection(way)
+            if self.password is not None:
+                connection.ask("AUTH", *([self.user] if self.user else []), self.password)
+            connection.ask("PING")
+            with suppress(RefusedError):  # it is only a name
+                connection.ask("CLIENT", "SETNAME", name)
+            if self.database:
+                connection.ask("SELECT", self.database)
+        except BaseException:
+            way.close()
+            raise
+        way.settimeout(max(limit_s, 1.0))
+        return connection
+
+    def _trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.tls_ca)
+        if not self.tls_verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+    @contextmanager
+    def session(
+        self, doing: str, *, during: str, limit_s: float = CONNECT_LIMIT_S, answer_s: float = _ANSWER_LIMIT_S
+    ) -> Iterator[Connection]:
+        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
+
+        `doing` completes "cannot ...".
+        """
+        connection = self.connect(limit_s=limit_s, during=during)
+        connection.limit(answer_s)
+        try:
+            yield connection
+        except (OSError, RefusedError, GarbageError) as error:
+            raise not_done(error, doing, during) from error
+        finally:
+            connection.close()
+
+
+class Connection:
+    """One session. Answers are text, integers, None, and lists of them; bytes that are no text are marked as such."""
+
+    def __init__(self, way: socket.socket) -> None:
+        self._way = way
+        self._input = way.makefile("rb")
+
+    def ask(self, *words: Any) -> Any:
+        """The answer to a command. Raises RefusedError, GarbageError and OSError."""
+        return self.ask_all([words])[0]
+
+    def ask_all(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        """The answers to commands that are sent together. The first error among them is raised."""
+        self._way.sendall(b"".join(_command(words) for words in commands))
+        refused: RefusedError | None = None
+        answers: list[Any] = []
+        for _ in commands:
+            try:
+                answers.append(self._answer())
+            except RefusedError as error:
+                refused = refused or error
+        if refused is not None:
+            raise refused
+        return answers
+
+    def info(self, *sections: str) -> dict[str, str]:
+        """The server's own figures, by name."""
+        said = "\n".join(str(self.ask("INFO", section)) for section in sections)
+        lines = (line.strip() for line in said.splitlines())
+        return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
+
+    def config(self) -> dict[str, str]:
+        """All settings; none where the server does not show them."""
+        try:
+            words = self.ask("CONFIG", "GET", "*")
+        except RefusedError:
+            return {}
+        return dict(zip(map(str, words[::2]), map(str, words[1::2]), strict=False))
+
+    def limit(self, seconds: float) -> None:
+        """How long an answer may take from now on."""
+        self._way.settimeout(seconds)
+
+    def close(self) -> None:
+        self._input.close()
+        self._way.close()
+
+    def _line(self) -> bytes:
+        line = self._input.readline(_LONGEST)
+        if not line:
+            raise ConnectionResetError("the server closed the connection")
+        if not line.endswith(b"\r\n"):
+            raise GarbageError("a line without end")
+        return line[:-2]
+
+    def _answer(self, depth: int = 0) -> Any:
+        line = self._line()
+        kind, rest = line[:1], line[1:]
+        match kind:
+            case b"+":
+                return _text(rest)
+            case b"-":
+                raise RefusedError(_text(rest))
+            case b":":
+                return _number(rest)
+            case b"$":
+                size = _number(rest)
+                if size == -1:
+                    return None
+                if not 0 <= size <= _LONGEST:
+                    raise GarbageError(f"a string of {size} bytes")
+                data = self._input.read(size + 2)
+                if len(data) < size + 2:
+                    raise ConnectionResetError("the server closed the connection")
+                return _text(data[:-2])
+            case b"*":
+                size = _number(rest)
+                if size > _LONGEST or depth == _DEEPEST:
+                    raise GarbageError("a list that no server has")
+                return [self._answer(depth + 1) for _ in range(size)] if size >= 0 else None
+        raise GarbageError(f"{_text(line[:20])!r} is no answer of a Redis")
+
+
+def _command(words: tuple[Any, ...]) -> bytes:
+    texts = [
+        word if isinstance(word, bytes) else str(word).encode("utf-8", "surrogateescape") for word in words
+    ]
+    return b"*%d\r\n" % len(texts) + b"".join(b"$%d\r\n%s\r\n" % (len(text), text) for text in texts)
+
+
+def _text(data: bytes) -> str:
+    """Text that `_command` makes the same bytes of."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _number(data: bytes) -> int:
+    try:
+        return int(data)
+    except ValueError:
+        raise GarbageError(f"{_text(data[:20])!r} is no number") from None
+
+
+#: By the code of an error: the finding; the advice.
+_REFUSALS: dict[str, tuple[str, str]] = {
+    "NOAUTH": (
+        "{where} wants a password",
+        "give it in `target.redis.password` (as `${env:NAME}`), and the user in `target.redis.user` where there is one",
+    ),
+    "WRONGPASS": (
+        "{where} refused {user}",
+        "check `target.redis.user` and `password` (as `${env:NAME}`), and that the variable is set",
+    ),
+    "NOPERM": (
+        "{user} has not the rights that loadcell needs",
+        "give them with ACL SETUSER, or name another user",
+    ),
+    "LOADING": ("{where} is still reading its data from disk", "try again in a moment"),
+    "MISCONF": (
+        "{where} takes no writes, as it could not save its data",
+        "make room on its disk, and see the server's log",
+    ),
+    "READONLY": ("{where} is a replica", "name its primary in `target.redis.host`"),
+    "MASTERDOWN": (
+        "{where} is a replica that has lost its primary",
+        "name the primary in `target.redis.host`",
+    ),
+    "OOM": ("{where} has used up its maxmemory", "raise it, or load fewer keys"),
+    "MOVED": (
+        "{where} is a node of a cluster",
+        "name a server that is not in cluster mode, or a proxy of the cluster",
+    ),
+    "CLUSTERDOWN": (
+        "{where} is a node of a cluster",
+        "name a server that is not in cluster mode, or a proxy of the cluster",
+    ),
+}
+
+
+def not_connected(error: BaseException, where: str, user: str | None, during: str = "up") -> TargetError:
+    """What a failed connection means."""
+    said = _said(error)
+    if isinstance(error, RefusedError):
+        if "max number of clients" in said:
+            return TargetError(
+                f"{where} has no connection left: {said}",
+                advice="raise the server's maxclients (and its limit of open files), or close other connections",
+                during=during,
+            )
+        if error.code in _REFUSALS:
+            return _refusal(error, where, user, during)
+        if "without any password configured" in said:
+            return TargetError(
+                f"{where} has no password: {said}", advice="leave `target.redis.password` out", during=during
+            )
+        if "DB index" in said:
+            return TargetError(
+                f"the database is not there on {where}: {said}",
+                advice="name one below the server's `databases` in `target.redis.database`",
+                during=during,
+            )
+    if isinstance(error, ssl.SSLError):
+        return TargetError(
+            f"TLS with {where} failed: {said}",
+            advice="check that this is a port for TLS (tls-port), that `target.redis.host` is the name in its certificate, and "
+            "`target.redis.tls_ca`; `tls_verify: false` does not look whose certificate it is",
+            during=during,
+        )
+    if isinstance(error, GarbageError):
+        return TargetError(
+            f"{where} does not answer as a Redis does: {said}",
+            advice="check host and port, and whether it wants TLS (`target.redis.tls: true`)",
+            during=during,
+        )
+    if isinstance(error, socket.gaierror):
+        return TargetError(
+            f"the host name of {where} is unknown: {said}",
+            advice="check `target.redis.host`",
+            during=during,
+        )
+    if isinstance(error, TimeoutError):
+        return TargetError(
+            f"{where} does not answer in time",
+            advice="check host and port, whether a firewall stands in the way, and whether it wants TLS",
+            during=during,
+        )
+    if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
+        return TargetError(
+            f"no server answers at {where}: {said}",
+            advice="check host and port, and that the server is running and listens there",
+            during=during,
+        )
+    return TargetError(
+        f"cannot connect to {where}: {said}",
+        advice="the server's own log may say more; it may want TLS",
+        during=during,
+    )
+
+
+def not_done(error: BaseException, doing: str, during: str = "prepare") -> TargetError:
+    """What it means that the server refused an administrative command."""
+    said = _said(error)
+    if isinstance(error, RefusedError):
+        if error.code in _REFUSALS:
+            return _refusal(error, "the server", None, during, doing)
+        return TargetError(f"cannot {doing}: {said}", advice="the server's log may say more", during=during)
+    return TargetError(
+        f"the server went away while loadcell was about to {doing}: {said}",
+        advice="the server's log says why",
+        during=during,
+    )
+
+
+def _refusal(error: RefusedError, where: str, user: str | None, during: str, doing: str = "") -> TargetError:
+    finding, advice = _REFUSALS[error.code]
+    who = f"user {user}" if user else "the default user"
+    begin = f"cannot {doing}: " if doing else ""
+    return TargetError(
+        f"{begin}{finding.format(where=where, user=who)}: {_said(error)}", advice=advice, during=during
+    )
+
+
+def _said(error: BaseException) -> str:
+    """The error's own words; never the words of the command, which may be a password."""
+    text = str(error.strerror or error) if isinstance(error, OSError) else str(error)
+    return text.partition(", with args beginning with")[0]

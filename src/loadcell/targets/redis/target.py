@@ -1,0 +1,249 @@
+"""The target of Redis: brings the parts of this package together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loadcell import __version__
+from loadcell.plan.parts import Advice
+from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.targets.redis import advice, binaries, counters, settings
+from loadcell.targets.redis.connection import PORT, Address, Connection, RefusedError
+from loadcell.targets.redis.directory import DataDirectory
+from loadcell.targets.redis.keys import Keys
+from loadcell.targets.redis.observed import Observed
+from loadcell.targets.redis.options import RedisOptions
+from loadcell.targets.redis.server import Server
+from loadcell.targets.shared import account, storage
+from loadcell.targets.shared.marks import Owner
+
+_ALIVE_LIMIT_S = 3
+
+#: Figures of INFO that belong into the record, by section.
+_MEMORY = (
+    "used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory", "maxmemory_policy",
+    "mem_fragmentation_ratio", "mem_allocator",
+)  # fmt: skip
+_PERSISTENCE = (
+    "rdb_changes_since_last_save",
+    "rdb_last_bgsave_status",
+    "aof_enabled",
+    "aof_last_write_status",
+)
+
+
+class Redis(Target[RedisOptions]):
+    """Redis from this machine, or Redis or what speaks as it does, standing elsewhere."""
+
+    name = "redis"
+    summary = "Redis, Valkey and what speaks RESP: local, or external"
+    Options = RedisOptions
+
+    def __init__(self, options: RedisOptions, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._server: Server | None = None
+        self._external: Address | None = None
+        self._touched = False
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        if self.options.server == "external":
+            self._reach()
+            return
+        server = self._server or self._make()
+        # One that was killed a moment ago may still be a process; one that hangs is.
+        if server.running and not self.alive():
+            server.stop()
+        if not server.running:
+            server.stop()  # what is left of one that died
+            server.directory.make()
+            server.start()
+
+    def _make(self) -> Server:
+        options = self.options
+        who = account.choose(options.run_as, product="Redis", kind="redis")
+        found = binaries.find(options.bin)
+        parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
+        given = {
+            name: self.context.secret(value) if isinstance(value, str) else value
+            for name, value in options.settings.items()
+        }
+        directory = DataDirectory(parent, found, who, self.context.log)
+        self._server = Server(directory, given, self.context.work / "socket", self.context.log)
+        return self._server
+
+    def _reach(self) -> None:
+        options, reveal = self.options, self.context.secret
+        if self._external is None:
+            assert options.host is not None
+            self._external = Address(
+                host=options.host,
+                port=options.port or PORT,
+                user=options.user,
+                password=reveal(options.password) if options.password else None,
+                database=options.database or 0,
+                tls=bool(options.tls),
+                tls_ca=options.tls_ca,
+                tls_verify=options.tls_verify is not False,
+                resp=options.resp,
+            )
+        with self._external.session("ask what it is", during="up") as connection:
+            masters = _masters(connection)
+        if masters > 1:
+            raise TargetError(
+                f"{self._external.where} is a node of a cluster of {masters} primaries, and loadcell speaks to one server",
+                advice="name a server that is not in cluster mode, or a proxy of the cluster, in `target.redis.host`",
+            )
+
+    def down(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+
+    def destroy(self) -> None:
+        try:
+            if self._server is not None:
+                self._server.stop(quickly=True)
+                self._server.directory.remove()
+            elif self._external is not None and self._touched:
+                self._keys().sweep()
+        except TargetError as error:
+            self.context.log(f"cannot clean up: {error.finding}: {error.advice}")
+
+    # -- data -------------------------------------------------------------------------------------------------------
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+        self._touched = True
+        return self._keys().prepare(data, load, will_change=will_change)
+
+    def _keys(self) -> Keys:
+        return Keys(
+            address=self._address(),
+            own=self._server is not None,
+            owner=Owner.of(self.context.work),
+            keep=bool(self.options.keep_data),
+            version=__version__,
+            log=self.context.log,
+        )
+
+    # -- asked by the runner ----------------------------------------------------------------------------------------
+
+    def endpoint(self) -> dict[str, Any]:
+        return self._address().endpoint()
+
+    def observed(self) -> Observed:
+        return Observed(self._admin())
+
+    def describe(self) -> dict[str, Any]:
+        with self._admin().session("read settings", during="collect") as connection:
+            info = connection.info("server", "memory", "persistence", "replication")
+            shown = connection.config()
+            keys = int(connection.ask("DBSIZE"))
+        record: dict[str, Any] = {
+            "server": self.options.server,
+            "product": _product(info),
+            "version": info.get("valkey_version") or info.get("redis_version"),
+            "mode": info.get("redis_mode") or info.get("server_mode"),
+            "role": info.get("role"),
+            "settings": settings.read_back(shown, self.options.settings),
+            "memory": {name: _figure(info[name]) for name in _MEMORY if name in info},
+            "persistence": {name: _figure(info[name]) for name in _PERSISTENCE if name in info},
+            "database": {"name": str(self._address().database), "keys": keys},
+            "tls": self._address().tls,
+        }
+        if self._server is not None:
+            directory = self._server.directory
+            record["binaries"] = str(directory.binary.server)
+            record["run_as"] = directory.account.name
+            record["connect"] = self.options.connect
+            record["size_bytes"] = storage.used_bytes(directory.data)
+            record["data"] = storage.file_system(directory.data)
+        else:
+            record["host"] = self._address().host
+            record["data"] = None
+        return record
+
+    def processes(self) -> list[int]:
+        if self._server is not None:
+            pid = self._server.pid
+            return [] if pid is None else [pid]
+        if self._external is None or not self._external.here:
+            return []
+        try:
+            with self._external.session(
+                "find the server's process", during="collect", limit_s=_ALIVE_LIMIT_S
+            ) as connection:
+                info = connection.info("server")
+        except TargetError:
+            return []
+        return _process(info)
+
+    def alive(self) -> bool:
+        if self.options.server != "external" and (self._server is None or not self._server.running):
+            return False
+        try:
+            self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
+        except TargetError as error:
+            return "has no connection left" in error.finding  # it answered, after all
+        return True
+
+    def counters(self) -> dict[str, int]:
+        with self._admin().session("read counters", during="collect") as connection:
+            return counters.read(connection.info("commandstats"))
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    def _admin(self) -> Address:
+        return self._server.address("socket") if self._server is not None else self._address()
+
+    def _address(self) -> Address:
+        if self._server is not None:
+            return self._server.address(self.options.connect, self.options.resp)
+        if self._external is None:
+            raise TargetError("the server was not brought up", advice="call `up` first")
+        return self._external
+
+    @classmethod
+    def advice(cls, options: RedisOptions, load: dict[str, Any]) -> list[Advice]:
+        return advice.remarks(options, load)
+
+
+def _masters(connection: Connection) -> int:
+    """How many primaries share the keys; 1 where the server stands alone."""
+    if connection.info("cluster").get("cluster_enabled") != "1":
+        return 1
+    try:
+        said = str(connection.ask("CLUSTER", "INFO"))
+    except RefusedError:
+        return 1
+    found = dict(line.split(":", 1) for line in said.split() if ":" in line)
+    return int(found.get("cluster_size", "1"))
+
+
+def _product(info: dict[str, str]) -> str:
+    if "dragonfly_version" in info:
+        return "Dragonfly"
+    if "valkey_version" in info or info.get("server_name") == "valkey":
+        return "Valkey"
+    return "Redis"
+
+
+def _figure(text: str) -> int | float | str:
+    """A number, where it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _process(info: dict[str, str]) -> list[int]:
+    """The process id that the server gives, if that is one of this machine: a port may be forwarded from elsewhere."""
+    try:
+        pid = int(info["process_id"])
+        program = Path(f"/proc/{pid}/exe").readlink()
+        return [pid] if program == Path(info["executable"]).resolve() else []
+    except (KeyError, OSError, ValueError):
+        return []
