@@ -41,6 +41,7 @@ demo: setup
 # Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, a browser with fonts, a terminal.
 system-packages:
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
+	  /usr/bin/redis-server:redis-server \
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount

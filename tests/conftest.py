@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from mariadb import MariadbServer
+from redis_server import RedisServer
 from servers import PostgresServer
 
 
@@ -22,4 +23,11 @@ def postgres_server() -> Iterator[PostgresServer]:
 def mariadb_server() -> Iterator[MariadbServer]:
     """A MariaDB whose user `test` may do everything. Tests make databases of their own in it."""
     with MariadbServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis with a password that keeps nothing. Tests empty it before they use it."""
+    with RedisServer() as server:
         yield server

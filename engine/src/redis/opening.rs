@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::resp::{Token, encode, refusal};
+use crate::protocol::resp::{NO_DATABASE, Token, encode, refusal};
 use crate::session::Failure;
 use crate::spec::{Problem, SslMode, Target};
 
@@ -141,6 +141,7 @@ impl Opening {
             // The user may have no right to it; what is asked later will tell.
             (Step::Ping, Some(why)) if why.code != "LOADING" && why.code != "NOAUTH" => return Ok(true),
             (Step::Ping, None) => return Ok(true),
+            (Step::Select, Some(why)) if why.code == "ERR" => return Err(Failure { code: NO_DATABASE.into(), ..why }),
             (_, Some(why)) => return Err(why),
         };
         self.ask(next, out);
@@ -228,7 +229,8 @@ mod tests {
             assert_eq!(converse("", answers).1.unwrap_err().code, code);
         }
         let (_, no) = converse(",\"database\":\"99\"", &[HELLO, "-ERR DB index is out of range\r\n"]);
-        assert_eq!(no.unwrap_err().message, "DB index is out of range");
+        let why = no.unwrap_err();
+        assert_eq!((why.code.as_str(), why.message.as_str()), ("database", "DB index is out of range"));
         assert_eq!(converse("", &[HELLO, "-NOPERM no permissions to run 'ping'\r\n"]).1, Ok(true));
     }
 

@@ -14,6 +14,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
+    from loadcell.analysis.redis import RedisServed
     from loadcell.analysis.server import Evidence
     from loadcell.store.read import StoredRun
 
@@ -70,6 +71,13 @@ class Scene:
             stored.trials,
             self.analysis.treatments,
         )
+
+    @cached_property
+    def redis(self) -> tuple[RedisServed, ...]:
+        """What a Redis did at each treatment."""
+        from loadcell.analysis.redis import by_treatment
+
+        return by_treatment(self.stored.samples("redis"), self.analysis.treatments)
 
     @cached_property
     def best(self) -> Treatment | None:

@@ -1,6 +1,6 @@
 //! What a person can do about what the server says.
 
-use super::error::MAX_CLIENTS;
+use super::error::{MAX_CLIENTS, NO_DATABASE};
 
 /// A remedy for an error's first word or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -23,6 +23,7 @@ pub fn advice(code: &str) -> &'static str {
         "UNKILLABLE" | "NOSCRIPT" => "look at the scripts that run on the server",
         "EXECABORT" => "give the commands of a transaction one by one",
         MAX_CLIENTS => "raise the server's maxclients (and its limit of open files), or use fewer clients",
+        NO_DATABASE => "name a database below the server's `databases` (16, unless it was set)",
         "lost" | "stale" | "corrupt" => {
             "the server lost or mixed up what it had acknowledged: do not trust it with data; see that nobody else writes \
              these keys, and that maxmemory evicts none"

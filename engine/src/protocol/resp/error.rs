@@ -4,6 +4,8 @@ use crate::session::Failure;
 
 /// A server that has no connection left says so with the code that stands for anything, so it gets one of our own.
 pub const MAX_CLIENTS: &str = "max-clients";
+/// A database is not there.
+pub const NO_DATABASE: &str = "database";
 const NO_CONNECTION_LEFT: &[u8] = b"ERR max number of clients reached";
 
 /// Some servers repeat the words of a command they do not know; a password may be among them.

@@ -12,5 +12,5 @@ mod reader;
 mod reader_tests;
 
 pub use advice::advice;
-pub use error::{MAX_CLIENTS, refusal};
+pub use error::{MAX_CLIENTS, NO_DATABASE, refusal};
 pub use reader::{DEEPEST, Heard, LONGEST_BULK, LONGEST_LIST, Reader, Shape, Token};

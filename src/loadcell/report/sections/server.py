@@ -15,10 +15,15 @@ MOST_NAMED = 4
 def section(scene: Scene) -> Section | None:
     """None where no monitor looked into the server."""
     blocks: list[Block] = [*charts.drawn_in("server", scene)]
-    blocks += [found for found in (waits(scene), counters(scene), statements(scene)) if found is not None]
+    blocks += [
+        found
+        for found in (waits(scene), counters(scene), statements(scene), redis(scene))
+        if found is not None
+    ]
     for note, recorded in scene.server.notes.items():
         blocks.append(Paragraph(scene.texts.or_none(f"server-note.{note}") or recorded, quiet=True))
-    return Section("server", scene.texts("section.server"), blocks) if blocks else None
+    title = scene.texts("section.server-did" if scene.redis else "section.server")
+    return Section("server", title, blocks) if blocks else None
 
 
 def waits(scene: Scene) -> Table | None:
@@ -110,6 +115,39 @@ def statements(scene: Scene) -> Table | None:
         for one in scene.server.statements
     ]
     return Table("table-statements", texts("table.statements"), columns, rows, texts("table.statements.note"))
+
+
+def redis(scene: Scene) -> Table | None:
+    """A row a treatment: what a Redis did and held meanwhile."""
+    texts, factors = scene.texts, factor_columns(scene)
+    if not scene.redis:
+        return None
+    names = (
+        "column.commands", "column.key-hits", "column.server-cpu", "column.used-memory", "column.fragmentation",
+        "column.evicted", "column.expired", "column.connected", "column.saving",
+    )  # fmt: skip
+    columns = [*_head(scene, factors), *(Column(texts(name), figure=True) for name in names)]
+    rows = [
+        [
+            Cell(str(one.treatment.index), sort=one.treatment.index),
+            *treatment_cells(one.treatment, factors),
+            _figure(one.commands_per_s, numbers.rate, scene),
+            _figure(one.hit_share, numbers.share, scene),
+            _figure(one.cpu, numbers.significant, scene),
+            _figure(one.used_memory_bytes, numbers.size, scene),
+            _figure(one.fragmentation, numbers.significant, scene),
+            Cell(
+                numbers.whole(one.evicted_keys),
+                sort=one.evicted_keys,
+                tone="caution" if one.evicted_keys else "",
+            ),
+            Cell(numbers.whole(one.expired_keys), sort=one.expired_keys),
+            _figure(one.clients, lambda value: numbers.whole(round(value)), scene),
+            _figure(one.saving_share, numbers.share, scene),
+        ]
+        for one in scene.redis
+    ]
+    return Table("table-redis", texts("table.redis"), columns, rows, texts("table.redis.note"))
 
 
 def _head(scene: Scene, factors: list[tuple[str, str, bool]]) -> list[Column]:

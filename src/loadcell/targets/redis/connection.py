@@ -101,19 +101,27 @@ class Address:
         try:
             if self.tls:
                 way = self._trust().wrap_socket(way, server_hostname=self.host)
-            connection = Connection(way)
-            if self.password is not None:
-                connection.ask("AUTH", *([self.user] if self.user else []), self.password)
-            connection.ask("PING")
-            with suppress(RefusedError):  # it is only a name
-                connection.ask("CLIENT", "SETNAME", name)
-            if self.database:
-                connection.ask("SELECT", self.database)
         except BaseException:
             way.close()
             raise
-        way.settimeout(max(limit_s, 1.0))
+        connection = Connection(way)
+        try:
+            self._open(connection, name)
+        except BaseException:
+            connection.close()
+            raise
+        connection.limit(max(limit_s, 1.0))
         return connection
+
+    def _open(self, connection: Connection, name: str) -> None:
+        """Say who comes, and where to; PING tells whether the server takes commands."""
+        if self.password is not None:
+            connection.ask("AUTH", *([self.user] if self.user else []), self.password)
+        connection.ask("PING")
+        with suppress(RefusedError):  # it is only a name
+            connection.ask("CLIENT", "SETNAME", name)
+        if self.database:
+            connection.ask("SELECT", self.database)
 
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=self.tls_ca)

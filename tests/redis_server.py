@@ -1,0 +1,129 @@
+"""A real Redis for tests: on a free port, killed with the test process, gone without a trace."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loadcell.targets.base import TargetError
+from loadcell.targets.redis.connection import Address
+from servers import die_with_parent, free_port
+
+_START_LIMIT_S = 30.0
+
+
+def debian_redis() -> Path:
+    """Debian's `redis-server`."""
+    at = Path("/usr/bin/redis-server")
+    assert at.exists(), "these tests need Debian's redis-server package (apt-get install redis-server)"
+    return at
+
+
+class RedisServer:
+    """One Redis of its own: `start`, `kill`, at last `remove`; as a context manager, started at entry and removed at exit.
+
+    Nothing is persisted, and the password is `password`; settings may say otherwise.
+    """
+
+    def __init__(self, settings: Mapping[str, str] | None = None, *, password: str = "secret") -> None:
+        self.host, self.port, self.password = "127.0.0.1", free_port(), password
+        self.root = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
+        self.settings = {"save": "", **(settings or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> RedisServer:
+        """Start the server and wait until it answers."""
+        words = {
+            "port": str(self.port), "bind": self.host, "dir": str(self.root), "logfile": str(self.root / "log"),
+            "unixsocket": str(self.root / "s"), **({"requirepass": self.password} if self.password else {}),
+            **self.settings,
+        }  # fmt: skip
+        command = [str(debian_redis())]
+        for name, value in words.items():
+            command += [f"--{name}", *(value.split() or [""])]
+        self._process = subprocess.Popen(
+            command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, preexec_fn=die_with_parent
+        )
+        deadline = time.monotonic() + _START_LIMIT_S
+        while True:
+            try:
+                Address("", 0, str(self.root / "s"), password=self.password or None).connect(
+                    limit_s=5
+                ).close()
+                return self
+            except TargetError as error:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    said = (self.root / "log").read_text() if (self.root / "log").exists() else ""
+                    raise AssertionError(f"Redis did not start: {error}\n{said[-2000:]}") from None
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """SIGKILL, as a machine loses a server."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(timeout=_START_LIMIT_S)
+
+    def remove(self) -> None:
+        """Kill the server and remove all it had."""
+        self.kill()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "not started"
+        return self._process.pid
+
+    def address(self, **other: Any) -> Address:
+        """Where it is, and how to come in."""
+        return Address(**{"host": self.host, "port": self.port, "password": self.password or None, **other})
+
+    def ask(self, *words: Any, database: int = 0) -> Any:
+        """The answer to one command on a connection of its own."""
+        return self.ask_all([words], database=database)[0]
+
+    def ask_all(self, commands: list[tuple[Any, ...]], *, database: int = 0) -> list[Any]:
+        """The same for several commands."""
+        with self.address(database=database).session("ask", during="test") as connection:
+            return connection.ask_all(commands)
+
+    def calls(self) -> dict[str, int]:
+        """How often each command was carried out since the server started."""
+        with self.address().session("ask", during="test") as connection:
+            stats = connection.info("commandstats")
+        return {
+            name.removeprefix("cmdstat_"): int(said.partition(",")[0].removeprefix("calls="))
+            for name, said in stats.items()
+        }
+
+    def endpoint(self, **other: Any) -> dict[str, Any]:
+        """The `target` section of the engine's specification for this server."""
+        return {**self.address().endpoint(), **other}
+
+    def __enter__(self) -> RedisServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def with_tls(place: Path) -> tuple[RedisServer, Path]:
+    """A server (not started) that has a port for TLS only, and its certificate, which is good for `localhost`."""
+    certificate, private = place / "cert.pem", place / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost", "-keyout", str(private), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    server = RedisServer()
+    server.settings |= {
+        "port": "0", "tls-port": str(server.port), "tls-cert-file": str(certificate), "tls-key-file": str(private),
+        "tls-auth-clients": "no",
+    }  # fmt: skip
+    return server, certificate
