@@ -57,6 +57,7 @@ fn sql_sessions<P: Wire + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Pr
     Ok(match name {
         "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
         "tpcc" => Box::new(sql::tpcc::<P>(spec, section)?),
+        "ycsb" => Box::new(sql::ycsb::<P>(spec, section)?),
         "pgbench" => Box::new(sql::pgbench(spec, section)?),
         _ => return Err(unknown(name)),
     })
@@ -99,5 +100,5 @@ fn ground(spec: &Spec) -> Result<Ground, Problem> {
 }
 
 fn unknown(name: &str) -> Problem {
-    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `pgbench`, `sysbench` or `tpcc`")
+    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `pgbench`, `sysbench`, `tpcc` or `ycsb`")
 }

@@ -78,7 +78,7 @@ FAMILIES = {
     "with": ("checkpoints", *HOST, *TARGET),
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
-    "outcome": ("new_order_rolled_back", "delivery_skipped", "late"),
+    "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
     "note": NOTES,
     "server-note": monitor.NOTES,
     "checkpoint": ("timed", "requested"),

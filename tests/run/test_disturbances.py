@@ -55,6 +55,19 @@ class TestCountingIdentity:
         assert verdict(checks.counting_identity({"operations": []})) == "unknown"
 
 
+class TestValues:
+    def test_one_wrong_value_is_one_too_many(self) -> None:
+        record = result()
+        assert verdict(checks.values(record)) == "ok"
+        each = [
+            {"code": code, "operation": operation, "count": 3}
+            for code in ("stale", "08006")
+            for operation in ("transaction", "get")
+        ]
+        check = checks.values({**record, "errors": each})
+        assert (check.verdict, check.detail) == ("broken", {"lost": 0, "stale": 3, "corrupt": 0})
+
+
 class TestLittlesLaw:
     def test_holds_when_clients_are_always_in_a_transaction(self) -> None:
         assert verdict(checks.littles_law(result(), 4)) == "ok"

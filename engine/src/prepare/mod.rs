@@ -17,7 +17,7 @@ use crate::protocol::Protocol;
 use crate::redis;
 use crate::spec::{Problem, Spec};
 use crate::sql::{dialect, only_postgres};
-use crate::workload::{pgbench, sysbench, tpcc};
+use crate::workload::{pgbench, sysbench, tpcc, ycsb};
 
 pub use client::wait;
 pub use crew::{Progress, share_out};
@@ -73,9 +73,10 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
         ("tpcc", section) => prepare_tpcc(spec, section, observer),
         ("pgbench", section) => prepare_pgbench(spec, section, observer),
+        ("ycsb", section) => prepare_ycsb(spec, section, observer),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}`");
-            Err(Problem::new("spec", finding, "use `pgbench`, `sysbench` or `tpcc`"))
+            Err(Problem::new("spec", finding, "use `pgbench`, `sysbench`, `tpcc` or `ycsb`"))
         }
     }
 }
@@ -96,5 +97,11 @@ fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) ->
     only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let data = pgbench::DataSet::new(&options);
+    loader::load(spec, &data, options.load_workers, observer)
+}
+
+fn prepare_ycsb(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = ycsb::Options::read(section)?;
+    let data = ycsb::DataSet::new(dialect(spec)?, &options, spec.seed);
     loader::load(spec, &data, options.load_workers, observer)
 }

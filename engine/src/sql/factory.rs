@@ -13,6 +13,7 @@ use crate::workload::Workload;
 use crate::workload::pgbench::{self, Pgbench};
 use crate::workload::sysbench::{self, Sysbench};
 use crate::workload::tpcc::{self, Tpcc};
+use crate::workload::ycsb::{self, Ycsb};
 
 /// What the sessions of a load share: of a workload, over the protocol `P`.
 pub struct Sessions<W: Workload, P> {
@@ -70,6 +71,16 @@ pub fn tpcc<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Session
     let options = tpcc::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
+    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+}
+
+/// The sessions of a YCSB load; `section` is what stands under `ycsb` in the specification.
+pub fn ycsb<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
+    let options = ycsb::Options::read(section)?;
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
     let retry = retried(P::DIALECT, options.retry_sqlstates);
     let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
     Ok(Sessions::new(Config::new(&spec.target), rules, workload))

@@ -5,5 +5,5 @@ mod session;
 #[cfg(test)]
 mod session_tests;
 
-pub use factory::{Sessions, dialect, only_postgres, pgbench, sysbench, tpcc};
+pub use factory::{Sessions, dialect, only_postgres, pgbench, sysbench, tpcc, ycsb};
 pub use session::SqlSession;

@@ -3,6 +3,7 @@
 pub mod pgbench;
 pub mod sysbench;
 pub mod tpcc;
+pub mod ycsb;
 
 use std::os::fd::RawFd;
 

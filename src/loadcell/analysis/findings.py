@@ -32,7 +32,7 @@ from loadcell.analysis.trials import STATUSES, Trial
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
 #: Checks of the data, worth a word also when they hold.
-VERIFIED = ("tpcc-consistency", "pgbench-balances")
+VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 

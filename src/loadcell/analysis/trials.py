@@ -19,6 +19,7 @@ STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
 CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
+    "values",
     "percentiles", "swap", "throttled", "other-processes", "client-waiting",
 )  # fmt: skip
 

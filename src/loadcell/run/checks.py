@@ -297,7 +297,24 @@ def conditions(name: str, found: Sequence[Condition]) -> Check:
     return Check(name, "broken" if wrong else "ok", detail)
 
 
+#: The codes of errors by which a verified read says what is wrong with a value.
+WRONG_VALUES = ("lost", "stale", "corrupt")
+
+
+def values(result: Mapping[str, Any]) -> Check:
+    """What was read is what was written. For loads that hold the values they read against those they wrote."""
+    found = dict.fromkeys(WRONG_VALUES, 0)
+    for error in result.get("errors", []):
+        if error["code"] in found and error["operation"] == TRANSACTION:
+            found[error["code"]] += error["count"]
+    return Check("values", "broken" if any(found.values()) else "ok", found)
+
+
 REASONS = {
+    "values": (
+        "what was read is not what was written: values were lost, stale or corrupt",
+        "The target lost or mixed up what it had acknowledged: do not trust it with data. `checks` in trial.json counts them.",
+    ),
     "percentiles": (
         "the percentiles of response times do not rise, or the mean is not among them",
         "This is a defect of what measured them: please report it with this trial's directory.",

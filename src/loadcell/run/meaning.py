@@ -11,6 +11,9 @@ _OWN = {
     "auth": "the login could not be done in a way that both sides know",
     "script": "a script could not go on, where pgbench would end its client",
     "open-block": "a transaction was begun and not ended",
+    "lost": "a key was missing whose writing was acknowledged",
+    "stale": "a value was older than the one whose writing was acknowledged last",
+    "corrupt": "a value was not one that was written to its key",
     "skipped": "late by more than the latency limit before it could be begun, and so not begun",
 }
 

@@ -201,6 +201,11 @@ class TrialRun:
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
         for name, conditions in self._workload().verify(target.ask).items():
             self._checks.append(checks.conditions(name, conditions))
+        if self._workload().verifies_values:
+            values = checks.values(result)
+            self._checks.append(values)
+            if values.verdict == "broken":
+                raise TrialEndedError("failed", *checks.REASONS["values"])
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._document["status"] = "ok"

@@ -92,6 +92,9 @@ class Workload(ABC, Generic[Opts]):
         """What a reader of its figures must know: keys of `note.*` in the report's texts."""
         return ()
 
+    #: whether the engine holds every value that it reads against what it wrote
+    verifies_values: bool = False
+
     #: name of the check that `verify` is; None when there is nothing to verify
     verified: ClassVar[str | None] = None
 

@@ -280,6 +280,10 @@ class Kv(Workload[KvOptions]):
     targets = ("redis", "store")
     unit: ClassVar[str] = "operation"
 
+    def __init__(self, options: KvOptions) -> None:
+        super().__init__(options)
+        self.verifies_values = options.verify
+
     def data(self) -> dict[str, Any]:
         section = self.options.section()
         if not self.options.load:

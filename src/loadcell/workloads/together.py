@@ -35,6 +35,11 @@ class Together:
         """Whether any of them does."""
         return any(workload.changes_data for _, workload in self.members)
 
+    @property
+    def verifies_values(self) -> bool:
+        """Whether any of them holds what it reads against what it wrote."""
+        return any(workload.verifies_values for _, workload in self.members)
+
     def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
         """Figures that only some workloads have, of all groups together."""
         found: dict[str, float] = {}

@@ -1,0 +1,186 @@
+"""YCSB's core workload, A to F, by property file, letter or property."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    computed_field,
+    model_validator,
+)
+
+from loadcell.plan.parts import Advice, Misfit
+from loadcell.plan.problems import nearest
+from loadcell.workloads import ycsb_properties
+from loadcell.workloads.base import Workload
+from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
+from loadcell.workloads.ycsb_properties import File, Given, Properties
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load, Resolved
+
+#: What decides the records that are loaded.
+_OF_THE_DATA = (
+    *("recordcount", "insertstart", "insertcount", "fieldcount", "fieldlength", "minfieldlength"),
+    *("fieldlengthdistribution", "hashed", "zeropadding", "table"),
+)
+
+_Letter = Annotated[
+    Literal["a", "b", "c", "d", "e", "f"],
+    BeforeValidator(lambda letter: letter.lower() if isinstance(letter, str) else letter),
+]
+
+
+class YcsbOptions(Given):  # type: ignore[misc, valid-type]
+    """A letter, a file, and properties of the plan's own, which count before those of the file; the rest is YCSB's default."""
+
+    workload: _Letter | None = Field(
+        default=None,
+        description="One of YCSB's core workloads, A to F, as its files `workloada` to `workloadf` have them.",
+    )
+    properties: str | None = Field(
+        default=None, min_length=1, description="A property file; a relative path starts where the plan is."
+    )
+    phase: Literal["load", "run"] = Field(
+        default="run",
+        description="`run`: the records are there, and the mix is measured. `load`: nothing is there, and inserting the records "
+        "is measured.",
+    )
+    protocol: Literal["simple", "extended", "prepared"] = Field(
+        default="prepared",
+        description="On databases, how statements are sent: as text, parsed for each execution (PostgreSQL only), or parsed "
+        "once for a connection.",
+    )
+    retry_sqlstates: Annotated[tuple[SqlState, ...], each_once] = Field(
+        default=("40001", "40P01"),
+        description="On databases, errors after which an operation is tried again, up to `load.max_retries`.",
+    )
+
+    _file: File | None = PrivateAttr(default=None)
+    _all: Properties = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _is_a_workload(self, info: ValidationInfo) -> YcsbOptions:
+        if self.properties is not None:
+            directory = Path((info.context or {}).get("directory") or Path())
+            self._file = ycsb_properties.read(directory / Path(self.properties).expanduser())
+        own = {name: getattr(self, name) for name in Properties.model_fields if name in self.model_fields_set}
+        own = {name: value for name, value in own.items() if value is not None}
+        self._all = ycsb_properties.resolved(self.workload, self._file, own)
+        return self
+
+    def file(self) -> File | None:
+        """What the file said when the plan was read."""
+        return self._file
+
+    def all(self) -> Properties:
+        """Every property, wherever it was said."""
+        return self._all
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def said(self) -> dict[str, Any]:
+        """Every property as it is used, for the record: the file may change later."""
+        return self._all.model_dump(mode="json")
+
+    def section(self) -> dict[str, Any]:
+        """What the engine is told."""
+        every = self._all.model_dump()
+        proportions = self._all.proportions()
+        exponential = every.pop("exponential")
+        for name in ("operationcount", "insertorder", *(f"{one}proportion" for one in proportions)):
+            del every[name]
+        return {
+            **every,
+            "proportions": proportions,
+            "exponential_percentile": exponential["percentile"],
+            "exponential_frac": exponential["frac"],
+            "hashed": self._all.insertorder == "hashed",
+            "insertcount": self._all.inserted,
+            "expected_inserts": self._all.expected_inserts(),
+            "phase": self.phase,
+            "protocol": self.protocol,
+            "retry_sqlstates": list(self.retry_sqlstates),
+        }
+
+
+class Ycsb(Workload[YcsbOptions]):
+    """Records of some fields under a key: read, updated, inserted, scanned."""
+
+    name = "ycsb"
+    summary = "YCSB's core workloads A to F, from property files or keys of the plan"
+    Options = YcsbOptions
+    targets = ("redis", "store", "postgres", "mysql")
+    unit: ClassVar[str] = "operation"
+
+    @staticmethod
+    def load_settings(options: YcsbOptions) -> dict[str, Any]:
+        """Threads, target rate and time of the file, for where the plan leaves them open."""
+        file = options.file()
+        if file is None:
+            return {}
+        known: dict[str, Any] = {}
+        if file.threadcount:
+            known["clients"] = file.threadcount
+        if file.target:
+            known["rate"] = f"{file.target:g}/s"
+        if file.maxexecutiontime:
+            known["duration"] = f"{file.maxexecutiontime}s"
+        return known
+
+    def data(self) -> dict[str, Any]:
+        section = self.options.section()
+        data = {name: section[name] for name in _OF_THE_DATA}
+        if self.options.phase == "load":  # no record is there, whatever they will be
+            data = {
+                "phase": "load",
+                "fieldcount": section["fieldcount"],
+                "fieldlength": section["fieldlength"],
+                "table": section["table"],
+            }
+        return {"ycsb": data}
+
+    @property
+    def changes_data(self) -> bool:
+        writing = ("update", "insert", "readmodifywrite")
+        proportions = self.options.all().proportions()
+        return self.options.phase == "load" or any(proportions[name] > 0 for name in writing)
+
+    def engine(self) -> dict[str, Any]:
+        return {"ycsb": self.options.section()}
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        return unknown_protocol(self.name, self.options.protocol, target)
+
+    def advice(self) -> list[Advice]:
+        """What of the file is not known here. One remark for all: each is about the same setting."""
+        file = self.options.file()
+        if file is None or not file.unknown:
+            return []
+        said = []
+        for key in file.unknown:
+            near = nearest(key, ycsb_properties.KNOWN)
+            said.append(
+                f"`{key}` is no property of YCSB's core workload{f': did you mean {near}?' if near else ''}"
+            )
+        return [Advice("properties", f"{Path(self.options.properties or '').name}: {'; '.join(said)}")]
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        """Where the plan's load is another than the file's."""
+        file = self.options.file()
+        said = []
+        if file and file.threadcount and settings.load.clients != file.threadcount:
+            text = f"{settings.load.clients} clients as the plan says; threadcount is {file.threadcount} in the file"
+            said.append(Advice("load.clients", text))
+        if file and file.target and settings.load.rate != file.target:
+            text = f"the plan's rate counts; target is {file.target:g} operations a second in the file"
+            said.append(Advice("load.rate", text))
+        return said
+
+
+PART = Ycsb

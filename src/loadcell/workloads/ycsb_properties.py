@@ -1,0 +1,283 @@
+"""YCSB's properties: their names, defaults and meaning; the six core workloads; and files that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, ValidationError, create_model, model_validator
+
+from loadcell.plan.parts import Options
+from loadcell.workloads.benchmarksql_file import parse
+
+RequestDistribution = Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]
+
+_LONGEST_FILE = 1_000_000
+_MOST_RECORDS = 2**40
+
+_Proportion = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+_Fraction = Annotated[float, Field(ge=0, le=1)]
+_Records = Annotated[int, Field(ge=0, le=_MOST_RECORDS)]
+
+
+class Exponential(Options):
+    """How `requestdistribution: exponential` falls off."""
+
+    percentile: Annotated[float, Field(ge=0.001, le=99.999)] = 95
+    frac: Annotated[float, Field(gt=0, le=1e9)] = 0.8571428571
+
+
+class Properties(Options):
+    """What a workload is made of. Names and defaults are YCSB's."""
+
+    recordcount: Annotated[int, Field(ge=1, le=_MOST_RECORDS)] = Field(
+        default=1000, description="Records that are there before the run phase."
+    )
+    operationcount: _Records = Field(
+        default=1000,
+        description="With `zipfian` and inserts: how many operations new records are reckoned from.",
+    )
+    readproportion: _Proportion = Field(default=0.95, description="Of the operations so many are reads.")
+    updateproportion: _Proportion = Field(default=0.05, description="Updates.")
+    insertproportion: _Proportion = Field(default=0, description="Inserts.")
+    scanproportion: _Proportion = Field(default=0, description="Scans.")
+    readmodifywriteproportion: _Proportion = Field(default=0, description="Read-modify-writes.")
+    requestdistribution: RequestDistribution = Field(
+        default="uniform", description="Which records are asked for."
+    )
+    fieldcount: Annotated[int, Field(ge=1, le=1000)] = Field(default=10, description="Fields of a record.")
+    fieldlength: Annotated[int, Field(ge=1, le=64 * 2**20)] = Field(
+        default=100, description="Octets of a field, or the most of them."
+    )
+    minfieldlength: Annotated[int, Field(ge=1)] = Field(default=1, description="The least of them.")
+    fieldlengthdistribution: Literal["constant", "uniform", "zipfian"] = Field(
+        default="constant", description="How lengths of fields vary."
+    )
+    readallfields: bool = Field(default=True, description="Reads and scans read all fields; `false`: one.")
+    writeallfields: bool = Field(default=False, description="Updates write all fields; `false`: one.")
+    minscanlength: Annotated[int, Field(ge=1)] = Field(default=1, description="The fewest records of a scan.")
+    maxscanlength: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=1000, description="The most of them."
+    )
+    scanlengthdistribution: Literal["uniform", "zipfian"] = Field(
+        default="uniform", description="How lengths of scans vary."
+    )
+    insertorder: Literal["hashed", "ordered"] = Field(
+        default="hashed", description="Whether numbers of records are hashed to become keys."
+    )
+    insertstart: _Records = Field(default=0, description="The number of the first record of the load phase.")
+    insertcount: Annotated[int, Field(ge=1, le=_MOST_RECORDS)] | None = Field(
+        default=None, description="Records of the load phase. Default: `recordcount` less `insertstart`."
+    )
+    zeropadding: Annotated[int, Field(ge=0, le=200)] = Field(
+        default=1, description="The least digits of a key: zeros are put in front."
+    )
+    hotspotdatafraction: _Fraction = Field(
+        default=0.2, description="`hotspot`: the share of the records that is hot."
+    )
+    hotspotopnfraction: _Fraction = Field(
+        default=0.8, description="`hotspot`: the share of the operations that hot records get."
+    )
+    exponential: Exponential = Field(
+        default=Exponential(),
+        description="`exponential`: `percentile` of the operations fall within the newest `frac` of the records.",
+    )
+    table: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")] = Field(
+        default="usertable", description="The table's name."
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Properties:
+        if sum(self.proportions().values()) <= 0:
+            raise ValueError("all proportions are 0: let one be above")
+        if self.minfieldlength > self.fieldlength:
+            raise ValueError(
+                f"`minfieldlength` ({self.minfieldlength}) is more than `fieldlength` ({self.fieldlength})"
+            )
+        if self.minscanlength > self.maxscanlength:
+            raise ValueError(
+                f"`minscanlength` ({self.minscanlength}) is more than `maxscanlength` ({self.maxscanlength})"
+            )
+        if self.insertstart >= self.recordcount:
+            raise ValueError(
+                f"`insertstart` ({self.insertstart}) is not below `recordcount` ({self.recordcount})"
+            )
+        if self.inserted > self.recordcount - self.insertstart:
+            raise ValueError(
+                f"`insertstart` and `insertcount` ({self.insertstart} + {self.inserted}) go beyond `recordcount` "
+                f"({self.recordcount})"
+            )
+        return self
+
+    @property
+    def inserted(self) -> int:
+        """Records of the load phase."""
+        return self.recordcount - self.insertstart if self.insertcount is None else self.insertcount
+
+    def proportions(self) -> dict[str, float]:
+        """By operation."""
+        return {
+            name: getattr(self, f"{name}proportion")
+            for name in ("read", "update", "insert", "scan", "readmodifywrite")
+        }
+
+    def expected_inserts(self) -> int:
+        """As YCSB reckons them: twice what `operationcount` operations would insert on average."""
+        return int(self.operationcount * self.insertproportion * 2)
+
+
+def _mix(**proportions: float) -> dict[str, Any]:
+    every = dict.fromkeys(("read", "update", "insert", "scan", "readmodifywrite"), 0.0)
+    return {f"{name}proportion": share for name, share in {**every, **proportions}.items()}
+
+
+#: What YCSB's files `workloada` to `workloadf` say.
+CORE: Mapping[str, Mapping[str, Any]] = {
+    "a": {**_mix(read=0.5, update=0.5), "requestdistribution": "zipfian"},
+    "b": {**_mix(read=0.95, update=0.05), "requestdistribution": "zipfian"},
+    "c": {**_mix(read=1), "requestdistribution": "zipfian"},
+    "d": {**_mix(read=0.95, insert=0.05), "requestdistribution": "latest"},
+    "e": {
+        **_mix(scan=0.95, insert=0.05),
+        "requestdistribution": "zipfian",
+        "maxscanlength": 100,
+        "scanlengthdistribution": "uniform",
+    },
+    "f": {**_mix(read=0.5, readmodifywrite=0.5), "requestdistribution": "zipfian"},
+}
+
+#: Every property as a key of a plan that may be left out.
+Given: type[Options] = create_model(
+    "Given",
+    __base__=Options,
+    **{
+        name: (
+            Annotated[(field.annotation, *field.metadata)] | None
+            if field.metadata
+            else field.annotation | None,  # type: ignore[operator]
+            Field(default=None, description=field.description),
+        )
+        for name, field in Properties.model_fields.items()
+    },
+)  # type: ignore[call-overload]
+
+#: Of a property file: what the load is told.
+OF_THE_LOAD = ("threadcount", "target", "maxexecutiontime")
+#: Known, and without a meaning here: results, histograms and the way to a store are said in the plan.
+WITHOUT_MEANING = (
+    *("workload", "db", "exporter", "exportfile", "label", "status", "status.interval", "measurementtype"),
+    *("measurement.interval", "measurement.raw.output_file", "measurement.trackjvm", "histogram.buckets"),
+    *("timeseries.granularity", "reportlatencyforeacherror", "latencytrackederrors", "maxexecutiontime"),
+    *("core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "operationcount"),
+    *("dotransactions", "dataintegrity", "fieldnameprefix", "readallfieldsbyname"),
+)
+#: What begins so is about a store's driver, or histograms.
+_PREFIXES = (
+    "hdrhistogram.",
+    "redis.",
+    "db.",
+    "jdbc.",
+    "postgrenosql.",
+    "rocksdb.",
+    "mongodb.",
+    "cassandra.",
+    "hbase.",
+)
+_DOTTED = {"exponential.percentile", "exponential.frac"}
+KNOWN = (
+    *(name for name in Properties.model_fields if name != "exponential"),
+    *_DOTTED,
+    *OF_THE_LOAD,
+    *WITHOUT_MEANING,
+)
+#: Classes that are the core workload, by whatever name YCSB has had.
+_CORE_CLASSES = ("site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload")
+
+
+class File(Options):
+    """What a property file says: of the workload, of the load, and what is not known."""
+
+    properties: dict[str, Any]
+    threadcount: int | None = None
+    target: float | None = None
+    maxexecutiontime: int | None = None
+    unknown: tuple[str, ...] = ()
+
+
+def read(path: Path) -> File:
+    """Read a property file. Raises ValueError with everything that is wrong in it."""
+    try:
+        if path.stat().st_size > _LONGEST_FILE:
+            raise ValueError(f"{path} has {path.stat().st_size:,} bytes: that is no property file")
+        text = path.read_bytes().decode("latin-1")
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    if "\0" in text:
+        raise ValueError(f"{path} holds bytes that are no text: that is no property file")
+    return _understood({key: value.strip() for key, value in parse(text).items()}, path.name)
+
+
+def _understood(said: Mapping[str, str], name: str) -> File:
+    wrong = []
+    kind = said.get("workload")
+    if kind and kind not in _CORE_CLASSES:
+        wrong.append(
+            f"`workload` is {kind}: of YCSB's workloads there is the core one only ({_CORE_CLASSES[0]})"
+        )
+    if said.get("dataintegrity", "").lower() == "true":
+        wrong.append(
+            "`dataintegrity` is true: use the workload kv with `verify: true`, which checks every value"
+        )
+    if said.get("fieldlengthdistribution", "").lower() == "histogram":
+        wrong.append("`fieldlengthdistribution` is histogram: use constant, uniform or zipfian")
+    load: dict[str, Any] = {key: said[key] for key in OF_THE_LOAD if said.get(key)}
+    own: dict[str, Any] = {}
+    for key, value in said.items():
+        if key in _DOTTED:
+            own.setdefault("exponential", {})[key.partition(".")[2]] = value
+        elif key in Properties.model_fields and value:
+            # YCSB takes any order that is not `hashed` for ordered, and words in either case for its distributions.
+            own[key] = (
+                _order(value) if key == "insertorder" else value.lower() if "distribution" in key else value
+            )
+    try:
+        file = File(properties=own, unknown=tuple(key for key in said if not _known(key)), **load)
+        if file.threadcount == 0:
+            wrong.append("`threadcount` is 0")
+        Properties(**own)
+    except ValidationError as error:
+        wrong += explained(error)
+    if wrong:
+        raise ValueError(f"{name}: {'; '.join(wrong)}")
+    return file
+
+
+def _order(value: str) -> str:
+    return "hashed" if value == "hashed" else "ordered"
+
+
+def _known(key: str) -> bool:
+    return key in KNOWN or key.startswith(_PREFIXES)
+
+
+def explained(error: ValidationError) -> list[str]:
+    """Each mistake in a line, with the property it is about."""
+    said = []
+    for one in error.errors():
+        where = ".".join(str(part) for part in one["loc"])
+        message = one["msg"].removeprefix("Value error, ")
+        said.append(f"`{where}` is {one['input']!r}: {message}" if where else message)
+    return said
+
+
+def resolved(letter: str | None, file: File | None, own: Mapping[str, Any]) -> Properties:
+    """All properties: the plan's own before the file's, the file's before the letter's, then YCSB's defaults. Raises ValueError."""
+    try:
+        return Properties(**{**CORE.get(letter or "", {}), **(file.properties if file else {}), **own})
+    except ValidationError as error:
+        raise ValueError("; ".join(explained(error))) from None
+
+
+LETTERS = tuple(CORE)
+DISTRIBUTIONS = get_args(RequestDistribution)
