@@ -49,6 +49,24 @@ def test_a_table_has_a_row_for_each_type_and_each_outcome_that_came(tmp_path: Pa
     assert "`select`" not in text
 
 
+def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", two_treatments())
+    for file in path.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["unit"] = "operation"
+        document["operations"] = {
+            "get": operation("read", 90),
+            "set": operation("write", 10),
+            "missed": operation("outcome", 3),
+        }
+        file.write_text(json.dumps(document))
+    text = render(build(read_run(path), "en")).replace("\\", "")
+    assert "Types of operation" in text
+    for name in ("`get`", "`set`", "`missed`"):
+        assert any(line.startswith("| 1 ") and name in line for line in text.splitlines()), name
+    assert "missed: reads of a key" in text
+
+
 def test_figures_of_the_workloads_own_have_columns(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
     assert "| tpmC | tpmTotal |" in text

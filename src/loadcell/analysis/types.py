@@ -11,6 +11,9 @@ from loadcell.analysis.repeats import Repeats, summarise
 #: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
 TYPE, OUTCOME = "type", "outcome"
 
+#: Where the unit is one operation, what an operation does is its type.
+_OPERATIONS = {"operation": (TYPE, "read", "write")}
+
 #: Response-time figures a type is shown with, by their key in a trial's record.
 FIGURES = ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
 
@@ -43,10 +46,11 @@ class OfType:
 def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
     """Those of one kind from a trial's record, in its order. Client groups, which are types to the engine, are none here."""
     operations, groups = record.get("operations") or {}, record.get("groups") or {}
+    kinds = _OPERATIONS.get(record.get("unit", ""), (kind,)) if kind == TYPE else (kind,)
     return {
         name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), one.get("response"))
         for name, one in operations.items()
-        if one.get("kind") == kind and name not in groups
+        if one.get("kind") in kinds and name not in groups
     }
 
 
