@@ -179,4 +179,5 @@ class Perf:
 
     def said(self) -> str:
         """What perf has printed."""
-        return (self.home / "perf.txt").read_text(encoding="utf-8", errors="replace")
+        printed = self.home / "perf.txt"
+        return printed.read_text(encoding="utf-8", errors="replace") if printed.exists() else ""

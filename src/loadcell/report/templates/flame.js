@@ -106,7 +106,7 @@ class Flame {
     const width = this.width = this.canvas.clientWidth;
     const wanted = this.field.value.trim().toLowerCase();
     const { found, samples } = this.hits(wanted);
-    this.matched.textContent = wanted ? `${this.matched.dataset.label}: ${((100 * samples) / this.root.samples).toFixed(1)}%` : "";
+    this.matched.textContent = wanted ? `${this.matched.dataset.label}${((100 * samples) / this.root.samples).toFixed(1)}%` : "";
     this.button.hidden = this.zoomed === this.root;
     this.drawn = [];
     for (let node = this.zoomed.up; node; node = node.up) this.drawn.unshift(node);
