@@ -75,6 +75,12 @@ class Browser:
         self._call("Page.navigate", url=path.as_uri())
         self.wait_for("document.documentElement?.dataset.ready === 'yes'")
 
+    def show(self, path: Path) -> None:
+        """Open a file that is no report."""
+        self.requests.clear()
+        self.complaints.clear()
+        self._call("Page.navigate", url=path.as_uri())
+
     def resize(self, width: int, height: int = 1000) -> None:
         """Give the window another size."""
         self._call(

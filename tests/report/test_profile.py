@@ -1,0 +1,198 @@
+"""The report of a run that was profiled: what it says, and the flame graph in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcell import _engine
+from loadcell.report import write
+from loadcell.report.build import build
+from loadcell.report.markdown import render
+from loadcell.store.query import trials_frame
+from loadcell.store.read import read_run
+from report.browser import Browser
+
+HOSTILE = '<img src=x onerror="document.title=1">'
+FOLDED = (
+    "\n".join(
+        [
+            "postgres: checkpointer;main;write_[k] 40",
+            "postgres: client backend;main;PostgresMain;[postgres] 120",
+            "postgres: client backend;main;PostgresMain;exec;exec;parse 100",
+            f"postgres: client backend;main;PostgresMain;exec;{HOSTILE} 60",
+            "postgres: client backend;main;PostgresMain;send_[k];tcp_[k] 80",
+        ]
+    )
+    + "\n"
+)
+SAMPLES = 400
+SHAPE = "one repeat, no series"
+
+
+def profiled(source: Path, home: Path, change: Callable[[dict[str, Any]], None] | None = None) -> Path:
+    """A copy of a run, with a profile of its first treatment."""
+    shutil.copytree(source, home)
+    stored = read_run(home)
+    like = stored.trials[0]
+    name = f"profile-{like['treatment']}"
+    place = home / "trials" / name
+    place.mkdir()
+    totals = {**like["totals"], "throughput_per_s": 0.9 * like["totals"]["throughput_per_s"]}
+    account = {"kind": "cpu", "samples": SAMPLES, "event": "cpu-clock", "frequency": 99, "call_graph": "dwarf"}  # fmt: skip
+    document = {
+        **like, "name": name, "number": len(stored.planned) + 1, "repeat": 9, "block": 9, "role": "profile",
+        "status": "ok", "totals": totals, "profile": account,
+        "files": {"profile.folded": len(FOLDED), "profile.svg": 1}, "monitors": {},
+    }  # fmt: skip
+    if change is not None:
+        change(document)
+    (place / "trial.json").write_text(json.dumps(document))
+    if "profile.folded" in document["files"]:
+        (place / "profile.folded").write_text(FOLDED)
+        (place / "profile.svg").write_text(_engine.flame_graph(FOLDED, "clients=1", "as tested"))
+    run = {**stored.run, "unscored": [{"number": document["number"], "name": name, "role": "profile"}]}
+    (home / "run.json").write_text(json.dumps(run))
+    return home
+
+
+@pytest.fixture(scope="module")
+def run(runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return profiled(runs(SHAPE), tmp_path_factory.mktemp("profiled") / "run")
+
+
+def section(path: Path, lang: str = "en") -> Any:
+    return next(one for one in build(read_run(path), lang).sections if one.id == "profile")
+
+
+def sentences(path: Path) -> str:
+    """What the section says in Markdown."""
+    report = build(read_run(path))
+    return render(replace(report, sections=[section(path)]))
+
+
+def test_a_profile_is_in_nothing_but_its_own_section(run: Path, runs: Callable[[str], Path]) -> None:
+    plain, with_profile = read_run(runs(SHAPE)), read_run(run)
+    assert [one["name"] for one in with_profile.unscored] == ["profile-" + plain.trials[0]["treatment"]]
+    assert with_profile.trials == plain.trials
+    assert with_profile.missing == plain.missing == []
+    assert trials_frame([with_profile]).height == len(plain.trials)
+    sections = [one.id for one in build(with_profile).sections]
+    assert [one.id for one in build(plain).sections] == [one for one in sections if one != "profile"]
+    for left, right in zip(
+        build(plain).sections, [s for s in build(with_profile).sections if s.id != "profile"], strict=True
+    ):
+        if left.id != "reproduce":  # which names the directory
+            assert left.blocks == right.blocks
+
+
+def test_functions_and_processes_have_their_shares(run: Path) -> None:
+    functions, processes = section(run).blocks[-2:]
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in functions.rows}
+    assert rows["[postgres]"] == ["without a name", "30%", "30%", "120"]
+    assert rows["parse"] == ["program and libraries", "25%", "25%", "100"]
+    assert rows["exec"] == ["program and libraries", "0%", "40%", "0"]
+    assert rows["tcp"] == ["kernel", "20%", "20%", "80"]
+    assert rows["main"][2] == "100%"
+    assert [row[0].text for row in functions.rows][:2] == ["[postgres]", "parse"]
+    assert [[cell.text for cell in row] for row in processes.rows] == [
+        ["postgres: client backend", "90%", "360"],
+        ["postgres: checkpointer", "10%", "40"],
+    ]
+
+
+def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
+    text = sentences(run)
+    assert "400 samples of cpu-clock, 99 a second of CPU time" in text
+    assert "to within 2.9 percentage points" in text  # 1.96 * sqrt(0.1 * 0.9 / 400)
+    assert "30% of the samples fell on code without a name" in text
+    assert "While being sampled the target did" in text
+    assert "trials/profile-" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda one: one.update(status="failed", reason="perf is not installed", advice="install it.", files={}) or one.pop("profile"),
+            "was not profiled: perf is not installed. What helps: install it.",
+        ),
+        (lambda one: one.update(files={}), "no sample was taken"),
+    ],
+)  # fmt: skip
+def test_where_there_is_none_it_is_said_why(
+    runs: Callable[[str], Path], tmp_path: Path, change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    assert said in sentences(profiled(runs(SHAPE), tmp_path / "run", change))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = Browser()
+    yield found
+    found.close()
+
+
+BARS = "[...document.querySelectorAll('.flame g[data-node]')]"
+NAMES = f"{BARS}.map(bar => bar.getAttribute('aria-label').split(' – ')[0])"
+
+
+def search(browser: Browser, text: str) -> str:
+    browser.ask(
+        f"(() => {{ const field = document.querySelector('.flame input'); field.value = {json.dumps(text)};"
+        "field.dispatchEvent(new Event('input')); })()"
+    )
+    return str(browser.ask("document.querySelector('.flame .matched').textContent"))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_can_be_searched_and_zoomed_in_the_page(browser: Browser, run: Path, lang: str) -> None:
+    write(run, lang, ("html",))
+    browser.open(run / "report.html", dark=lang == "zh")
+    assert browser.complaints == []
+    assert len(browser.ask(NAMES)) == 14
+    assert HOSTILE in browser.ask(NAMES)
+    assert browser.ask("document.title") != "1"
+
+    assert search(browser, "EXEC").endswith("40.0%")  # one within the other is counted once
+    assert browser.ask("document.querySelectorAll('.flame g.hit').length") == 2
+    assert search(browser, "nothing has this name").endswith("0.0%")
+    assert search(browser, "") == ""
+
+    button = "document.querySelector('.flame button')"
+    assert browser.ask(f"{button}.hidden") is True
+    browser.ask(
+        f"{BARS}.find(bar => bar.getAttribute('aria-label').startsWith('exec')).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+    )
+    assert sorted(browser.ask(NAMES)) == sorted(
+        ["all samples" if lang == "en" else "全部样本", "postgres: client backend", "main", "PostgresMain", "exec", "exec", "parse", HOSTILE]
+    )  # fmt: skip
+    assert "40.0%" in browser.ask("document.querySelector('.flame .told').textContent")
+    browser.ask(f"{button}.click()")
+    assert len(browser.ask(NAMES)) == 14
+
+    browser.press("Enter")  # the focus is on the root: nothing changes
+    assert len(browser.ask(NAMES)) == 14
+    assert browser.requests == [(run / "report.html").as_uri()]
+
+
+def test_it_fits_a_narrow_page(browser: Browser, run: Path) -> None:
+    write(run, "en", ("html",))
+    browser.open(run / "report.html", width=400)
+    wide = "document.querySelector('.flame svg').getBoundingClientRect().width <= innerWidth"
+    assert browser.ask(wide)
+
+
+def test_the_picture_beside_it_can_be_searched_by_itself(browser: Browser, run: Path) -> None:
+    [picture] = run.glob("trials/profile-*/profile.svg")
+    browser.show(picture)
+    browser.wait_for("typeof search === 'function' && document.getElementById('matched') !== null")
+    assert browser.complaints == []
+    browser.ask("search('exec')")
+    assert "40" in browser.ask("document.getElementById('matched').textContent")
