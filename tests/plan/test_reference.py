@@ -12,16 +12,18 @@ from loadcell.plan.expect import COMPARATORS, METRICS
 from loadcell.plan.load import KEYS, load_plan
 from loadcell.plan.model import Limits, Load
 from loadcell.plan.problems import PlanError
+from loadcell.plan.profile import CpuProfile
 from loadcell.plan.search import SearchOptions
 from plan.fake_parts import PARTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "plan.md").read_text(encoding="utf-8")
 
 
+PROFILE = list(CpuProfile.model_fields)
 SEARCH = [field.alias or name for name, field in SearchOptions.model_fields.items()]
 
 
-@pytest.mark.parametrize("name", [*KEYS, *Load.model_fields, *Limits.model_fields, *SEARCH])
+@pytest.mark.parametrize("name", [*KEYS, *Load.model_fields, *Limits.model_fields, *SEARCH, *PROFILE])
 def test_every_key_has_its_row(name: str) -> None:
     assert f"\n| `{name}` |" in PAGE
 
