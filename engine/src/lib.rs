@@ -7,6 +7,7 @@ mod fit;
 pub mod flame;
 pub mod groups;
 pub mod keyvalue;
+pub mod http;
 pub mod limits;
 pub mod load;
 pub mod observe;

@@ -1,0 +1,102 @@
+//! What a version of HTTP gives to the session that makes requests with it. A version is sans-I/O, as every protocol is.
+//!
+//! A connection carries one request at a time: `opened`, then again and again `request` and `next` until `End`.
+
+use crate::session::Failure;
+
+/// How much of a peer's words is listened to before it is held for an attack on the client's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of all header fields of a response together, trailers included.
+    pub header_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { header_bytes: 64 * 1024 }
+    }
+}
+
+/// The header fields of a request, but for those that tell of its body. Made once where nothing in them changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// `http` or `https`.
+    pub scheme: &'static str,
+    /// Host and port, as the peer is to hear them.
+    pub authority: String,
+    /// Names in lower case, with their values; without `host`, `connection`, `content-length` and `transfer-encoding`.
+    pub list: Vec<(String, Vec<u8>)>,
+    /// The connection is to end with the response.
+    pub last: bool,
+    /// The same as HTTP/1.1 writes it, from `Host` on.
+    pub(crate) lines: Vec<u8>,
+}
+
+impl Fields {
+    pub fn new(scheme: &'static str, authority: &str, list: Vec<(String, Vec<u8>)>, last: bool) -> Self {
+        let mut fields = Self { scheme, authority: authority.into(), list, last, lines: Vec::new() };
+        fields.write();
+        fields
+    }
+
+    /// To be called when a value in `list` has changed.
+    pub fn write(&mut self) {
+        self.lines.clear();
+        self.lines.extend_from_slice(b"Host: ");
+        self.lines.extend_from_slice(self.authority.as_bytes());
+        self.lines.extend_from_slice(b"\r\n");
+        for (name, value) in &self.list {
+            self.lines.extend_from_slice(name.as_bytes());
+            self.lines.extend_from_slice(b": ");
+            self.lines.extend_from_slice(value);
+            self.lines.extend_from_slice(b"\r\n");
+        }
+        if self.last {
+            self.lines.extend_from_slice(b"Connection: close\r\n");
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub method: &'a str,
+    /// Path and query.
+    pub target: &'a [u8],
+    pub fields: &'a Fields,
+    pub body: Option<&'a [u8]>,
+}
+
+/// What the peer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said<'i> {
+    /// Nothing that concerns the request.
+    Nothing,
+    /// The status of the response, whose header fields are complete.
+    Status(u16),
+    /// A piece of its body.
+    Body(&'i [u8]),
+    /// The response is complete. `again`: the connection can carry another request.
+    End { again: bool },
+}
+
+/// One connection's side of a version of HTTP. Nothing is allocated for a request in the usual case.
+pub trait Http {
+    fn new(limits: Limits) -> Self;
+
+    /// The connection was made: whatever was before is forgotten, and what must be said first is appended to `out`.
+    fn opened(&mut self, out: &mut Vec<u8>);
+
+    /// Appends a request. Only called when no other is in progress.
+    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>);
+
+    /// The next thing that the peer says in `input`, with how many bytes it took; none when it is not whole yet, and is to
+    /// be offered again with more behind it. What has to be answered to it is appended to `out`.
+    ///
+    /// An error's code is `protocol`, `length` or one of the version's own; the connection is of no more use then.
+    fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Result<Option<(usize, Said<'i>)>, Failure>;
+
+    /// The peer has closed the connection. Whether that completes the response in progress, whose body lasts until then;
+    /// else what is wrong with it, also where there is none.
+    fn closed(&mut self) -> Result<(), Failure>;
+}
