@@ -3,6 +3,7 @@
 mod config;
 pub mod digits;
 pub mod http2;
+pub mod http1;
 pub mod mysql;
 pub mod postgres;
 pub mod resp;

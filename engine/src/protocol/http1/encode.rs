@@ -1,0 +1,26 @@
+//! Requests as bytes.
+
+use crate::http::Request;
+use crate::protocol::digits;
+
+/// Methods whose requests have a body: without one that is said, too (RFC 9110, 8.6).
+const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
+
+#[inline]
+pub fn write(request: &Request<'_>, out: &mut Vec<u8>) {
+    let Request { method, target, fields, body } = request;
+    out.extend_from_slice(method.as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(target);
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    out.extend_from_slice(&fields.lines);
+    if body.is_some() || WITH_BODY.contains(method) {
+        out.extend_from_slice(b"Content-Length: ");
+        digits::decimal(out, body.map_or(0, <[u8]>::len) as u64);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+    if let Some(body) = body {
+        out.extend_from_slice(body);
+    }
+}
