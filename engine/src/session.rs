@@ -20,8 +20,11 @@ pub enum Want {
     /// It waits for something outside of the conversation: call `resume` when this descriptor can be read. It stays open
     /// until then, or until the connection is lost.
     Until(RawFd),
-    /// The peer agreed to TLS: make it, then call `secured`.
+    /// The peer agreed to TLS, or knows of it without being asked: make it, then call `secured`.
     Secure,
+    /// The transaction that was begun needs a connection of its own, or has none: make one in the place of what there is, then
+    /// call `resume`. Only an answer to `begin`: the time it takes is the transaction's.
+    Connect,
     /// The conversation is over: flush and close.
     Close,
 }
@@ -41,12 +44,14 @@ pub enum Again {
     Later,
     /// At once: the peer wants to be spoken to in another way (with or without TLS), and the session will.
     Now,
+    /// When a transaction wants it (`Want::Connect`): until then the client goes on as if it had one.
+    OnDemand,
 }
 
 /// Why something did not work, classed by the server's own code where it gave one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// SQLSTATE, or one of loadcell's own: `connection`, `timeout`, `protocol`, `tls`.
+    /// SQLSTATE, or one of loadcell's own: `connection`, `timeout`, `protocol`, `tls` ...
     pub code: String,
     pub message: String,
 }
@@ -72,7 +77,8 @@ pub trait Session {
     /// Only called when it wants a `Turn`; wants one again when the transaction was done without asking anything.
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want;
 
-    /// The pause it wanted, or what it waited for, is over. Not called when the connection was lost meanwhile.
+    /// The pause it wanted, or what it waited for, is over; the connection it wanted is there. Not called when the connection
+    /// was lost meanwhile.
     fn resume(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Want {
         Want::Reply
     }
@@ -81,6 +87,17 @@ pub trait Session {
     /// types). Called once for each transaction, before it is begun.
     fn rest(&mut self, _free: Nanos) -> Nanos {
         0
+    }
+
+    /// The peer has closed the connection within a transaction: what to do next where that is the end of its answer; none where
+    /// it is a loss.
+    fn closed(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Option<Want> {
+        None
+    }
+
+    /// The code of a failure for an error of the operating system, where it has a name of its own.
+    fn class(_errno: i32) -> Option<&'static str> {
+        None
     }
 
     /// The connection is gone (or given up, or could not be made): what was in progress has failed. The session starts

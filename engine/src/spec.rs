@@ -71,6 +71,9 @@ pub struct Target {
     pub sslmode: SslMode,
     #[serde(default)]
     pub sslrootcert: Option<PathBuf>,
+    /// The name that TLS asks for and verifies, where it is not `host`.
+    #[serde(default)]
+    pub tls_name: Option<String>,
     #[serde(default)]
     pub application_name: Option<String>,
     #[serde(default)]
@@ -124,6 +127,9 @@ pub struct Load {
     /// How long transactions that are in progress at the end may take to finish.
     #[serde(default = "five_seconds")]
     pub drain_ns: Nanos,
+    /// How long a transaction may take from when it was begun; it has failed then, and its connection is made anew.
+    #[serde(default)]
+    pub timeout_ns: Option<Nanos>,
     /// How long no connection at all may be had before the load is given up.
     #[serde(default = "ten_seconds")]
     pub lost_ns: Nanos,
@@ -243,6 +249,9 @@ impl Spec {
         if load.duration_ns == 0 || load.interval_ns == 0 {
             return wrong("`duration_ns` and `interval_ns` must be more than 0", "");
         }
+        if load.timeout_ns == Some(0) {
+            return wrong("`timeout_ns` must be more than 0", "leave it out for no limit");
+        }
         if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
             return wrong("no phase can last longer than a year", "");
         }
@@ -326,6 +335,7 @@ mod tests {
         assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
         assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));
         assert!(finding("5000000000", "0").contains("`duration_ns`"));
+        assert!(finding("\"threads\":2", "\"timeout_ns\":0").contains("`timeout_ns`"));
         assert!(finding("verify-full", "always").contains("unknown variant `always`"));
         assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
         let schedule = |rate: &str| finding("\"threads\":2", &format!("\"schedule\":{{\"rate\":[{rate}]}}"));

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::groups::{self, Group};
+use crate::http;
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
+use crate::protocol::http1::Http1;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
 use crate::protocol::{Protocol, Wire};
@@ -49,6 +51,10 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
                 Err(Problem::new("spec", format!("the engine has no workload `{name}` for Redis"), "use `kv`"))
             }
         },
+        Protocol::Http => match spec.workload() {
+            ("http", section) => Ok(Box::new(http::Sessions::<Http1>::new(spec, section)?)),
+            (name, _) => Err(unknown(name)),
+        },
     }
 }
 
@@ -75,6 +81,7 @@ pub fn check(workload: &str) -> Result<Value, Problem> {
         serde_json::from_str(workload).map_err(|error| wrong(format!("the workload cannot be read: {error}")))?;
     match workload.iter().next() {
         Some((name, section)) if name == "pgbench" => pgbench::check(section),
+        Some((name, section)) if name == "http" => http::check(section),
         Some((name, _)) => Err(wrong(format!("the engine has nothing to say of the workload `{name}`"))),
         None => Err(wrong("no workload is named".into())),
     }
@@ -100,5 +107,9 @@ fn ground(spec: &Spec) -> Result<Ground, Problem> {
 }
 
 fn unknown(name: &str) -> Problem {
-    Problem::new("spec", format!("the engine has no workload `{name}`"), "use `pgbench`, `sysbench`, `tpcc` or `ycsb`")
+    Problem::new(
+        "spec",
+        format!("the engine has no workload `{name}`"),
+        "use `http`, `kv`, `pgbench`, `sysbench`, `tpcc` or `ycsb`",
+    )
 }

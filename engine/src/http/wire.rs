@@ -72,6 +72,8 @@ pub struct Request<'a> {
 pub enum Said<'i> {
     /// Nothing that concerns the request.
     Nothing,
+    /// A part of the response that says nothing by itself.
+    Part,
     /// The status of the response, whose header fields are complete.
     Status(u16),
     /// A piece of its body.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::clock::Nanos;
 use crate::record::{
-    Backlog, Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Slot, Tally, count_error,
+    Backlog, Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Received, Slot, Tally, count_error,
 };
 
 /// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
@@ -59,6 +59,7 @@ pub struct Work {
 pub struct Totals {
     pub operations: Vec<Total>,
     pub queries: Queries,
+    pub received: Received,
     pub errors: Vec<ErrorTally>,
     pub lateness: Histogram,
     pub waited: Histogram,
@@ -77,7 +78,7 @@ pub struct Totals {
 /// Keeps each thread's slots until the other threads' slots of the same interval are there.
 pub struct Books {
     waiting: Vec<Lane>,
-    /// Whether an operation is a request of its own: all are, but transactions that are counted in parts.
+    /// Whether an operation is a request of its own: its parts are where a transaction is counted in parts.
     requests: Vec<bool>,
     /// When the window ended, once that is known: no interval of it goes on after that.
     end: Nanos,
@@ -105,7 +106,10 @@ impl Books {
         };
         let part = |operation: &Operation| matches!(operation.kind, Kind::Read | Kind::Write | Kind::Other);
         let in_parts = operations.iter().any(part);
-        let requests = operations.iter().map(|operation| !in_parts || part(operation)).collect();
+        let request = |operation: &Operation| {
+            if in_parts { part(operation) } else { operation.kind == Kind::Transaction }
+        };
+        let requests = operations.iter().map(request).collect();
         Self { waiting: (0..threads).map(|_| Lane::default()).collect(), requests, end: Nanos::MAX, totals }
     }
 
@@ -206,6 +210,7 @@ impl Totals {
             total.add(tally);
         }
         self.queries.add(&slot.queries);
+        self.received.add(&slot.received);
         for error in &slot.errors {
             count_error(&mut self.errors, error.operation, &error.code, &error.message, error.count);
         }
@@ -220,6 +225,7 @@ impl Totals {
     /// Adds what clients did whose operations, and so whose errors, are others.
     pub fn add_all_but_operations(&mut self, other: &Self) {
         self.queries.add(&other.queries);
+        self.received.add(&other.received);
         self.lateness.merge(&other.lateness);
         self.waited.merge(&other.waited);
         self.backlog.merge(&other.backlog);

@@ -68,6 +68,7 @@ impl<F: SessionFactory> Startable for F {
                 connect_timeout_ns: ground.connect_timeout_ns,
                 drain_ns: load.drain_ns,
                 bounds: bounds(load, pot.as_ref(), clients.len(), threads as u32),
+                timeout_ns: load.timeout_ns,
             };
             let pacer = load.schedule.as_ref().map(|schedule| {
                 let share = Share { thread: thread as u32, threads: threads as u32, clients: load.clients };

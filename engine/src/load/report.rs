@@ -1,6 +1,6 @@
 //! Intervals and results as JSON.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Ground;
 use super::books::{Total, Totals};
@@ -9,7 +9,9 @@ use super::mix::Mix;
 use crate::clock::{Calendar, Nanos};
 use crate::limits::max_rss_bytes;
 use crate::reactor::Refusal;
-use crate::record::{Figures, Histogram, Lifetime, Operation, Quantiles, Slot, TRANSACTION, Trouble, Window, hlog};
+use crate::record::{
+    Figures, Histogram, Lifetime, Operation, Quantiles, Received, Slot, TRANSACTION, Trouble, Window, hlog,
+};
 use crate::spec::{Load, Schedule};
 
 /// How a load ended, and what to do about it.
@@ -273,9 +275,16 @@ fn add_figures(to: &mut Value, account: &Account<'_>) {
         "write": totals.queries.write,
         "other": totals.queries.other,
     });
+    to["received"] = received(&totals.received);
     to["lifetime"] = life(operations, lifetime);
     to["schedule"] = account.schedule.map_or(Value::Null, |schedule| kept(schedule, account));
     to["client"] = client(account);
+}
+
+fn received(received: &Received) -> Value {
+    let statuses = received.statuses.iter().enumerate().filter(|(_, count)| **count > 0);
+    let statuses: Map<String, Value> = statuses.map(|(class, count)| (format!("{class}xx"), (*count).into())).collect();
+    json!({"bytes": received.bytes, "body_bytes": received.body_bytes, "statuses": statuses})
 }
 
 /// The errors of a group under the names `operations`; those of whole transactions are everywhere said of `transaction`.

@@ -2,8 +2,8 @@
 
 mod config;
 pub mod digits;
-pub mod http2;
 pub mod http1;
+pub mod http2;
 pub mod mysql;
 pub mod postgres;
 pub mod resp;
@@ -26,6 +26,7 @@ pub enum Protocol {
     Store,
     /// Redis, Valkey and others.
     Resp,
+    Http,
 }
 
 impl Protocol {
@@ -36,6 +37,7 @@ impl Protocol {
             Self::Mysql => 3306,
             Self::Store => 0,
             Self::Resp => 6379,
+            Self::Http => 80,
         }
     }
 
@@ -46,6 +48,7 @@ impl Protocol {
             Self::Mysql => Some(Dialect::Mysql),
             Self::Store => None,
             Self::Resp => None,
+            Self::Http => None,
         }
     }
 
@@ -56,6 +59,7 @@ impl Protocol {
             Self::Mysql => mysql::advice,
             Self::Store => crate::store::advice,
             Self::Resp => resp::advice,
+            Self::Http => crate::http::advice,
         }
     }
 }

@@ -55,6 +55,11 @@ impl Loss {
         Self::new("connection", "the server closed the connection")
     }
 
+    /// A transaction took longer than it may.
+    pub fn unanswered(timeout_ns: Nanos) -> Self {
+        Self::new("timeout", format!("no answer within {} s", timeout_ns as f64 / 1e9))
+    }
+
     pub fn overdue(settings: &Settings) -> Self {
         let seconds = settings.connect_timeout_ns as f64 / 1e9;
         Self::new("timeout", format!("the connection was not ready after {seconds} s"))
@@ -100,6 +105,10 @@ pub struct Connection<S> {
     pub ready: Nanos,
     /// When it has rested.
     pub due: Nanos,
+    /// When the transaction in progress was begun, and whether a connection is being made for it: its state is then that of
+    /// the connection.
+    pub begun: Nanos,
+    pub within: bool,
     /// It had a connection before.
     pub made: bool,
     /// Its time with nothing left to make is being counted.
@@ -126,6 +135,8 @@ impl<S: Session> Connection<S> {
             free: 0,
             ready: 0,
             due: 0,
+            begun: 0,
+            within: false,
             made: false,
             spent: false,
             tried_since: 0,
@@ -168,11 +179,14 @@ impl<S: Session> Connection<S> {
                     desk.busy -= 1;
                     (self.free, self.ready) = (now, now);
                     self.turn(desk, now);
+                } else if self.state == State::Opening && self.within {
+                    return self.renewed(desk, now);
                 } else if self.state == State::Opening {
                     self.opened(desk, now)?;
                     self.turn(desk, now);
                 }
             }
+            Want::Connect => self.want_connection(desk),
             Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
             Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
             Want::Secure => {
@@ -201,6 +215,21 @@ impl<S: Session> Connection<S> {
         }
         // From here on it matters only now and then when the socket takes bytes: see `send`.
         self.watch(desk, self.blocked)
+    }
+
+    /// The transaction in progress needs a connection: the reactor makes it next.
+    fn want_connection<P>(&mut self, desk: &mut Desk<P>) {
+        (self.state, self.within) = (State::Connecting, true);
+        desk.renewing.push_back(self.index);
+    }
+
+    /// The connection that the transaction in progress wanted is ready for it. That its socket is still watched for taking
+    /// bytes, too, wakes nobody up: it takes them.
+    fn renewed<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
+        (self.state, self.within) = (State::Busy, false);
+        (self.failed_attempts, self.detours) = (0, 0);
+        desk.recorder.renewed();
+        self.resume(desk, now)
     }
 
     /// The client's next transaction: now if one is due, when it has rested, or it joins those that wait for one.
@@ -264,12 +293,14 @@ impl<S: Session> Connection<S> {
         }
         desk.pacer.take(&mut desk.recorder);
         self.state = State::Busy;
+        self.begun = now;
         desk.busy += 1;
         let cx = &mut Context { recorder: &mut desk.recorder };
         match self.session.begin(cx, intended, now, &mut desk.output) {
             Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
             Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
             Want::Turn => self.done_at_once(desk, now),
+            Want::Connect => self.want_connection(desk),
             want => debug_assert_eq!(want, Want::Reply, "nothing else comes of beginning"),
         }
     }

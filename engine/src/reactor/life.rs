@@ -40,11 +40,20 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         if connection.failed_attempts == 0 && connection.detours == 0 && connection.address == 0 {
             connection.tried_since = now;
         }
+        self.desk.opening += 1;
+        self.dial(index, now);
+        let connection = &self.connections[index];
+        if connection.state == State::Connecting {
+            let overdue = now + self.desk.settings.connect_timeout_ns;
+            self.desk.timers.set(overdue, Alarm::Overdue, connection.token());
+        }
+    }
+
+    /// Starts to make a connection to the address whose turn it is.
+    pub(super) fn dial(&mut self, index: usize, now: Nanos) {
+        let connection = &mut self.connections[index];
         connection.generation += 1;
         connection.state = State::Connecting;
-        self.desk.opening += 1;
-        let overdue = now + self.desk.settings.connect_timeout_ns;
-        self.desk.timers.set(overdue, Alarm::Overdue, connection.token());
         let opened = Socket::connect(&self.desk.settings.endpoint.addresses[connection.address]).and_then(|socket| {
             self.desk.epoll.add(socket.fd(), connection.token(), true)?;
             Ok(socket)
@@ -58,6 +67,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// The operating system has connected, or has not.
     pub(super) fn connected(&mut self, index: usize) {
         let now = clock::now();
+        self.desk.advance(now);
         let connection = &mut self.connections[index];
         let Some(transport) = &connection.transport else { return };
         if let Err(error) = transport.socket().error() {
@@ -78,6 +88,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         if connection.address + 1 < self.desk.settings.endpoint.addresses.len() {
             connection.address += 1;
             connection.drop_connection();
+            if connection.within {
+                return self.dial(index, now);
+            }
             self.desk.opening -= 1;
             return self.connect(index, now);
         }
@@ -104,6 +117,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 let binding = stream.server_end_point();
                 connection.transport = Some(Transport::Tls(stream));
                 connection.state = State::Opening;
+                self.desk.advance(now);
                 let want = connection.session.secured(&binding, &mut self.desk.output);
                 match connection.follow(&mut self.desk, want, now) {
                     // The handshake may have taken bytes of the session in, too.
@@ -123,16 +137,24 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// A connection is gone, or was not to be had.
     #[cold]
-    pub(super) fn lose(&mut self, index: usize, now: Nanos, loss: Loss) {
+    pub(super) fn lose(&mut self, index: usize, now: Nanos, mut loss: Loss) {
         let Self { connections, desk, .. } = self;
         let connection = &mut connections[index];
         desk.output.clear();
         desk.advance(now);
         desk.recorder.serve(connection.client);
         connection.drop_connection();
+        if let Some(code) = loss.errno.and_then(S::class) {
+            loss.why.code = code.into();
+        }
+        // What is lost with a connection that was being made for a transaction is the transaction.
+        let was = if std::mem::take(&mut connection.within) { State::Busy } else { connection.state };
+        let again = connection.session.lost(&mut Context { recorder: &mut desk.recorder }, now, &loss.why);
+        if again == Again::OnDemand && matches!(was, State::Busy | State::Idle | State::Pausing) {
+            connection.state = was;
+            return self.go_on_without(index, now);
+        }
         connection.address = 0;
-
-        let was = connection.state;
         match was {
             State::Busy | State::Idle | State::Pausing | State::Spent => {
                 desk.busy -= usize::from(was == State::Busy);
@@ -149,7 +171,6 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 connection.failed_attempts += 1;
             }
         }
-        let again = connection.session.lost(&mut Context { recorder: &mut desk.recorder }, now, &loss.why);
         connection.state = State::Waiting;
         if now >= desk.window.end {
             connection.state = State::Closed;
@@ -166,6 +187,21 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             connection.state = State::Closed;
             let refusal = Refusal { client: connection.client, why: loss.why, errno: loss.errno };
             desk.mail.send(Message::Refused(refusal));
+        }
+    }
+
+    /// A client that makes its connections when it needs them has none now.
+    fn go_on_without(&mut self, index: usize, now: Nanos) {
+        let (connection, desk) = (&mut self.connections[index], &mut self.desk);
+        match connection.state {
+            State::Busy => {
+                desk.busy -= 1;
+                (connection.free, connection.ready) = (now, now);
+                connection.turn(desk, now);
+            }
+            // The alarm that it set was the old connection's.
+            State::Pausing => desk.timers.set(connection.due, Alarm::Due, connection.token()),
+            _ => {}
         }
     }
 

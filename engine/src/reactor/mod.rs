@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use crate::clock::{self, Nanos};
+use crate::clock::{self, MILLISECOND, Nanos};
 use crate::pace::Pacer;
 use crate::record::{Lifetime, Recorder, Window};
 use crate::session::{Context, Failure, Session, SessionFactory};
@@ -28,6 +28,9 @@ use crate::transport::Endpoint;
 use connection::{Connection, Loss, State};
 use epoll::{Ready, Token};
 use timers::{Alarm, Timers};
+
+/// Transactions that take too long are looked for no more often: by so much later than it might one of them ends.
+const FINEST_SWEEP: Nanos = MILLISECOND;
 
 /// What is read at once: more than a server's send buffer holds, so that one read takes all there is.
 const READ_SIZE: usize = 64 * 1024;
@@ -41,6 +44,8 @@ pub struct Settings {
     pub drain_ns: Nanos,
     /// None where time alone ends the load.
     pub bounds: Option<Bounds>,
+    /// How long a transaction may take from when it was begun, if there is a limit.
+    pub timeout_ns: Option<Nanos>,
 }
 
 /// One thread's clients.
@@ -82,6 +87,10 @@ struct Desk<P> {
     /// Connections being made, and clients that wait until there are fewer of them.
     opening: usize,
     queue: VecDeque<usize>,
+    /// Clients whose transaction waits for a connection that is not begun to be made yet.
+    renewing: VecDeque<usize>,
+    /// When to look next for transactions that take too long.
+    sweep: Nanos,
 }
 
 impl<S: Session, P: Pacer> Reactor<S, P> {
@@ -122,6 +131,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             idle: VecDeque::with_capacity(connections.len()),
             opening: 0,
             queue: VecDeque::with_capacity(connections.len()),
+            renewing: VecDeque::new(),
+            sweep: Nanos::MAX,
         };
         Ok(Self { connections, desk, input: vec![0; READ_SIZE].into_boxed_slice() })
     }
@@ -138,14 +149,21 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             self.desk.advance(now);
             self.obey(now);
             self.start_due();
+            self.renew();
             while let Some((alarm, token)) = self.desk.timers.pop(now) {
                 self.ring(alarm, token, now);
+                self.renew();
             }
             for number in 0..count {
                 if let Some((token, ready)) = self.desk.epoll.event(number) {
                     self.serve(token, ready);
                     self.start_due();
+                    self.renew();
                 }
+            }
+            if now >= self.desk.sweep {
+                self.sweep();
+                self.renew();
             }
             self.let_in();
             if self.desk.settings.bounds.is_some() {
@@ -216,6 +234,37 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
                 self.lose(index, now, loss);
             }
         }
+    }
+
+    /// Makes the connections that transactions wait for. At once: what is still told of the old ones must not be taken for
+    /// news of the new.
+    #[inline]
+    fn renew(&mut self) {
+        while let Some(index) = self.desk.renewing.pop_front() {
+            self.connections[index].drop_connection();
+            self.dial(index, clock::now());
+        }
+    }
+
+    /// Ends transactions that take too long, and their connections with them.
+    #[cold]
+    fn sweep(&mut self) {
+        let Some(timeout) = self.desk.settings.timeout_ns else { return };
+        let now = clock::now();
+        let mut next = now.saturating_add(timeout);
+        for index in 0..self.connections.len() {
+            let connection = &self.connections[index];
+            if connection.state != State::Busy && !connection.within {
+                continue;
+            }
+            let limit = connection.begun.saturating_add(timeout);
+            if limit <= now {
+                self.lose(index, now, Loss::unanswered(timeout));
+            } else {
+                next = next.min(limit);
+            }
+        }
+        self.desk.sweep = next.max(now + FINEST_SWEEP);
     }
 
     /// A client's first transaction: due when the load begins, or when its connection is back.
@@ -305,7 +354,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         loop {
             let Some(transport) = &mut connection.transport else { return };
             let count = match transport.read(&mut self.input) {
-                Ok(0) => return self.lose(index, clock::now(), Loss::closed()),
+                Ok(0) => return self.closed(index),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -315,6 +364,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             let now = clock::now();
             self.desk.advance(now);
             self.desk.recorder.serve(connection.client);
+            self.desk.recorder.received(count);
             match connection.take(&mut self.desk, &self.input[..count], now) {
                 Ok(()) => {}
                 Err(loss) => return self.lose(index, now, loss),
@@ -322,10 +372,33 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             if connection.state == State::Securing {
                 return self.secure(index);
             }
+            if connection.within && connection.state == State::Connecting {
+                return; // It is done with this one.
+            }
             if drained && !hung_up {
                 return;
             }
         }
+    }
+
+    /// The peer has closed the connection.
+    #[cold]
+    fn closed(&mut self, index: usize) {
+        let now = clock::now();
+        self.desk.advance(now);
+        let connection = &mut self.connections[index];
+        if connection.state == State::Busy {
+            self.desk.recorder.serve(connection.client);
+            let cx = &mut Context { recorder: &mut self.desk.recorder };
+            if let Some(want) = connection.session.closed(cx, now, &mut self.desk.output) {
+                connection.drop_connection();
+                if let Err(loss) = connection.follow(&mut self.desk, want, now) {
+                    self.lose(index, now, loss);
+                }
+                return;
+            }
+        }
+        self.lose(index, now, Loss::closed());
     }
 
     fn unblock(&mut self, index: usize) {
@@ -343,7 +416,7 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         for connection in &mut self.connections {
             self.desk.recorder.serve(connection.client);
             match connection.state {
-                State::Busy => {
+                state if state == State::Busy || connection.within => {
                     connection.session.lost(&mut Context { recorder: &mut self.desk.recorder }, now, &unfinished);
                 }
                 State::Idle | State::Pausing | State::Spent => {
@@ -385,7 +458,7 @@ impl<P: Pacer> Desk<P> {
     /// Until when nothing has to be done if nothing happens.
     #[inline]
     fn next_deadline(&self) -> Nanos {
-        let mut next = self.recorder.boundary().min(self.timers.next());
+        let mut next = self.recorder.boundary().min(self.timers.next()).min(self.sweep);
         if self.hold > self.woken {
             next = next.min(self.hold); // That a warm-up has settled is to be told.
         }
@@ -399,6 +472,7 @@ impl<P: Pacer> Desk<P> {
         let window = self.window;
         self.idle.clear();
         self.started = false;
+        self.sweep = self.settings.timeout_ns.map_or(Nanos::MAX, |timeout| self.woken.saturating_add(timeout));
         let bounds = self.settings.bounds.as_mut();
         if window.start == Nanos::MAX {
             let hold_after = bounds.and_then(|bounds| bounds.hold_after_ns).unwrap_or_default();

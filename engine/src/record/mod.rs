@@ -11,7 +11,7 @@ mod window;
 pub use histogram::Histogram;
 pub use quota::{Pot, Quota};
 pub use recorder::{Outlet, Published, RECONNECTED, Recorder, Trouble};
-pub use slot::{Backlog, Counts, ErrorTally, Lifetime, Queries, Slot, Tally, count_error};
+pub use slot::{Backlog, Counts, ErrorTally, Lifetime, Queries, Received, Slot, Tally, count_error};
 pub use summary::{Figures, Quantiles};
 pub use window::{Phase, Span, Window};
 
@@ -43,6 +43,8 @@ pub enum Kind {
     Read,
     Write,
     Other,
+    /// A stretch of a transaction's time: connecting, waiting for the first byte. No request of its own.
+    Stage,
 }
 
 /// Something that is counted and timed for itself.

@@ -384,6 +384,19 @@ impl Recorder {
         }
     }
 
+    /// So many bytes arrived.
+    #[inline]
+    pub fn received(&mut self, bytes: usize) {
+        self.slot.received.bytes += bytes as u64;
+    }
+
+    /// So many of them are the body of a response that came with this status.
+    #[inline]
+    pub fn response(&mut self, status: u16, body_bytes: u64) {
+        self.slot.received.body_bytes += body_bytes;
+        self.slot.received.statuses[usize::from(status / 100).min(9)] += 1;
+    }
+
     /// Rows that were inserted, updated or deleted for good (their transaction is committed).
     #[inline]
     pub fn rows_changed(&mut self, rows: u64) {
@@ -436,6 +449,12 @@ impl Recorder {
             self.slot.reconnects += 1;
             self.tell(at, RECONNECTED, "the connection is up again");
         }
+    }
+
+    /// A transaction has got a connection of its own, in place of its client's last one.
+    #[inline]
+    pub fn renewed(&mut self) {
+        self.lifetime.connects += 1;
     }
 
     /// A client has lost its connection.

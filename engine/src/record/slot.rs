@@ -83,6 +83,25 @@ impl Queries {
     }
 }
 
+/// What the target sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Everything, as it came out of TLS.
+    pub bytes: u64,
+    /// Of that, the bodies of responses, where the protocol has such.
+    pub body_bytes: u64,
+    /// Responses by the first digit of their status, where they have one.
+    pub statuses: [u64; 10],
+}
+
+impl Received {
+    pub fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.body_bytes += other.body_bytes;
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
 /// Errors of one code on one operation, with the first message that came with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorTally {
@@ -112,6 +131,7 @@ pub struct Slot {
     pub span: Span,
     pub tallies: Vec<Tally>,
     pub queries: Queries,
+    pub received: Received,
     pub errors: Vec<ErrorTally>,
     /// How much later than it could have been work was started, while there was a connection. In an open loop: than it
     /// was due, of what found a connection that was free.
@@ -175,6 +195,7 @@ impl Slot {
     /// Adds what clients recorded in the same interval whose operations are others.
     pub fn merge_all_but_operations(&mut self, other: &Self) {
         self.queries.add(&other.queries);
+        self.received.add(&other.received);
         self.lateness.merge(&other.lateness);
         self.waited.merge(&other.waited);
         self.backlog.merge(&other.backlog);
@@ -194,7 +215,7 @@ impl Slot {
     pub fn clear(&mut self) {
         self.span = Span::default();
         self.tallies.iter_mut().for_each(Tally::clear);
-        self.queries = Queries::default();
+        (self.queries, self.received) = (Queries::default(), Received::default());
         self.errors.clear();
         self.lateness.clear();
         self.waited.clear();

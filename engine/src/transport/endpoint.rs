@@ -44,7 +44,10 @@ impl Endpoint {
             .collect();
         let tls = match target.sslmode {
             SslMode::Disable => None,
-            mode => Some(Tls::new(mode, target.sslrootcert.as_deref(), host)?),
+            mode => {
+                let name = target.tls_name.as_deref().unwrap_or(host);
+                Some(Tls::new(mode, target.sslrootcert.as_deref(), name)?)
+            }
         };
         Ok(Self { addresses, name, tls })
     }

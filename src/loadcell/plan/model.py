@@ -70,6 +70,9 @@ class Load(Options):
     """The same as a number for each client."""
     interval: Annotated[Duration, Field(ge=0.1, le=60)] = Duration(1)
     """How often the time series gets a row."""
+    timeout: _Positive | None = None
+    """How long a transaction or request may take before it has failed and its connection is made anew. Default: no limit; of
+    the workload `http` 5s."""
     max_retries: Annotated[int, Field(ge=0, le=1_000_000)] = 10
     """How often a transaction that may be retried (serialisation failure, deadlock) is tried again."""
 
@@ -97,15 +100,15 @@ class Load(Options):
         return min(float(self.duration), rates.time_of(self.rate, self.count))
 
     def document(self) -> dict[str, Any]:
-        """Plain JSON values; what is of no effect without a rate is left out with it, and so are counts that are not given."""
-        without = {key for key in BOUNDS if getattr(self, key) is None}
+        """Plain JSON values; what is of no effect without a rate is left out with it, and so is what is not given."""
+        without = {key for key in (*BOUNDS, "timeout") if getattr(self, key) is None}
         if self.rate is None:
             without |= {"rate", *OPEN_LOOP}
         return self.model_dump(mode="json", by_alias=True, exclude=without)
 
 
 #: settings of a load that each of several client groups may have for itself; the others make the trial's one window
-OF_A_GROUP = ("clients", "rate", "arrivals", "max_backlog", "threads", "max_retries")
+OF_A_GROUP = ("clients", "rate", "arrivals", "max_backlog", "threads", "timeout", "max_retries")
 
 GroupLoad: type[Options] = create_model(
     "GroupLoad",

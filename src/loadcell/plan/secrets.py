@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from loadcell.plan.nodes import Keys, Node, scalars
@@ -15,6 +16,9 @@ from loadcell.plan.problems import Problem, nearest, shown
 
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
+#: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret there.
+_PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_WITH_PLACES = ("workload", "workloads")
 _SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
 _IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@:\s]*:(?P<secret>[^@\s]+)@")
 _IN_WORDS = re.compile(
@@ -62,6 +66,17 @@ class Secrets:
         return text
 
 
+def revealed(value: Any, reveal: Callable[[str], str]) -> Any:
+    """Plain JSON values with `reveal` applied to every text in them."""
+    if isinstance(value, str):
+        return reveal(value)
+    if isinstance(value, list | tuple):
+        return [revealed(item, reveal) for item in value]
+    if isinstance(value, dict):
+        return {key: revealed(item, reveal) for key, item in value.items()}
+    return value
+
+
 def references(text: str) -> list[str]:
     """Names of the environment variables a text refers to."""
     return [match[1] for match in REFERENCE.finditer(text)]
@@ -102,6 +117,8 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
             continue
         for match in _ANY_REFERENCE.finditer(text):
             reference = REFERENCE.fullmatch(match[0])
+            if reference is None and keys[0] in _WITH_PLACES and _PLACE.fullmatch(match[0]):
+                continue
             if reference is None:
                 yield Problem.at(scalar.mark, where, f"found {shown(match[0])}", allowed="${env:NAME}")
             elif reference[1] not in env:

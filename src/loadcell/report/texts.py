@@ -103,8 +103,14 @@ class Texts:
         if isinstance(value, Phrase):
             return self.say(value)
         if isinstance(value, Meaning):
-            kind = f"code.class-{value.code[:2]}" if len(value.code) == 5 else ""
-            return self.or_none(f"code.{value.code}") or self.or_none(kind) or value.recorded
+            kind = (
+                value.code[:6] if value.code.startswith("http-") else value.code[: 2 * (len(value.code) == 5)]
+            )
+            return (
+                self.or_none(f"code.{value.code}")
+                or (self.or_none(f"code.class-{kind}") if kind else None)
+                or value.recorded
+            )
         if isinstance(value, list | tuple):
             return self("mark.list").join(self.value(name, item) for item in value)
         for suffix, write in _UNITS.items():

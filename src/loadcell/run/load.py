@@ -56,6 +56,7 @@ def specification(
             "duration_ns": load.duration.ns,
             **{key: value for key in BOUNDS if (value := getattr(load, key)) is not None},
             "interval_ns": load.interval.ns,
+            "timeout_ns": None if load.timeout is None else load.timeout.ns,
             "max_retries": load.max_retries,
             "schedule": schedule(load),
         },

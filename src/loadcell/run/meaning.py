@@ -1,5 +1,5 @@
 """What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
-have no SQLSTATE of their own, and loadcell's own."""
+have no SQLSTATE of their own, statuses of HTTP, and loadcell's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ _OWN = {
     "connection": "the connection was lost or could not be made",
     "timeout": "no answer in time",
     "protocol": "the server's answer was not understood",
+    "refused": "nothing took the connection",
+    "reset": "the connection was broken off by the other side",
+    "length": "the response was shorter or longer than it was to be",
+    "body": "the response's body was not what it was to be",
+    "ports": "this machine had no port left for another connection",
+    "descriptors": "this process could open no more files",
     "tls": "the secure connection could not be made",
     "auth": "the login could not be done in a way that both sides know",
     "script": "a script could not go on, where pgbench would end its client",
@@ -67,8 +73,30 @@ _MYSQL = {
     "1461": "too many prepared statements",
 }
 
-#: By the first two characters of a SQLSTATE that is not in the list.
+#: Statuses of HTTP (RFC 9110, section 15).
+_HTTP = {
+    "http-301": "moved for good: redirections are not followed",
+    "http-302": "moved for now: redirections are not followed",
+    "http-400": "bad request",
+    "http-401": "not logged in",
+    "http-403": "not allowed",
+    "http-404": "not found",
+    "http-405": "this method is not allowed there",
+    "http-408": "the server waited too long for the request",
+    "http-413": "the request's body was too large",
+    "http-429": "too many requests",
+    "http-500": "internal error of the server",
+    "http-502": "bad gateway",
+    "http-503": "service unavailable",
+    "http-504": "the gateway had no answer in time",
+}
+
+#: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the list.
 CLASSES = {
+    "http-2": "success, with another status than expected",
+    "http-3": "redirection, which is not followed",
+    "http-4": "the request was refused",
+    "http-5": "the server failed",
     "08": "connection exception",
     "22": "data exception",
     "23": "integrity constraint violated",
@@ -85,9 +113,16 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _SQLSTATE | _MYSQL
+KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP
 
 
 def meaning(code: str) -> str | None:
     """In a few words; None when the code is not known."""
-    return KNOWN.get(code) or (CLASSES.get(code[:2]) if len(code) == 5 else None)
+    return KNOWN.get(code) or CLASSES.get(_class_of(code))
+
+
+def _class_of(code: str) -> str:
+    """What codes of a kind have in common; empty where there are no kinds."""
+    if code.startswith("http-"):
+        return code[:6]
+    return code[:2] if len(code) == 5 else ""

@@ -89,7 +89,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
             "duration_s": seconds,
         }
         if TRANSACTION in operations:
-            found["totals"] = _totals(operations[TRANSACTION], result.get("queries") or {}, seconds)
+            found["totals"] = _totals(operations[TRANSACTION], result, seconds)
     return found
 
 
@@ -125,13 +125,18 @@ def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     }
 
 
-def _totals(transaction: Mapping[str, Any], queries: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def _totals(transaction: Mapping[str, Any], result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    queries, received = result.get("queries") or {}, result.get("received") or {}
     ended = transaction["succeeded"] + transaction["failed"]
     return {
         "transactions": {count: transaction.get(count) for count in _COUNTS},
         "queries": dict(queries),
         "throughput_per_s": transaction["succeeded"] / seconds,
         "queries_per_s": queries["total"] / seconds if "total" in queries else None,
+        "received_bytes": received.get("bytes"),
+        "body_bytes": received.get("body_bytes"),
+        "statuses": received.get("statuses"),
+        "received_bytes_per_s": received["bytes"] / seconds if "bytes" in received else None,
         "errors": transaction["failed"],
         "error_rate": transaction["failed"] / ended if ended else None,
         "response": latency(transaction.get("response")),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadcell.design.order import Trial
+from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
 from loadcell.run import checks, groups, others
@@ -150,9 +151,11 @@ class TrialRun:
         endpoint, threads = target.endpoint(), self._threads(target)
         seed = trial_seed(self.run_seed, self.trial.repeat)
         if settings.groups:
-            return specification_of_groups(endpoint, together, settings, threads, seed)
+            spec = specification_of_groups(endpoint, together, settings, threads, seed)
+            return {**spec, "groups": secrets.revealed(spec["groups"], self.means.secret)}
         [(_, workload)] = together.members
-        return specification(endpoint, workload.engine(), settings, threads, seed)
+        work = secrets.revealed(workload.engine(), self.means.secret)
+        return specification(endpoint, work, settings, threads, seed)
 
     def _add_figures(self, result: dict[str, Any]) -> None:
         """The workload's own figures, beside those that every workload has."""

@@ -2,9 +2,11 @@
 
 mod bounded;
 mod groups;
+mod http;
 mod open;
 mod server;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
@@ -153,6 +155,7 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
         duration_ns: duration_ms * MILLISECOND,
         interval_ns: 100 * MILLISECOND,
         drain_ns: SECOND,
+        timeout_ns: None,
         lost_ns: 10 * SECOND,
         max_retries: 0,
         schedule: None,
@@ -162,8 +165,11 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
 }
 
 fn ground(server: &Server) -> Ground {
-    let endpoint =
-        Endpoint { addresses: vec![Address::Tcp(server.address)], name: server.address.to_string(), tls: None };
+    ground_of(server.address)
+}
+
+fn ground_of(address: SocketAddr) -> Ground {
+    let endpoint = Endpoint { addresses: vec![Address::Tcp(address)], name: address.to_string(), tls: None };
     Ground {
         endpoint: Arc::new(endpoint),
         connect_timeout_ns: SECOND,
@@ -185,7 +191,12 @@ fn number(value: &Value) -> u64 {
 
 /// What holds of every result, whatever happened.
 fn check_identities(result: &Value, watch: &Watch<'_>) {
-    for operation in result["operations"].as_array().unwrap() {
+    check_operations(result, result["operations"].as_array().unwrap(), watch);
+    assert_eq!(result["queries"]["total"], result["operations"][0]["succeeded"]);
+}
+
+fn check_operations(result: &Value, operations: &[Value], watch: &Watch<'_>) {
+    for operation in operations {
         let of = |name: &str| number(&operation[name]);
         assert_eq!(of("attempted"), of("succeeded") + of("failed") + of("in_flight"), "{operation:#}");
         let timed = operation["response"]["count"].as_u64().unwrap_or(0);
@@ -202,7 +213,6 @@ fn check_identities(result: &Value, watch: &Watch<'_>) {
             .filter(|each| each["name"] == operation["name"]);
         assert_eq!(seen.map(|each| number(&each["succeeded"])).sum::<u64>(), of("succeeded"));
     }
-    assert_eq!(result["queries"]["total"], result["operations"][0]["succeeded"]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl Decoder {
             }
         }
         self.room_for(input.len() - at)?;
-        Ok((at > 0).then_some((at, Said::Nothing)))
+        Ok((at > 0).then_some((at, Said::Part)))
     }
 
     fn status(&mut self, line: &[u8]) -> Result<(), Failure> {
@@ -163,8 +163,8 @@ impl Decoder {
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 for word in words(&line[colon + 1..]) {
-                    let length = decimal(word)
-                        .ok_or_else(|| malformed(format!("{} is no length of a body", quoted(word))))?;
+                    let length =
+                        decimal(word).ok_or_else(|| malformed(format!("{} is no length of a body", quoted(word))))?;
                     if self.head.length.is_some_and(|other| other != length) {
                         return Err(malformed("it tells two lengths of one body".into()));
                     }
@@ -191,7 +191,7 @@ impl Decoder {
             101 => return Err(malformed("it changed to another protocol, which nobody asked for".into())),
             100..200 => {
                 self.expect(self.bodiless);
-                return Ok(Said::Nothing);
+                return Ok(Said::Part);
             }
             204 | 304 => State::Done,
             _ if self.bodiless => State::Done,
@@ -220,7 +220,7 @@ impl Decoder {
                     Some(size) => State::Chunk(size),
                     None => return Err(malformed(format!("{} is no size of a chunk", quoted(line)))),
                 };
-                Ok(Some((size, Said::Nothing)))
+                Ok(Some((size, Said::Part)))
             }
             State::Chunk(left) => {
                 let size = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -237,14 +237,14 @@ impl Decoder {
                     _ => return Err(malformed("a chunk is longer than its size".into())),
                 };
                 self.state = State::ChunkSize;
-                Ok(Some((size, Said::Nothing)))
+                Ok(Some((size, Said::Part)))
             }
             State::Trailers => {
                 let Some((size, line)) = self.line(input)? else { return Ok(None) };
                 if line.is_empty() {
                     self.state = State::Done;
                 }
-                Ok(Some((size, Said::Nothing)))
+                Ok(Some((size, Said::Part)))
             }
             State::UntilClosed => {
                 self.body += input.len() as u64;
@@ -301,10 +301,9 @@ impl Decoder {
                 self.body,
                 self.body + left
             )),
-            State::Chunk(_) | State::ChunkEnd | State::ChunkSize | State::Trailers => short(format!(
-                "the response ended after {} bytes of its body, before the last chunk",
-                self.body
-            )),
+            State::Chunk(_) | State::ChunkEnd | State::ChunkSize | State::Trailers => {
+                short(format!("the response ended after {} bytes of its body, before the last chunk", self.body))
+            }
             _ => short("the response ended within its header".into()),
         }
     }

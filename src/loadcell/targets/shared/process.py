@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from signal import SIGKILL, Signals
 
 from loadcell.targets.base import TargetError
@@ -27,11 +27,17 @@ StopStep = tuple[Signals, float, str]
 
 
 class Kept:
-    """One process at a time, called `name`. `log` takes what it says, line by line."""
+    """One process at a time, called `name`. `log` takes what it says, line by line.
 
-    def __init__(self, name: str, log: Callable[[str], None]) -> None:
+    `variables` is its environment; by default what servers usually see.
+    """
+
+    def __init__(
+        self, name: str, log: Callable[[str], None], variables: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.log = log
+        self._variables = variables
         #: the last lines it said
         self.words: deque[str] = deque(maxlen=200)
         self._process: subprocess.Popen[bytes] | None = None
@@ -44,6 +50,11 @@ class Kept:
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None and self.running else None
+
+    @property
+    def status(self) -> int | None:
+        """Of a process that has ended: its exit status, or minus the signal that ended it."""
+        return self._process.poll() if self._process is not None else None
 
     def start(self, command: list[str], ready: Callable[[], None]) -> None:
         """Start it and wait for `ready`, which raises where it did not come up: then it is stopped again."""
@@ -78,7 +89,7 @@ class Kept:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=environment(),
+                env=environment() if self._variables is None else self._variables,
                 cwd="/",
                 start_new_session=True,  # Ctrl-C is for loadcell, which then stops the server in its turn
             )

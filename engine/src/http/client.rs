@@ -1,0 +1,84 @@
+//! One client: which request it makes next, and what stands in its places.
+
+use std::sync::Arc;
+
+use super::options::{Kind, Plan};
+use super::wire::{Fields, Request};
+use crate::keyvalue::distribution::Chooser;
+use crate::random::Random;
+
+pub struct Client {
+    pub plan: Arc<Plan>,
+    random: Random,
+    choosers: Vec<Chooser>,
+    /// What parameters are just now: where each one's text lies in `text`.
+    values: Vec<(usize, usize)>,
+    text: Vec<u8>,
+    target: Vec<u8>,
+    body: Vec<u8>,
+    /// Header fields of kinds in which they change.
+    fields: Vec<Option<Fields>>,
+}
+
+impl Client {
+    /// Client number `client` of `clients`.
+    pub fn new(plan: Arc<Plan>, seed: u64, client: u32, clients: u32) -> Self {
+        let choosers = plan.parameters.iter().map(|parameter| parameter.chooser(client, clients)).collect();
+        let own = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
+        Self {
+            random: Random::stream(seed, client.into()),
+            choosers,
+            values: vec![(0, 0); plan.parameters.len()],
+            text: Vec::new(),
+            target: Vec::new(),
+            body: Vec::new(),
+            fields: plan.requests.iter().map(own).collect(),
+            plan,
+        }
+    }
+
+    /// Chooses the next request; its number.
+    #[inline]
+    pub fn choose(&mut self) -> usize {
+        if !self.plan.is_mixed() {
+            return 0;
+        }
+        let drawn = self.random.bits();
+        let last = self.plan.bounds.len() - 1;
+        self.plan.bounds[..last].iter().position(|bound| drawn < *bound).unwrap_or(last)
+    }
+
+    /// Draws what stands in the places of request number `number`, and gives it whole.
+    #[inline]
+    pub fn make(&mut self, number: usize) -> Request<'_> {
+        let Self { plan, random, choosers, values, text, target, body, fields } = self;
+        let kind = &plan.requests[number];
+        text.clear();
+        for &parameter in &kind.parameters {
+            let start = text.len();
+            plan.parameters[parameter].draw(&mut choosers[parameter], random, text);
+            values[parameter] = (start, text.len());
+        }
+        let value = |parameter: usize| &text[values[parameter].0..values[parameter].1];
+        target.clear();
+        kind.target.write(target, value);
+        if let Some(template) = &kind.body {
+            body.clear();
+            template.write(body, value);
+        }
+        let own = fields[number].as_mut().map(|own| {
+            for (place, template) in &kind.changing {
+                own.list[*place].1.clear();
+                template.write(&mut own.list[*place].1, value);
+            }
+            own.write();
+            &*own
+        });
+        Request {
+            method: &kind.method,
+            target,
+            fields: own.unwrap_or(&kind.fields),
+            body: kind.body.is_some().then_some(body.as_slice()),
+        }
+    }
+}

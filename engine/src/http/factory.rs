@@ -1,0 +1,70 @@
+//! Makes the sessions of one load from its specification.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::options::Plan;
+use super::session::{HttpSession, Operations};
+use super::wire::Http;
+use crate::record::{Kind, OpId, Operation};
+use crate::session::SessionFactory;
+use crate::spec::{Problem, Spec};
+
+/// What the sessions of a load share, over the version `H`.
+pub struct Sessions<H> {
+    plan: Arc<Plan>,
+    operations: Vec<Operation>,
+    numbers: Operations,
+    seed: u64,
+    clients: u32,
+    version: PhantomData<fn() -> H>,
+}
+
+impl<H: Http> Sessions<H> {
+    /// `section` is what stands under `http` in the specification.
+    pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
+        let plan = Plan::read(section, &spec.target)?;
+        let (operations, numbers) = counted(&plan);
+        let (seed, clients) = (spec.seed, spec.load.clients);
+        Ok(Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData })
+    }
+}
+
+/// What an `http` section will do, found out without a target; its mistakes are the error.
+pub fn check(section: &Value) -> Result<Value, Problem> {
+    let nowhere = json!({"protocol": "http", "sslmode": "disable"});
+    let nowhere = serde_json::from_value(nowhere).expect("a target needs no more");
+    let (operations, _) = counted(&Plan::read(section, &nowhere)?);
+    Ok(json!({"operations": operations.iter().map(|operation| operation.name).collect::<Vec<_>>()}))
+}
+
+/// What is counted and timed: the transaction, each kind of several, and the stretches of its time.
+fn counted(plan: &Plan) -> (Vec<Operation>, Operations) {
+    let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
+    if plan.is_mixed() {
+        // Names live as long as the process, which makes one load.
+        let name = |name: &str| &*Box::leak(name.to_string().into_boxed_str());
+        operations.extend(plan.requests.iter().map(|kind| Operation { name: name(&kind.name), kind: Kind::Type }));
+    }
+    let mut stage = |name: &'static str| {
+        operations.push(Operation { name, kind: Kind::Stage });
+        OpId(operations.len() as u16 - 1)
+    };
+    let (connect, first_byte) = (stage("connect"), stage("first_byte"));
+    (operations, Operations { first_kind: plan.is_mixed().then_some(1), connect, first_byte })
+}
+
+impl<H: Http> SessionFactory for Sessions<H> {
+    type Session = HttpSession<H>;
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn session(&self, client: u32) -> Self::Session {
+        HttpSession::new(Client::new(self.plan.clone(), self.seed, client, self.clients), self.numbers)
+    }
+}

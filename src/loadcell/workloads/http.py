@@ -1,0 +1,275 @@
+"""Requests of HTTP: one kind or a mix of several, with parameters that are drawn anew for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+
+from loadcell.plan.parts import Advice, Options
+from loadcell.plan.units import Size
+from loadcell.workloads.base import Workload
+
+#: How long a request may take where the plan does not say: who waits longer has gone away.
+TIMEOUT = "5s"
+#: A file of values is kept in memory by every trial.
+_LARGEST_FILE = 64 << 20
+#: Operations of the workload's own: no request can have such a name.
+STAGES = ("connect", "first_byte")
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")]
+Text = str | int | float | bool
+
+
+class Check(Options):
+    """What a response's body must be for the request to have succeeded."""
+
+    contains: str | None = Field(default=None, min_length=1, description="This text is in it.")
+    equals: str | None = Field(default=None, description="It is this text.")
+    size: int | None = Field(default=None, ge=0, description="It has so many bytes.")
+
+
+class Parameter(Options):
+    """What stands in the place of `${name}`: a number, a value of a list or of a file, or letters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    start: int | None = Field(default=None, alias="from", ge=0, lt=2**63, description="The lowest number.")
+    to: int | None = Field(default=None, ge=0, lt=2**63, description="The highest number.")
+    digits: int = Field(
+        default=0, ge=0, le=20, description="Numbers are filled up with zeros to so many digits."
+    )
+    values: tuple[Text, ...] | None = Field(default=None, min_length=1, description="The values of a list.")
+    file: str | None = Field(
+        default=None, min_length=1, description="A file with one value a line, relative to the plan."
+    )
+    letters: int | None = Field(
+        default=None,
+        ge=0,
+        le=64 << 20,
+        description="So many random letters: a body that nobody can compress.",
+    )
+    distribution: Literal[
+        "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "sequential"
+    ] = Field(
+        default="uniform",
+        description="How numbers and values are drawn. `sequential`: one after the other, shared out among clients.",
+    )
+    theta: float = Field(default=0.99, gt=0, lt=1000, description="`zipfian`, `latest`: how steep.")
+    hot_data: float = Field(default=0.2, ge=0, le=1, description="`hotspot`: this share of them ...")
+    hot_operations: float = Field(default=0.8, ge=0, le=1, description="... gets this share of the draws.")
+    deviation: float = Field(
+        default=0.1, gt=0, le=1000, description="`gaussian`: standard deviation, as a share of all."
+    )
+
+    _lines: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="after")
+    def _one_source(self, info: ValidationInfo) -> Parameter:
+        numbers = self.start is not None or self.to is not None
+        given = [numbers, self.values is not None, self.file is not None, self.letters is not None]
+        if sum(given) != 1:
+            raise ValueError("a parameter is one of: numbers (`from`, `to`), `values`, `file`, `letters`")
+        if numbers and (self.to is None or (self.start or 0) > self.to):
+            raise ValueError("numbers need a `to` that is not below `from`")
+        if self.file is not None:
+            self._lines = _lines(Path((info.context or {}).get("directory") or Path()) / self.file)
+        return self
+
+    def section(self) -> dict[str, Any]:
+        """What the engine is told."""
+        law = {
+            key: getattr(self, key)
+            for key in ("distribution", "theta", "hot_data", "hot_operations", "deviation")
+        }
+        if self.letters is not None:
+            return {"letters": self.letters}
+        if self.values is not None or self.file is not None:
+            return {"values": [_text(value) for value in self.values or ()] or list(self._lines), **law}
+        return {"from": self.start or 0, "to": self.to, "digits": self.digits, **law}
+
+
+class Request(Options):
+    """Requests of one kind."""
+
+    method: str = Field(default="GET", min_length=1, description="GET, POST, PUT, DELETE, HEAD ...")
+    path: str = Field(
+        default="/", min_length=1, description="Path and query, with parameters: `/random_get?key=${key}`."
+    )
+    headers: dict[str, Text] = Field(
+        default_factory=dict, description="Header fields, with parameters; secrets as `${env:NAME}`."
+    )
+    body: str | None = Field(default=None, description="What is sent with it, with parameters.")
+    share: float = Field(
+        default=1, ge=0, description="How often it is made, in shares of the sum of all requests' shares."
+    )
+    check: Check | None = Field(
+        default=None, description="What the body of its response must be: `contains`, `equals`, `size`."
+    )
+
+    def section(self, name: str) -> dict[str, Any]:
+        """What the engine is told."""
+        return {
+            "name": name,
+            "method": self.method,
+            "path": self.path,
+            "headers": {key: _text(value) for key, value in self.headers.items()},
+            "body": self.body,
+            "share": self.share,
+            "check": None if self.check is None else self.check.model_dump(mode="json"),
+        }
+
+
+class HttpOptions(Options):
+    """One kind of request, or several by name under `requests`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="http")
+
+    method: str = Field(default="GET", min_length=1, description="GET, POST, PUT, DELETE, HEAD ...")
+    path: str = Field(
+        default="/", min_length=1, description="Path and query, with parameters: `/random_get?key=${key}`."
+    )
+    headers: dict[str, Text] = Field(
+        default_factory=dict,
+        description="Header fields of every request, with parameters; secrets as `${env:NAME}`.",
+    )
+    body: str | None = Field(default=None, description="What is sent with it, with parameters.")
+    check: Check | None = Field(
+        default=None,
+        description="What the body of a response must be: `contains`, `equals` (a text), `size` (bytes).",
+    )
+    requests: dict[Name, Request] | None = Field(
+        default=None,
+        min_length=1,
+        description="Several kinds of requests by name, each with its `share`, instead of one.",
+    )
+    parameters: dict[Variable, Parameter] = Field(
+        default_factory=dict,
+        description="What stands in the places of `${name}`, drawn anew for each request.",
+    )
+    keep_alive: bool = Field(
+        default=True,
+        description="A connection carries one request after the other; `false`: each request makes its own, within its response time.",
+    )
+    success: tuple[str | int, ...] = Field(
+        default=("2xx", "3xx"),
+        min_length=1,
+        description="Statuses with which a request has succeeded: classes and numbers. Redirections are not followed.",
+    )
+    header_limit: Size = Field(
+        default=Size(64 << 10), ge=1024, le=1 << 30, description="How long the header of a response may be."
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> HttpOptions:
+        if self.requests is not None:
+            beside = [key for key in ("method", "path", "body", "check") if key in self.model_fields_set]
+            if beside:
+                raise ValueError(f"`{beside[0]}` stands beside `requests`: give it to each of them")
+            taken = [name for name in self.requests if name in (*STAGES, "transaction")]
+            if taken:
+                raise ValueError(f"no request can be called `{taken[0]}`: that is a figure of its own")
+        _checked(self.section())
+        return self
+
+    def kinds(self) -> dict[str, Request]:
+        """Every kind of request; the only one has no name of its own."""
+        if self.requests is None:
+            one = Request(
+                method=self.method, path=self.path, body=self.body, headers=self.headers, check=self.check
+            )
+            return {"request": one}
+        return {
+            name: request.model_copy(update={"headers": {**self.headers, **request.headers}})
+            for name, request in self.requests.items()
+        }
+
+    def section(self) -> dict[str, Any]:
+        """What the engine is told."""
+        return {
+            "requests": [request.section(name) for name, request in self.kinds().items()],
+            "parameters": {name: parameter.section() for name, parameter in self.parameters.items()},
+            "keep_alive": self.keep_alive,
+            "success": [str(word) for word in self.success],
+            "header_bytes": int(self.header_limit),
+        }
+
+
+def _text(value: Text) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    """The lines of a file, without empty ones. Raises ValueError."""
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ValueError(f"{path} is larger than {_LARGEST_FILE >> 20} MiB: draw from a part of it")
+        lines = tuple(line for line in path.read_text("utf-8").splitlines() if line)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
+    if not lines:
+        raise ValueError(f"{path} has no lines to draw from")
+    return lines
+
+
+def _checked(section: dict[str, Any]) -> None:
+    """Has the engine read it. Raises ValueError with what it finds wrong."""
+    try:
+        from loadcell import _engine
+    except ImportError as error:
+        raise ValueError(f"the engine, which reads requests, cannot be loaded: {error}") from None
+    try:
+        _engine.check(json.dumps({"http": section}))
+    except _engine.EngineError as error:
+        problem = json.loads(str(error))
+        raise ValueError(
+            problem["finding"] + (f": {problem['advice']}" if problem["advice"] else "")
+        ) from None
+
+
+class Http(Workload[HttpOptions]):
+    """Requests, one after the other, over each of the load's connections."""
+
+    name = "http"
+    summary = "requests of HTTP: one kind or a mix, with parameters in URL, headers and body"
+    Options = HttpOptions
+    targets = ("http", "command")
+    unit: ClassVar[str] = "request"
+
+    @staticmethod
+    def load_settings(options: HttpOptions) -> dict[str, Any]:  # noqa: ARG004
+        """How long a request may take, where the plan leaves it open."""
+        return {"timeout": TIMEOUT}
+
+    def data(self) -> None:
+        return None
+
+    @property
+    def changes_data(self) -> bool:
+        return False
+
+    def engine(self) -> dict[str, Any]:
+        return {"http": self.options.section()}
+
+    def advice(self) -> list[Advice]:
+        options = self.options
+        used = json.dumps(options.section()["requests"])
+        said = [
+            Advice(
+                f"parameters.{name}",
+                f"no request has a place for it: write `${{{name}}}` into a path, header or body",
+            )
+            for name in options.parameters
+            if f"${{{name}}}" not in used
+        ]
+        never = [name for name, request in (options.requests or {}).items() if request.share == 0]
+        said += [Advice(f"requests.{name}.share", "it is never made") for name in never]
+        return said
+
+
+PART = Http
