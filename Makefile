@@ -44,7 +44,7 @@ system-packages:
 	  /usr/bin/redis-server:redis-server \
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
-	  perf:linux-perf pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount
+	  perf:linux-perf pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount /usr/sbin/nginx:nginx-light
 
 test: lint unit e2e
 

@@ -22,6 +22,8 @@ class KnownServer:
         stall_at_ms: int | None = None,
         stall_ms: int = 0,
         rows: int = 1,
+        http: bool = False,
+        busy_every: int | None = None,
     ) -> None:
         self._command = [str(BINARY), "--service-us", str(service_us), "--rows", str(rows)]
         if exponential:
@@ -30,6 +32,10 @@ class KnownServer:
             self._command += ["--servers", str(servers)]
         if stall_at_ms is not None:
             self._command += ["--stall-at-ms", str(stall_at_ms), "--stall-ms", str(stall_ms)]
+        if http:
+            self._command += ["--http", "1"]
+        if busy_every is not None:
+            self._command += ["--busy-every", str(busy_every)]
         self.account: dict[str, Any] = {}
 
     def __enter__(self) -> KnownServer:
@@ -67,5 +73,30 @@ class KnownServer:
                 "threads": 1,
                 "warmup_ns": int(warmup_s * 1e9),
                 "duration_ns": int(duration_s * 1e9),
+            },
+        }
+
+    def http_specification(
+        self,
+        *,
+        clients: int,
+        duration_s: float,
+        warmup_s: float = 0.0,
+        timeout_s: float = 5.0,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """The same with requests of HTTP (`--http`); `options` are those of the workload."""
+        target = {"protocol": "http", "host": "127.0.0.1", "port": self.port, "sslmode": "disable"}
+        return {
+            "version": 1,
+            "seed": 7,
+            "target": target,
+            "workload": {"http": {"requests": [{"path": "/"}], **options}},
+            "load": {
+                "clients": clients,
+                "threads": 1,
+                "warmup_ns": int(warmup_s * 1e9),
+                "duration_ns": int(duration_s * 1e9),
+                "timeout_ns": int(timeout_s * 1e9),
             },
         }

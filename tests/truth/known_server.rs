@@ -1,12 +1,13 @@
-//! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol to be loaded, and answers every
+//! A server whose behaviour is known: it speaks enough of PostgreSQL's protocol, or of HTTP, to be loaded, and answers every
 //! request after a service time it was told, with a stall where it was told, and keeps its own account of both.
 //!
 //!     known_server [--service-us N] [--exponential 1] [--servers N] [--stall-at-ms N --stall-ms N] [--rows N]
+//!         [--http 1 [--busy-every N]]
 //!
 //! It prints `port N` once it listens (loopback only). Service times are all the same, or exponentially distributed with
 //! that mean. Every connection is served at once, or, with `--servers`, all of them by so many servers out of one queue,
-//! first come, first served. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
-//! its standard input closes, it prints one JSON line `{"requests": ..., "service_sum_ns": ..., "stalled": ...,
+//! first come, first served. With `--busy-every` every so-manieth request of HTTP is answered with status 503. The stall begins `stall-at-ms` after the first request and holds back every answer until it ends. When
+//! its standard input closes, it prints one JSON line `{"requests": ..., "busy": ..., "service_sum_ns": ..., "stalled": ...,
 //! "stall_begin_mono_ns": ..., "stall_end_mono_ns": ...,
 //! "responses_ns": [...]}` and exits; the two instants are 0 without a stall, the responses (of a queue: how long each request
 //! should have waited and been served, in the order of arrival) are empty without one.
@@ -25,8 +26,11 @@ struct Behaviour {
     stall_at: Option<Duration>,
     stall: Duration,
     rows: usize,
+    http: bool,
+    busy_every: u64,
 }
 
+static BUSY: AtomicU64 = AtomicU64::new(0);
 static FIRST: OnceLock<Instant> = OnceLock::new();
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static SERVICE_NS: AtomicU64 = AtomicU64::new(0);
@@ -112,8 +116,8 @@ fn result(out: &mut Vec<u8>, rows: usize) {
     frame(b'C', format!("SELECT {rows}\0").as_bytes(), out);
 }
 
-/// Wait as the behaviour says; everything that is answered goes through here.
-fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) {
+/// Wait as the behaviour says; everything that is answered goes through here. The number of the request.
+fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) -> u64 {
     let begun = Instant::now();
     let first = *FIRST.get_or_init(|| {
         let _ = FIRST_MONO_NS.set(mono_ns());
@@ -138,8 +142,26 @@ fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) {
             STALLED.fetch_add(1, Ordering::Relaxed);
         }
     }
-    REQUESTS.fetch_add(1, Ordering::Relaxed);
     SERVICE_NS.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    REQUESTS.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// Requests of HTTP without bodies, one after the other.
+fn converse_in_http(stream: &mut TcpStream, service: &mut Service, queue: Option<&Mutex<Queue>>) -> Option<()> {
+    let (mut pending, mut chunk) = (Vec::new(), vec![0; 65536]);
+    loop {
+        let count = stream.read(&mut chunk).ok().filter(|&count| count > 0)?;
+        pending.extend_from_slice(&chunk[..count]);
+        while let Some(end) = pending.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            pending.drain(..end + 4);
+            let number = serve(service, queue);
+            let busy = number.is_multiple_of(service.behaviour.busy_every);
+            BUSY.fetch_add(u64::from(busy), Ordering::Relaxed);
+            let status = if busy { "503 Service Unavailable" } else { "200 OK" };
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\n1234");
+            stream.write_all(answer.as_bytes()).ok()?;
+        }
+    }
 }
 
 fn read_exact(stream: &mut TcpStream, length: usize) -> Option<Vec<u8>> {
@@ -172,10 +194,13 @@ fn converse(mut stream: TcpStream, behaviour: Behaviour, queue: Option<&Mutex<Qu
     // SAFETY: asks the kernel for fine timers on this thread; has no other effect.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     stream.set_nodelay(true).ok()?;
+    let mut service = Service::new(behaviour);
+    if behaviour.http {
+        return converse_in_http(&mut stream, &mut service, queue);
+    }
     welcome(&mut stream)?;
     let (mut pending, mut out, mut chunk) = (Vec::new(), Vec::new(), vec![0; 65536]);
     let mut in_transaction = false;
-    let mut service = Service::new(behaviour);
     loop {
         let count = stream.read(&mut chunk).ok()?;
         if count == 0 {
@@ -231,6 +256,8 @@ fn main() {
         stall_at: option("--stall-at-ms").map(Duration::from_millis),
         stall: Duration::from_millis(option("--stall-ms").unwrap_or(0)),
         rows: option("--rows").unwrap_or(1) as usize,
+        http: option("--http").is_some(),
+        busy_every: option("--busy-every").unwrap_or(u64::MAX),
     };
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free loopback port");
     println!("port {}", listener.local_addr().expect("an address").port());
@@ -249,10 +276,11 @@ fn main() {
     let _ = std::io::stdin().read_to_end(&mut rest);
     let stall = behaviour.stall_at.zip(FIRST_MONO_NS.get()).map(|(at, first)| first + at.as_nanos() as u64);
     println!(
-        "{{\"requests\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \
+        "{{\"requests\": {}, \"busy\": {}, \"service_sum_ns\": {}, \"stalled\": {}, \"stall_begin_mono_ns\": {}, \
          \"stall_end_mono_ns\": {}, \
          \"responses_ns\": {:?}}}",
         REQUESTS.load(Ordering::Relaxed),
+        BUSY.load(Ordering::Relaxed),
         SERVICE_NS.load(Ordering::Relaxed),
         STALLED.load(Ordering::Relaxed),
         stall.unwrap_or(0),

@@ -1,0 +1,189 @@
+"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside a bare epoll loop, on one nginx.
+
+CPU time of the whole client process (user + system), from its start to its end, over the requests it made: for loadcell that
+includes starting Python. Connections are kept alive everywhere. The server has one core and every client, each in its
+turn, the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.paired import EXAMPLES, Cost, in_turn, keep, note, ratios, spread, whole_process
+
+CLIENTS = 32
+#: A response as small as the facts' table has them: what is compared is clients, not copying.
+BODY = "0123456789"
+
+CONFIGURATION = """
+daemon off;
+worker_processes 1;
+pid {work}/nginx.pid;
+error_log stderr;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path {work}/body;
+  proxy_temp_path {work}/proxy;
+  fastcgi_temp_path {work}/fastcgi;
+  uwsgi_temp_path {work}/uwsgi;
+  scgi_temp_path {work}/scgi;
+  server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }} }}
+}}
+"""
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def nginx(core: int) -> Iterator[int]:
+    """A server on one core; its port."""
+    work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), _free_port()
+    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, body=BODY))
+    command = ["nginx", "-e", "stderr", "-p", str(work), "-c", str(work / "nginx.conf")]
+    process = subprocess.Popen(["taskset", "-c", str(core), *command])
+    try:
+        time.sleep(0.5)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _here(core: int, command: list[str], send: str = "") -> tuple[float, str]:
+    return whole_process(["taskset", "-c", str(core), *command], send=send)
+
+
+def loadcell(port: int, core: int, seconds: int) -> Cost:
+    """The worker process of a trial, with one engine thread; all it did counts, warm-up and drain too."""
+    spec = {
+        "version": 1,
+        "seed": 1,
+        "target": {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"},
+        "workload": {"http": {"requests": [{"path": "/"}]}},
+        "load": {
+            "clients": CLIENTS,
+            "threads": 1,
+            "warmup_ns": 0,
+            "duration_ns": seconds * 10**9,
+            "timeout_ns": 5 * 10**9,
+        },
+    }
+    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    # The worker looks who its parent is, so the core is set for this process instead of by taskset.
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
+    finally:
+        os.sched_setaffinity(0, before)
+    result = json.loads(output.splitlines()[-1])["result"]
+    assert result["outcome"] == "completed", result
+    assert not result["errors"], result["errors"]
+    return Cost(cpu_s, result["lifetime"]["transactions"], result["window"]["duration_ns"] / 1e9)
+
+
+def wrk(port: int, core: int, seconds: int) -> Cost:
+    """wrk with one thread."""
+    command = ["wrk", "-t", "1", "-c", str(CLIENTS), "-d", f"{seconds}s", f"http://127.0.0.1:{port}/"]
+    cpu_s, output = _here(core, command)
+    done = re.search(r"(\d+) requests in ([\d.]+)(m?s)", output)
+    assert done is not None, output
+    return Cost(cpu_s, int(done[1]), float(done[2]))
+
+
+def ab(port: int, core: int, seconds: int) -> Cost:
+    """ab with keep-alive."""
+    command = ["ab", "-q", "-k", "-c", str(CLIENTS), "-t", str(seconds), "-n", "100000000"]
+    cpu_s, output = _here(core, [*command, f"http://127.0.0.1:{port}/"])
+    done = re.search(r"Complete requests:\s+(\d+)", output)
+    took = re.search(r"Time taken for tests:\s+([\d.]+)", output)
+    assert done is not None, output
+    assert took is not None, output
+    return Cost(cpu_s, int(done[1]), float(took[1]))
+
+
+def bare(port: int, core: int, seconds: int) -> Cost:
+    """bench/bare_http.rs; its own measure, from the first request on."""
+    command = [str(EXAMPLES / "bare_http"), "127.0.0.1", str(port), "/", str(CLIENTS), str(seconds)]
+    _, output = _here(core, command)
+    result = json.loads(output)
+    return Cost(result["cpu_s"], result["queries"], result["wall_s"])
+
+
+def _version(*command: str) -> str:
+    """What a program says of itself, wherever it says it."""
+    said = subprocess.run(command, check=False, capture_output=True, text=True)
+    return (said.stdout + said.stderr).splitlines()[0]
+
+
+def main() -> None:
+    """Measure, print a table, keep it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=5)
+    args = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
+    theirs, ours = cores[0], cores[-1]
+    with nginx(theirs) as port:
+        costs = in_turn(
+            args.rounds,
+            {
+                "loadcell": lambda: loadcell(port, ours, args.seconds),
+                "wrk": lambda: wrk(port, ours, args.seconds),
+                "ab": lambda: ab(port, ours, args.seconds),
+                "bare": lambda: bare(port, ours, args.seconds),
+            },
+            unit="request",
+        )
+    cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
+    rate = {name: [cost.per_second for cost in runs] for name, runs in costs.items()}
+    peers = ("wrk", "ab", "bare")
+    result: dict[str, Any] = {
+        "versions": {
+            "wrk": _version("wrk", "--version"),
+            "ab": _version("ab", "-V"),
+            "nginx": _version("nginx", "-v"),
+        },
+        "rounds": args.rounds,
+        "seconds": args.seconds,
+        "clients": CLIENTS,
+        "cpu_us_per_request": {name: spread(values) for name, values in cpu.items()},
+        "requests_per_s": {name: spread(values) for name, values in rate.items()},
+        "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in peers},
+        "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in peers},
+    }
+    keep(
+        "client_cost_http",
+        f"python -m bench.client_cost_http --rounds {args.rounds} --seconds {args.seconds}",
+        result,
+    )
+    for peer in peers:
+        for what, ratio in (("CPU", result["cpu_ratio"][peer]), ("rate", result["rate_ratio"][peer])):
+            note(
+                f"{what}, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+            )
+
+
+if __name__ == "__main__":
+    main()

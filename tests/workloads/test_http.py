@@ -1,0 +1,97 @@
+"""The workload's options: what the engine is told, and what is a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.workloads.http import Http, HttpOptions
+
+
+def section(**options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = Http(HttpOptions.model_validate(options)).engine()["http"]
+    return found
+
+
+def mistake(**options: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        HttpOptions.model_validate(options)
+    return str(caught.value)
+
+
+def test_one_kind_of_request_is_a_mix_of_one() -> None:
+    told = section(path="/get?key=${key}", parameters={"key": {"from": 1, "to": 9, "digits": 4}})
+    [request] = told["requests"]
+    assert (request["method"], request["path"]) == ("GET", "/get?key=${key}")
+    assert told["parameters"]["key"] | {"from": 1, "to": 9, "digits": 4} == told["parameters"]["key"]
+    assert told["keep_alive"] is True
+    assert told["success"] == ["2xx", "3xx"]
+    assert told["header_bytes"] == 65536
+
+
+def test_a_mix_has_common_headers_and_own_ones() -> None:
+    told = section(
+        headers={"Accept": "text/plain", "X": 1},
+        requests={
+            "get": {"path": "/get", "share": 80},
+            "set": {"method": "POST", "path": "/set", "body": "x", "headers": {"X": True}, "share": 20},
+        },
+    )
+    get, post = told["requests"]
+    assert get["headers"] == {"Accept": "text/plain", "X": "1"}
+    assert post["headers"] == {"Accept": "text/plain", "X": "true"}
+    assert (get["name"], get["share"], post["body"]) == ("get", 80, "x")
+
+
+def test_values_come_from_a_list_or_a_file(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("one\n\ntwo words\n")
+    options = HttpOptions.model_validate(
+        {"path": "/${a}/${b}", "parameters": {"a": {"values": ["x", 5]}, "b": {"file": "words"}}},
+        context={"directory": tmp_path},
+    )
+    told = options.section()["parameters"]
+    assert told["a"]["values"] == ["x", "5"]
+    assert told["b"]["values"] == ["one", "two words"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"path": "index.html"}, "is no path"),
+        ({"path": "/${key}"}, "a place for `key`, which is no parameter"),
+        ({"method": "GE T"}, "no method"),
+        ({"headers": {"Content-Length": "5"}}, "loadcell's own to set"),
+        ({"headers": {"X": "a\nb"}}, "cannot be sent"),
+        ({"success": ["ok"]}, "no status of HTTP"),
+        ({"path": "/", "requests": {"get": {}}}, "`path` stands beside `requests`"),
+        ({"requests": {"connect": {}}}, "no request can be called `connect`"),
+        ({"requests": {"a": {"share": 0}}}, "some above 0"),
+        ({"requests": {}}, "at least 1"),
+        ({"parameters": {"key": {}}}, "one of: numbers"),
+        ({"parameters": {"key": {"from": 5, "to": 3}}}, "not below"),
+        ({"parameters": {"key": {"to": 3, "letters": 3}}}, "one of: numbers"),
+        ({"parameters": {"key": {"file": "/nowhere/at/all"}}}, "cannot be read"),
+        ({"parameters": {"key": {"to": 9, "distribution": "zipfian", "theta": 1.0}}}, "make no sense"),
+        ({"parameters": {"a b": {"to": 9}}}, "pattern"),
+        ({"depth": 1}, "Extra inputs"),
+    ],
+)
+def test_a_mistake_is_named(options: dict[str, Any], said: str) -> None:
+    assert said in mistake(**options)
+
+
+def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_on() -> None:
+    options = {
+        "requests": {"get": {}, "set": {"share": 0}},
+        "parameters": {"key": {"to": 9}},
+    }
+    said = {one.path: one.text for one in Http(HttpOptions.model_validate(options)).advice()}
+    assert "${key}" in said["parameters.key"]
+    assert said["requests.set.share"] == "it is never made"
+
+
+def test_a_request_may_take_five_seconds_where_the_plan_does_not_say() -> None:
+    assert Http.load_settings(HttpOptions()) == {"timeout": "5s"}
