@@ -23,7 +23,7 @@ pub enum Want {
     /// The peer agreed to TLS, or knows of it without being asked: make it, then call `secured`.
     Secure,
     /// The transaction that was begun needs a connection of its own, or has none: make one in the place of what there is, then
-    /// call `resume`. Only an answer to `begin`: the time it takes is the transaction's.
+    /// call `resume`. Only within a transaction: the time it takes is the transaction's.
     Connect,
     /// The conversation is over: flush and close.
     Close,

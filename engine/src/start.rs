@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::groups::{self, Group};
-use crate::http;
+use crate::http::{self, Version};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
 use crate::protocol::http1::Http1;
+use crate::protocol::http2::Http2;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
 use crate::protocol::{Protocol, Wire};
@@ -52,7 +53,10 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
             }
         },
         Protocol::Http => match spec.workload() {
-            ("http", section) => Ok(Box::new(http::Sessions::<Http1>::new(spec, section)?)),
+            ("http", section) => Ok(match http::version(section)? {
+                Version::One => Box::new(http::Sessions::<Http1>::new(spec, section)?),
+                Version::Two => Box::new(http::Sessions::<Http2>::new(spec, section)?),
+            }),
             (name, _) => Err(unknown(name)),
         },
     }
@@ -102,8 +106,16 @@ pub fn about_store(engine: &str) -> Result<Value, Problem> {
 }
 
 fn ground(spec: &Spec) -> Result<Ground, Problem> {
-    let endpoint = Arc::new(Endpoint::of(&spec.target)?);
-    Ok(Ground { endpoint, connect_timeout_ns: spec.target.connect_timeout_ns, advice: spec.target.protocol.advice() })
+    let mut endpoint = Endpoint::of(&spec.target)?;
+    if let ("http", section) = spec.workload() {
+        let version = http::version(section)?;
+        endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
+    }
+    Ok(Ground {
+        endpoint: Arc::new(endpoint),
+        connect_timeout_ns: spec.target.connect_timeout_ns,
+        advice: spec.target.protocol.advice(),
+    })
 }
 
 fn unknown(name: &str) -> Problem {

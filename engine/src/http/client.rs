@@ -66,19 +66,25 @@ impl Client {
             body.clear();
             template.write(body, value);
         }
-        let own = fields[number].as_mut().map(|own| {
+        if let Some(own) = &mut fields[number] {
             for (place, template) in &kind.changing {
                 own.list[*place].1.clear();
                 template.write(&mut own.list[*place].1, value);
             }
             own.write();
-            &*own
-        });
+        }
+        self.last(number)
+    }
+
+    /// The request that was made last, whose number is `number`, once more.
+    #[inline]
+    pub fn last(&self, number: usize) -> Request<'_> {
+        let kind = &self.plan.requests[number];
         Request {
             method: &kind.method,
-            target,
-            fields: own.unwrap_or(&kind.fields),
-            body: kind.body.is_some().then_some(body.as_slice()),
+            target: &self.target,
+            fields: self.fields[number].as_ref().unwrap_or(&kind.fields),
+            body: kind.body.is_some().then_some(self.body.as_slice()),
         }
     }
 }

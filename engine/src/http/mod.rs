@@ -7,12 +7,15 @@ mod options;
 mod parameter;
 mod session;
 #[cfg(test)]
+mod session_http2_tests;
+#[cfg(test)]
 mod session_tests;
 mod template;
 mod wire;
 
 pub use factory::{Sessions, check};
-pub use wire::{Fields, Http, Limits, Request, Said};
+pub use options::version;
+pub use wire::{Fields, Http, Limits, Request, Said, Version};
 
 /// What a person can do about a failure of this code; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -23,9 +26,11 @@ pub fn advice(code: &str) -> &'static str {
         }
         "connection" => "see the service's own log; check the target's url, and what is between it and here",
         "timeout" => "the service does not answer in time: see its own log; load.timeout says how long it may take",
-        "protocol" => "is this a service of HTTP/1.1? Check scheme and port of the target's url",
+        "protocol" => {
+            "is this a service of HTTP, in the version that `workload.http.version` says? Check scheme and port of the target's url, too"
+        }
         "tls" => {
-            "check the scheme of the target's url and the server's certificate; `tls: {ca: FILE}` trusts another authority, \
+            "check the scheme of the target's url, `workload.http.version` and the server's certificate; `tls: {ca: FILE}` trusts another authority, \
              `tls: {name: NAME}` expects another name, `tls: {verify: false}` trusts anybody"
         }
         "ports" => {
@@ -33,6 +38,10 @@ pub fn advice(code: &str) -> &'static str {
              or a wider range (sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\")"
         }
         "descriptors" => "raise the limit of open files (ulimit -n), or use fewer clients",
+        "REFUSED_STREAM" | "ENHANCE_YOUR_CALM" | "NO_ERROR" => {
+            "the service takes no more: see what it limits (requests a connection, streams, rates), and its own log"
+        }
+        "INTERNAL_ERROR" | "CANCEL" => "the service gave the request up: see its own log",
         _ => "",
     }
 }

@@ -8,12 +8,14 @@ use serde_json::Value;
 use super::check::{self, Check, Statuses};
 use super::parameter::{self, Parameter};
 use super::template::Template;
-use super::wire::{Fields, Limits};
+use super::wire::{Fields, Limits, Version};
 use crate::spec::{Problem, SslMode, Target};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
+    #[serde(default)]
+    pub version: Version,
     pub requests: Vec<RequestOptions>,
     #[serde(default)]
     pub parameters: BTreeMap<String, parameter::Options>,
@@ -93,19 +95,30 @@ pub struct Kind {
 /// What the protocol itself has to say, and nobody else.
 const OWN: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
 
+/// What there must not be in HTTP/2 (RFC 9113, 8.2.2) beside those.
+const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
+
 fn wrong(finding: String, advice: &str) -> Problem {
     Problem::new("spec", finding, advice)
 }
 
+fn options(section: &Value) -> Result<Options, Problem> {
+    serde_json::from_value(section.clone())
+        .map_err(|error| wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`"))
+}
+
+/// The version of the protocol that `section` asks for.
+pub fn version(section: &Value) -> Result<Version, Problem> {
+    Ok(options(section)?.version)
+}
+
 impl Plan {
     pub fn read(section: &Value, target: &Target) -> Result<Self, Problem> {
-        let options: Options = serde_json::from_value(section.clone()).map_err(|error| {
-            wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`")
-        })?;
+        let options = options(section)?;
         let (names, parameters): (Vec<&str>, Vec<_>) =
             options.parameters.iter().map(|(name, own)| (name.as_str(), Parameter::read(name, own))).unzip();
         let requests: Result<Vec<_>, _> =
-            options.requests.iter().map(|own| Kind::read(own, &names, target, options.keep_alive)).collect();
+            options.requests.iter().map(|own| Kind::read(own, &names, target, &options)).collect();
         let plan = Self {
             requests: requests?,
             bounds: bounds(options.requests.iter().map(|request| request.share))?,
@@ -141,7 +154,7 @@ fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem
 }
 
 impl Kind {
-    fn read(options: &RequestOptions, names: &[&str], target: &Target, keep_alive: bool) -> Result<Self, Problem> {
+    fn read(options: &RequestOptions, names: &[&str], target: &Target, all: &Options) -> Result<Self, Problem> {
         let RequestOptions { name, method, path, headers, body, check, .. } = options;
         let template = |text: &str| {
             Template::read(text, |wanted| names.iter().position(|name| *name == wanted))
@@ -163,6 +176,12 @@ impl Kind {
             let lower = name.to_ascii_lowercase();
             if !token(name) || value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
                 return Err(wrong(format!("the header {name:?} cannot be sent"), "it must be a name and one line"));
+            }
+            if all.version == Version::Two && OF_HTTP_1.contains(&lower.as_str()) {
+                return Err(wrong(
+                    format!("the header `{name}` must not be sent in HTTP/2"),
+                    "leave it out, or use version 1.1",
+                ));
             }
             if OWN.contains(&lower.as_str()) {
                 return Err(wrong(
@@ -196,7 +215,7 @@ impl Kind {
             name: name.clone(),
             method: method.clone(),
             target,
-            fields: Fields::new(scheme, &authority, list, !keep_alive),
+            fields: Fields::new(all.version, scheme, &authority, list, !all.keep_alive),
             changing,
             body,
             parameters,

@@ -8,7 +8,8 @@
 //! | `Reading` | the rest of it |
 //!
 //! A connection that cannot carry another request (because the server said so, something went wrong, or every request is to
-//! have its own) is replaced when the next request is begun, within its response time.
+//! have its own) is replaced when the next request is begun, within its response time. So it is where the server has refused
+//! to begin a request that was sent, as one that goes away does: the request is made again on another connection.
 
 use super::check::Body;
 use super::client::Client;
@@ -16,6 +17,9 @@ use super::wire::{Http, Said};
 use crate::clock::Nanos;
 use crate::record::{OpId, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
+
+/// A request that was refused more often has failed: a server that goes away whenever it is asked serves nobody.
+const MOST_REFUSALS: u32 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -39,7 +43,10 @@ struct Current {
     kind: usize,
     intended: Nanos,
     begun: Nanos,
+    /// Since when a connection is made for it, or when it was sent.
     sent: Nanos,
+    /// How often it was refused.
+    refused: u32,
     status: u16,
     /// What was known of the connection when its response was complete.
     ended: Option<bool>,
@@ -78,7 +85,8 @@ impl<H: Http> HttpSession<H> {
 
     #[inline]
     fn send(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
-        let request = self.client.make(self.current.kind);
+        let kind = self.current.kind;
+        let request = if self.current.refused == 0 { self.client.make(kind) } else { self.client.last(kind) };
         self.http.request(&request, out);
         self.current.sent = at;
         self.body.begin();
@@ -92,6 +100,31 @@ impl<H: Http> HttpSession<H> {
             cx.recorder.succeed(self.operations.first_byte, self.current.sent, self.current.sent, at);
             self.state = State::Reading;
         }
+    }
+
+    fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> Want {
+        self.usable = false;
+        self.state = State::Connecting;
+        self.current.sent = at;
+        cx.recorder.start(self.operations.connect, at);
+        Want::Connect
+    }
+
+    /// The server has not begun the request: made again on another connection, unless that goes on and on.
+    #[cold]
+    fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> Result<Want, Failure> {
+        self.current.refused += 1;
+        if self.current.refused > MOST_REFUSALS {
+            self.http.closed()?;
+        }
+        if self.state == State::Waiting {
+            cx.recorder.fail_too(self.operations.first_byte, self.current.sent, at);
+        }
+        cx.recorder.retry(TRANSACTION);
+        if let Some(kind) = self.kind() {
+            cx.recorder.retry(kind);
+        }
+        Ok(self.connect(cx, at))
     }
 
     /// Its response is complete.
@@ -146,6 +179,11 @@ impl<H: Http> Session for HttpSession<H> {
             match said {
                 Said::Nothing => {}
                 Said::Part => self.heard(cx, at),
+                Said::Refused => return Ok(Step { consumed, want: self.refused(cx, at)? }),
+                Said::Leaving => match &mut self.current.ended {
+                    Some(again) => *again = false,
+                    None => self.usable = false,
+                },
                 Said::Status(status) => {
                     self.heard(cx, at);
                     self.current.status = status;
@@ -174,7 +212,7 @@ impl<H: Http> Session for HttpSession<H> {
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
         debug_assert_eq!(self.state, State::Idle, "one request at a time");
         let kind = self.client.choose();
-        self.current = Current { kind, intended, begun: at, sent: at, status: 0, ended: None };
+        self.current = Current { kind, intended, begun: at, sent: at, refused: 0, status: 0, ended: None };
         cx.recorder.start(TRANSACTION, intended);
         if let Some(kind) = self.kind() {
             cx.recorder.start(kind, intended);
@@ -183,15 +221,12 @@ impl<H: Http> Session for HttpSession<H> {
             self.send(cx, at, out);
             return Want::Reply;
         }
-        self.usable = false;
-        self.state = State::Connecting;
-        cx.recorder.start(self.operations.connect, at);
-        Want::Connect
+        self.connect(cx, at)
     }
 
     fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
-        let begun = self.current.begun;
-        cx.recorder.succeed(self.operations.connect, begun, begun, at);
+        let since = self.current.sent;
+        cx.recorder.succeed(self.operations.connect, since, since, at);
         self.send(cx, at, out);
         Want::Reply
     }
@@ -228,7 +263,7 @@ impl<H: Http> Session for HttpSession<H> {
         let was = std::mem::replace(&mut self.state, State::Idle);
         match was {
             State::Idle => return Again::OnDemand,
-            State::Connecting => cx.recorder.fail_too(self.operations.connect, self.current.begun, at),
+            State::Connecting => cx.recorder.fail_too(self.operations.connect, self.current.sent, at),
             State::Waiting => cx.recorder.fail_too(self.operations.first_byte, self.current.sent, at),
             State::Reading => {}
         }

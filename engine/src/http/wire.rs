@@ -2,7 +2,30 @@
 //!
 //! A connection carries one request at a time: `opened`, then again and again `request` and `next` until `End`.
 
+use serde::Deserialize;
+
+use crate::protocol::http2::hpack::encode as hpack;
 use crate::session::Failure;
+
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Version {
+    #[default]
+    #[serde(rename = "1.1")]
+    One,
+    #[serde(rename = "2")]
+    Two,
+}
+
+impl Version {
+    /// Its name when TLS is agreed upon (ALPN, RFC 7301).
+    pub fn alpn(self) -> &'static str {
+        match self {
+            Self::One => "http/1.1",
+            Self::Two => "h2",
+        }
+    }
+}
 
 /// How much of a peer's words is listened to before it is held for an attack on the client's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,31 +51,54 @@ pub struct Fields {
     pub list: Vec<(String, Vec<u8>)>,
     /// The connection is to end with the response.
     pub last: bool,
-    /// The same as HTTP/1.1 writes it, from `Host` on.
-    pub(crate) lines: Vec<u8>,
+    version: Version,
+    /// The same as the version writes it: in HTTP/1.1 from `Host` on, in HTTP/2 from `:scheme` on.
+    pub(crate) written: Vec<u8>,
 }
 
 impl Fields {
-    pub fn new(scheme: &'static str, authority: &str, list: Vec<(String, Vec<u8>)>, last: bool) -> Self {
-        let mut fields = Self { scheme, authority: authority.into(), list, last, lines: Vec::new() };
+    pub fn new(
+        version: Version,
+        scheme: &'static str,
+        authority: &str,
+        list: Vec<(String, Vec<u8>)>,
+        last: bool,
+    ) -> Self {
+        let mut fields = Self { scheme, authority: authority.into(), list, last, version, written: Vec::new() };
         fields.write();
         fields
     }
 
     /// To be called when a value in `list` has changed.
     pub fn write(&mut self) {
-        self.lines.clear();
-        self.lines.extend_from_slice(b"Host: ");
-        self.lines.extend_from_slice(self.authority.as_bytes());
-        self.lines.extend_from_slice(b"\r\n");
+        self.written.clear();
+        match self.version {
+            Version::One => self.write_lines(),
+            Version::Two => self.write_block(),
+        }
+    }
+
+    fn write_block(&mut self) {
+        let out = &mut self.written;
+        hpack::field(out, b":scheme", self.scheme.as_bytes());
+        hpack::field(out, b":authority", self.authority.as_bytes());
         for (name, value) in &self.list {
-            self.lines.extend_from_slice(name.as_bytes());
-            self.lines.extend_from_slice(b": ");
-            self.lines.extend_from_slice(value);
-            self.lines.extend_from_slice(b"\r\n");
+            hpack::field(out, name.as_bytes(), value);
+        }
+    }
+
+    fn write_lines(&mut self) {
+        self.written.extend_from_slice(b"Host: ");
+        self.written.extend_from_slice(self.authority.as_bytes());
+        self.written.extend_from_slice(b"\r\n");
+        for (name, value) in &self.list {
+            self.written.extend_from_slice(name.as_bytes());
+            self.written.extend_from_slice(b": ");
+            self.written.extend_from_slice(value);
+            self.written.extend_from_slice(b"\r\n");
         }
         if self.last {
-            self.lines.extend_from_slice(b"Connection: close\r\n");
+            self.written.extend_from_slice(b"Connection: close\r\n");
         }
     }
 }
@@ -74,6 +120,10 @@ pub enum Said<'i> {
     Nothing,
     /// A part of the response that says nothing by itself.
     Part,
+    /// The peer has not begun the request in progress, and will not: it can be made again on another connection.
+    Refused,
+    /// The connection can carry no other request.
+    Leaving,
     /// The status of the response, whose header fields are complete.
     Status(u16),
     /// A piece of its body.

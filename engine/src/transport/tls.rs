@@ -11,7 +11,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
 };
 
 use super::Socket;
@@ -22,11 +23,15 @@ use crate::spec::{Problem, SslMode};
 const SYSTEM_ROOTS: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
+/// What is spoken where nobody says what (RFC 7301).
+const BEFORE_ALPN: &str = "http/1.1";
+
 /// How to secure connections to one host.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
+    protocol: Option<&'static str>,
 }
 
 impl Tls {
@@ -54,7 +59,13 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(trust))
             .with_no_client_auth();
-        Ok(Self { config: Arc::new(config), name })
+        Ok(Self { config: Arc::new(config), name, protocol: None })
+    }
+
+    /// The same, for this protocol alone: servers are asked for no other (ALPN, RFC 7301).
+    pub fn speaking(mut self, protocol: &'static str) -> Self {
+        Arc::make_mut(&mut self.config).alpn_protocols = vec![protocol.into()];
+        Self { protocol: Some(protocol), ..self }
     }
 }
 
@@ -153,13 +164,14 @@ impl ServerCertVerifier for Trust {
 pub struct TlsStream {
     socket: Socket,
     session: ClientConnection,
+    protocol: Option<&'static str>,
 }
 
 impl TlsStream {
     pub fn new(socket: Socket, tls: &Tls) -> io::Result<Self> {
         let mut session = ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         session.set_buffer_limit(None); // What is sent is bounded by what a session asks, not here.
-        Ok(Self { socket, session })
+        Ok(Self { socket, session, protocol: tls.protocol })
     }
 
     pub fn socket(&self) -> &Socket {
@@ -173,7 +185,7 @@ impl TlsStream {
                 return Ok(false);
             }
             if !self.session.is_handshaking() {
-                return Ok(true);
+                return self.agreed().map(|()| true);
             }
             match self.pull() {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -187,11 +199,25 @@ impl TlsStream {
         }
     }
 
+    /// Whether the server will speak the protocol that it was asked for. One that knows nothing of the asking speaks what
+    /// was there before it.
+    fn agreed(&self) -> io::Result<()> {
+        match (self.protocol, self.session.alpn_protocol()) {
+            (Some(protocol), None) if protocol != BEFORE_ALPN => Err(not_spoken(protocol)),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes bytes from the socket and decrypts them.
     fn pull(&mut self) -> io::Result<usize> {
         let count = self.session.read_tls(&mut &self.socket)?;
-        self.session.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        Ok(count)
+        match (self.session.process_new_packets(), self.protocol) {
+            (Ok(_), _) => Ok(count),
+            (Err(Error::AlertReceived(AlertDescription::NoApplicationProtocol)), Some(protocol)) => {
+                Err(not_spoken(protocol))
+            }
+            (Err(error), _) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
     }
 
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -229,4 +255,9 @@ impl TlsStream {
         let certificate = self.session.peer_certificates().and_then(<[_]>::first);
         certificate.map(|certificate| server_end_point(certificate)).unwrap_or_default()
     }
+}
+
+fn not_spoken(protocol: &str) -> io::Error {
+    let finding = format!("the server does not offer the protocol {protocol} over TLS (ALPN)");
+    io::Error::new(io::ErrorKind::InvalidData, finding)
 }

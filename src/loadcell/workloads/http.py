@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.units import Size
@@ -22,6 +22,17 @@ STAGES = ("connect", "first_byte")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")]
 Text = str | int | float | bool
+
+
+def _as_written(version: object) -> object:
+    """What YAML takes for a number."""
+    number = isinstance(version, int | float) and not isinstance(version, bool)
+    return f"{version:g}" if number else version
+
+
+Version = Annotated[
+    Literal["1.1", "2"], BeforeValidator(_as_written, json_schema_input_type=Literal["1.1", "2"] | float)
+]
 
 
 class Check(Options):
@@ -128,6 +139,10 @@ class HttpOptions(Options):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="http")
 
+    version: Version = Field(
+        default="1.1",
+        description="Of the protocol: 1.1, or 2 (over TLS the server must offer it, without TLS it is spoken from the start).",
+    )
     method: str = Field(default="GET", min_length=1, description="GET, POST, PUT, DELETE, HEAD ...")
     path: str = Field(
         default="/", min_length=1, description="Path and query, with parameters: `/random_get?key=${key}`."
@@ -190,6 +205,7 @@ class HttpOptions(Options):
     def section(self) -> dict[str, Any]:
         """What the engine is told."""
         return {
+            "version": self.version,
             "requests": [request.section(name) for name, request in self.kinds().items()],
             "parameters": {name: parameter.section() for name, parameter in self.parameters.items()},
             "keep_alive": self.keep_alive,

@@ -3,6 +3,7 @@
 mod bounded;
 mod groups;
 mod http;
+mod http2;
 mod open;
 mod server;
 

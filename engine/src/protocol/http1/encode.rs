@@ -13,7 +13,7 @@ pub fn write(request: &Request<'_>, out: &mut Vec<u8>) {
     out.push(b' ');
     out.extend_from_slice(target);
     out.extend_from_slice(b" HTTP/1.1\r\n");
-    out.extend_from_slice(&fields.lines);
+    out.extend_from_slice(&fields.written);
     if body.is_some() || WITH_BODY.contains(method) {
         out.extend_from_slice(b"Content-Length: ");
         digits::decimal(out, body.map_or(0, <[u8]>::len) as u64);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::Http1;
-use crate::http::{Fields, Http, Limits, Request, Said};
+use crate::http::{Fields, Http, Limits, Request, Said, Version};
 use crate::session::Failure;
 
 const FEW: Limits = Limits { header_bytes: 4096 };
@@ -16,7 +16,7 @@ struct Heard {
 }
 
 fn asked(method: &str) -> (Http1, Vec<u8>) {
-    let fields = Fields::new("http", "h:1", vec![("accept".into(), b"*/*".to_vec())], false);
+    let fields = Fields::new(Version::One, "http", "h:1", vec![("accept".into(), b"*/*".to_vec())], false);
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
     http.opened(&mut out);
     assert!(out.is_empty());
@@ -40,6 +40,7 @@ fn hear(http: &mut Http1, bytes: &[u8], piece: usize) -> Result<Heard, Failure> 
                 Said::Nothing | Said::Part => {}
                 Said::Status(status) => assert_eq!(heard.status.replace(status), None),
                 Said::Body(body) => heard.body.extend_from_slice(body),
+                Said::Refused | Said::Leaving => unreachable!("only HTTP/2 says such"),
                 Said::End { again } => heard.again = Some(again),
             }
         }
@@ -76,7 +77,7 @@ fn a_request_is_written_with_what_its_body_needs() {
     assert_eq!(out, b"GET /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\n\r\n");
     let (_, out) = asked("POST");
     assert!(out.ends_with(b"Content-Length: 0\r\n\r\n"));
-    let fields = Fields::new("https", "h", Vec::new(), true);
+    let fields = Fields::new(Version::One, "https", "h", Vec::new(), true);
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
     http.request(&Request { method: "PUT", target: b"/", fields: &fields, body: Some(b"abc") }, &mut out);
     assert_eq!(out, b"PUT / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc");

@@ -13,6 +13,7 @@ impl Code {
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
     pub const STREAM_CLOSED: Self = Self(0x5);
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
+    pub const REFUSED_STREAM: Self = Self(0x7);
     pub const CANCEL: Self = Self(0x8);
 
     /// Its name in the standard; its number if it has none.

@@ -10,6 +10,7 @@ use super::hpack::{Decoder, encode};
 use super::settings::{self, FIRST_WINDOW, FRAME_SIZE, Settings};
 use super::stream::Stream;
 use super::upload::Upload;
+use crate::http::{Http, Limits, Request, Said};
 use crate::protocol::{Malformed, digits};
 use crate::session::Failure;
 
@@ -23,19 +24,6 @@ const WINDOW: u32 = 16 << 20;
 /// How much of what a server says when it goes away is shown.
 const SHOWN: usize = 200;
 
-/// What the server said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said<'i> {
-    /// Nothing that concerns the request.
-    Nothing,
-    /// The status of the response, whose header fields are complete.
-    Status(u16),
-    /// A piece of its body.
-    Body(&'i [u8]),
-    /// The response is complete. `again`: the connection can carry another request.
-    End { again: bool },
-}
-
 /// The next thing that the server says, and how many bytes of the input it took; none when it is not whole yet.
 type Next<'i> = Result<Option<(usize, Said<'i>)>, Failure>;
 
@@ -44,10 +32,10 @@ pub struct Http2 {
     /// What the server lets this side do, and whether it has said so.
     settings: Settings,
     greeted: bool,
-    /// The server takes no new requests, and why.
+    /// The server takes no new requests, and why; or it has refused the one in progress.
     leaving: Option<Box<Failure>>,
     decoder: Decoder,
-    longest_block: usize,
+    limits: Limits,
     /// The request in progress, and the number of the next.
     stream: Option<Stream>,
     next_stream: u32,
@@ -77,15 +65,14 @@ struct Data {
     end: bool,
 }
 
-impl Http2 {
-    /// `longest_header`: how much a response's header fields may count for.
-    pub fn new(longest_header: usize) -> Self {
+impl Http for Http2 {
+    fn new(limits: Limits) -> Self {
         Self {
             settings: Settings::default(),
             greeted: false,
             leaving: None,
-            decoder: Decoder::new(longest_header),
-            longest_block: longest_header,
+            decoder: Decoder::new(limits.header_bytes),
+            limits,
             stream: None,
             next_stream: 1,
             upload: Upload::default(),
@@ -96,11 +83,10 @@ impl Http2 {
         }
     }
 
-    /// The connection was made: what must be said first is appended to `out`.
-    pub fn opened(&mut self, out: &mut Vec<u8>) {
-        *self = Self::new(self.longest_block);
+    fn opened(&mut self, out: &mut Vec<u8>) {
+        *self = Self::new(self.limits);
         out.extend_from_slice(PREFACE);
-        let longest = u32::try_from(self.longest_block).unwrap_or(u32::MAX);
+        let longest = u32::try_from(self.limits.header_bytes).unwrap_or(u32::MAX);
         let mine = [
             (settings::ENABLE_PUSH, 0),
             (settings::INITIAL_WINDOW_SIZE, WINDOW),
@@ -110,10 +96,9 @@ impl Http2 {
         frame::window_update(out, 0, WINDOW - FIRST_WINDOW);
     }
 
-    /// Appends a request for `target`; `block` is what else its header has, as `hpack` encodes it, from `:scheme` on. Only
-    /// to be called when no other request is in progress.
     #[inline]
-    pub fn request(&mut self, method: &str, target: &[u8], block: &[u8], body: Option<&[u8]>, out: &mut Vec<u8>) {
+    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
+        let Request { method, target, fields, body } = *request;
         let id = self.next_stream;
         self.next_stream += 2;
         self.stream = Some(Stream::new(id, method == "HEAD", self.settings.window));
@@ -128,7 +113,7 @@ impl Http2 {
         }
         encode::field(head, b":method", method.as_bytes());
         encode::field(head, b":path", target);
-        head.extend_from_slice(block);
+        head.extend_from_slice(&fields.written);
         if !body.is_empty() {
             encode::field_with(head, b"content-length", |out| digits::decimal(out, body.len() as u64));
         }
@@ -139,9 +124,8 @@ impl Http2 {
         }
     }
 
-    /// The next thing that the server says in `input`. What has to be answered to it is appended to `out`.
     #[inline]
-    pub fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Next<'i> {
+    fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Next<'i> {
         if self.stream.as_ref().is_some_and(|stream| stream.ended) {
             return Ok(Some((0, self.finish(out))));
         }
@@ -173,14 +157,19 @@ impl Http2 {
         Ok(Some((HEAD + frame.length, said)))
     }
 
-    /// Why the server has closed the connection, as far as it has said so.
-    pub fn closed(&self) -> Failure {
-        match &self.leaving {
-            Some(why) => (**why).clone(),
-            None => Failure { code: "connection".into(), message: "the server closed the connection".into() },
+    /// No response ends with its connection.
+    fn closed(&mut self) -> Result<(), Failure> {
+        if let Some(stream) = &self.stream
+            && (stream.answered || self.continued.is_some())
+        {
+            return Err(stream.cut_off());
         }
+        let unexplained = || Failure { code: "connection".into(), message: "the server closed the connection".into() };
+        Err(self.leaving.as_ref().map_or_else(unexplained, |why| (**why).clone()))
     }
+}
 
+impl Http2 {
     /// Whether a frame may come now at all.
     #[inline]
     fn check(&mut self, frame: &Frame, input: &[u8]) -> Result<(), Failure> {
@@ -230,21 +219,23 @@ impl Http2 {
         self.block.clear();
         self.block.extend_from_slice(block);
         self.continued = Some(Continued { stream: frame.stream, end, size: HEAD + block.len() });
-        Ok(Said::Nothing)
+        Ok(Said::Part)
     }
 
     #[cold]
     fn continuation<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
         let Some(continued) = &mut self.continued else { return Ok(Said::Nothing) };
         continued.size += HEAD + payload.len();
-        if continued.size > self.longest_block {
-            let finding =
-                format!("the server sent more than {} KiB of header fields in one answer", self.longest_block >> 10);
+        if continued.size > self.limits.header_bytes {
+            let finding = format!(
+                "the server sent more than {} KiB of header fields in one answer",
+                self.limits.header_bytes >> 10
+            );
             return Err(Malformed(finding).into());
         }
         self.block.extend_from_slice(payload);
         if !frame.has(frame::END_HEADERS) {
-            return Ok(Said::Nothing);
+            return Ok(Said::Part);
         }
         let end = continued.end;
         self.continued = None;
@@ -267,7 +258,7 @@ impl Http2 {
             }
         }
         self.decoder.decode(block, |name, value| fields.take(name, value))?;
-        Ok(stream.headed(&fields, end)?.map_or(Said::Nothing, Said::Status))
+        Ok(stream.headed(&fields, end)?.map_or(Said::Part, Said::Status))
     }
 
     /// The head of a DATA frame, with the length of its padding.
@@ -373,7 +364,12 @@ impl Http2 {
         let code = Code(number(frame, payload)?);
         if self.stream.as_ref().is_some_and(|stream| stream.id == frame.stream) {
             let message = format!("the server reset the request's stream ({})", code.name());
-            return Err(Failure { code: code.name().into(), message });
+            let why = Failure { code: code.name().into(), message };
+            if code != Code::REFUSED_STREAM {
+                return Err(why);
+            }
+            self.leaving = Some(Box::new(why));
+            return Ok(Said::Refused);
         }
         known(frame, self.next_stream)?;
         Ok(Said::Nothing)
@@ -392,11 +388,12 @@ impl Http2 {
             message += &format!(": {}", text[..text.len().min(SHOWN)].escape_ascii());
         }
         let why = Failure { code: code.name().into(), message };
-        if self.stream.as_ref().is_some_and(|stream| stream.id > last) {
-            return Err(why);
-        }
         self.leaving = Some(Box::new(why));
-        Ok(Said::Nothing)
+        Ok(match &self.stream {
+            Some(stream) if stream.id > last => Said::Refused,
+            Some(_) => Said::Nothing,
+            None => Said::Leaving,
+        })
     }
 
     #[inline]

@@ -2,11 +2,11 @@ use super::frame::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PRIORITISED, PRIORITY,
     PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
-use super::hpack::encode;
 use super::*;
+use crate::http::{Fields, Http, Limits, Request, Said, Version};
 use crate::session::Failure;
 
-const LONGEST: usize = 64 << 10;
+const LIMITS: Limits = Limits { header_bytes: 64 << 10 };
 
 /// `:status: 200` and nothing else.
 const OK: &[u8] = &[0x88];
@@ -28,6 +28,23 @@ pub fn go_away(last: u32, code: u32, text: &str) -> Vec<u8> {
     frame(GOAWAY, 0, 0, &[&last.to_be_bytes(), &code.to_be_bytes(), text.as_bytes()].concat())
 }
 
+/// Asks for something, with no more of a header than there must be, or with one that is too long for a frame.
+pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, out: &mut Vec<u8>) {
+    ask_with(client, method, target, Vec::new(), body, out);
+}
+
+fn ask_with(
+    client: &mut Http2,
+    method: &str,
+    target: &str,
+    list: Vec<(String, Vec<u8>)>,
+    body: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) {
+    let fields = Fields::new(Version::Two, "http", "a.b", list, false);
+    client.request(&Request { method, target: target.as_bytes(), fields: &fields, body }, out);
+}
+
 /// A client whose preface is out of the way, and the server's settings, too.
 struct Bench {
     client: Http2,
@@ -36,7 +53,7 @@ struct Bench {
 
 impl Bench {
     fn with(settings_of_server: &[(u16, u32)]) -> Self {
-        let mut bench = Self { client: Http2::new(LONGEST), out: Vec::new() };
+        let mut bench = Self { client: Http2::new(LIMITS), out: Vec::new() };
         bench.client.opened(&mut bench.out);
         assert_eq!(bench.hear(&settings(settings_of_server)), Ok(String::new()));
         bench.out.clear();
@@ -54,12 +71,12 @@ impl Bench {
     }
 
     fn get(&mut self) {
-        self.client.request("GET", b"/", &[0x86], None, &mut self.out);
+        ask(&mut self.client, "GET", "/", None, &mut self.out);
         self.out.clear();
     }
 
     fn post(&mut self, body: &[u8]) {
-        self.client.request("POST", b"/", &[0x86], Some(body), &mut self.out);
+        ask(&mut self.client, "POST", "/", Some(body), &mut self.out);
     }
 
     /// What the server said, in short: `200`, the body, `end` or `last`.
@@ -68,7 +85,9 @@ impl Bench {
         while let Some((size, said)) = self.client.next(&input[at..], &mut self.out)? {
             at += size;
             match said {
-                Said::Nothing => {}
+                Said::Nothing | Said::Part => {}
+                Said::Refused => heard.push("refused".into()),
+                Said::Leaving => heard.push("leaving".into()),
                 Said::Status(status) => heard.push(status.to_string()),
                 Said::Body(piece) => heard.push(String::from_utf8_lossy(piece).into()),
                 Said::End { again } => heard.push(if again { "end" } else { "last" }.into()),
@@ -80,6 +99,10 @@ impl Bench {
 
     fn refuse(&mut self, input: &[u8]) -> Failure {
         self.hear(input).unwrap_err()
+    }
+
+    fn why(&mut self) -> Failure {
+        self.client.closed().unwrap_err()
     }
 
     /// The frames that were sent: kind, flags, stream, length.
@@ -98,7 +121,7 @@ impl Bench {
 
 #[test]
 fn the_first_words_are_the_preface_and_what_the_server_may_do() {
-    let mut bench = Bench { client: Http2::new(LONGEST), out: Vec::new() };
+    let mut bench = Bench { client: Http2::new(LIMITS), out: Vec::new() };
     bench.client.opened(&mut bench.out);
     let rest = bench.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
     assert_eq!(rest[..9 + 18], settings(&[(2, 0), (4, 16 << 20), (6, 64 << 10)]), "no push, a window, a limit");
@@ -113,16 +136,14 @@ fn the_first_words_are_the_preface_and_what_the_server_may_do() {
 #[test]
 fn a_request_is_its_header_and_the_next_is_on_the_next_stream() {
     let mut bench = Bench::new();
-    let mut block = Vec::new();
-    encode::field(&mut block, b":scheme", b"http");
-    encode::field(&mut block, b":authority", b"a.b");
-    bench.client.request("GET", b"/x", &block, None, &mut bench.out);
-    let expected = b"\x20\x82\x04\x02/x\x86\x01\x03a.b";
+    let list = vec![("accept".into(), b"*/*".to_vec())];
+    ask_with(&mut bench.client, "GET", "/x", list, None, &mut bench.out);
+    let expected = b"\x20\x82\x04\x02/x\x86\x01\x03a.b\x0f\x04\x03*/*";
     assert_eq!(bench.out, frame(HEADERS, END_HEADERS | END_STREAM, 1, expected));
     assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
     bench.out.clear();
-    bench.client.request("GET", b"/", &[0x86], None, &mut bench.out);
-    assert_eq!(bench.out, frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x82\x84\x86"));
+    ask(&mut bench.client, "GET", "/", None, &mut bench.out);
+    assert_eq!(bench.out, frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x82\x84\x86\x01\x03a.b"));
 }
 
 #[test]
@@ -218,12 +239,12 @@ fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
 fn a_request_with_a_body_says_how_long_it_is() {
     let mut bench = Bench::new();
     bench.post(b"hello");
-    let head = frame(HEADERS, END_HEADERS, 1, b"\x20\x83\x84\x86\x0f\x0d\x015");
+    let head = frame(HEADERS, END_HEADERS, 1, b"\x20\x83\x84\x86\x01\x03a.b\x0f\x0d\x015");
     assert_eq!(bench.out, [head, frame(DATA, END_STREAM, 1, b"hello")].concat());
     assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
     bench.out.clear();
     bench.post(b"");
-    assert_eq!(bench.sent(), [(HEADERS, END_HEADERS | END_STREAM, 3, 3)]);
+    assert_eq!(bench.sent(), [(HEADERS, END_HEADERS | END_STREAM, 3, 8)]);
 }
 
 #[test]
@@ -280,16 +301,15 @@ fn no_request_is_made_before_the_server_allows_one() {
     assert_eq!(bench.sent(), []);
     bench.hear(&settings(&[(3, 1)])).unwrap();
     let sent = bench.sent();
-    assert_eq!(sent, [(SETTINGS, ACK, 0, 0), (HEADERS, END_HEADERS, 1, 8), (DATA, END_STREAM, 1, 5)]);
+    assert_eq!(sent, [(SETTINGS, ACK, 0, 0), (HEADERS, END_HEADERS, 1, 13), (DATA, END_STREAM, 1, 5)]);
 }
 
 #[test]
 fn a_header_that_is_longer_than_a_frame_goes_on_in_others() {
     let mut bench = Bench::new();
-    let mut block = vec![0x86];
-    encode::field(&mut block, b"x-long", &[b'v'; 40_000]);
-    bench.client.request("GET", b"/", &block, None, &mut bench.out);
-    let total = 3 + block.len();
+    let list = vec![("x-long".into(), vec![b'v'; 40_000])];
+    ask_with(&mut bench.client, "GET", "/", list, None, &mut bench.out);
+    let total = 9 + 8 + 4 + 40_000;
     let expected = [
         (HEADERS, END_STREAM, 1, 16_384),
         (CONTINUATION, 0, 1, 16_384),
@@ -304,30 +324,60 @@ fn a_server_may_leave_after_the_request_in_progress() {
     assert_eq!(bench.hear(&go_away(0x7fff_ffff, 0, "")).unwrap(), "", "it will leave");
     assert_eq!(bench.hear(&go_away(1, 0, "")).unwrap(), "", "it leaves");
     assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 last");
-    assert_eq!(bench.client.closed().message, "the server goes away (NO_ERROR)");
+    assert_eq!(bench.why().message, "the server goes away (NO_ERROR)");
     bench.out.clear();
     bench.client.opened(&mut bench.out);
-    assert_eq!(bench.client.closed().message, "the server closed the connection");
+    assert_eq!(bench.why().message, "the server closed the connection");
 }
 
 #[test]
 fn why_a_server_leaves_is_told() {
     let mut bench = Bench::asked();
     bench.hear(&go_away(1, 0xb, "too\nmany")).unwrap();
-    let why = bench.client.closed();
+    let why = bench.why();
     assert_eq!(why.code, "ENHANCE_YOUR_CALM");
     assert_eq!(why.message, "the server goes away (ENHANCE_YOUR_CALM): too\\nmany");
     assert!(go_away(1, 2, &"x".repeat(5000)).len() > 5000);
     bench.hear(&go_away(1, 2, &"x".repeat(5000))).unwrap();
-    assert!(bench.client.closed().message.len() < 300);
+    assert!(bench.why().message.len() < 300);
 }
 
 #[test]
 fn a_reset_has_the_code_of_the_server() {
-    for (code, name) in [(2, "INTERNAL_ERROR"), (7, "REFUSED_STREAM"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
+    for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
         let why = Bench::asked().refuse(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code)));
         assert_eq!(why.code, name);
         assert!(why.message.contains(name));
+    }
+}
+
+#[test]
+fn a_request_that_the_server_has_not_begun_can_be_made_again() {
+    let mut bench = Bench::asked();
+    assert_eq!(bench.hear(&go_away(0, 0, "reloaded")).unwrap(), "refused");
+    assert_eq!(bench.why().message, "the server goes away (NO_ERROR): reloaded");
+    let mut bench = Bench::asked();
+    assert_eq!(bench.hear(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 7])).unwrap(), "refused");
+    assert_eq!(bench.why().code, "REFUSED_STREAM");
+    let mut bench = Bench::new();
+    assert_eq!(bench.hear(&go_away(0, 0, "")).unwrap(), "leaving", "nothing was asked yet");
+}
+
+#[test]
+fn a_connection_that_ends_within_a_response_is_told_apart() {
+    for (stream, finding) in [
+        (frame(HEADERS, 0, 1, OK), "within its header"),
+        (frame(HEADERS, END_HEADERS, 1, OK), "after 0 bytes of its body"),
+        (
+            [frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x015"), frame(DATA, 0, 1, b"abc")].concat(),
+            "after 3 bytes of its body, which was to have 5",
+        ),
+    ] {
+        let mut bench = Bench::asked();
+        bench.hear(&stream).unwrap();
+        let why = bench.why();
+        assert_eq!(why.code, "length");
+        assert!(why.message.ends_with(finding), "{}", why.message);
     }
 }
 
@@ -346,7 +396,7 @@ fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
         assert!(why.message.contains(finding), "{}", why.message);
     }
     let mut bench = Bench::new();
-    bench.client.request("HEAD", b"/", &[0x86], None, &mut bench.out);
+    ask(&mut bench.client, "HEAD", "/", None, &mut bench.out);
     assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)).unwrap(), "200 end", "HEAD");
     bench.get();
     let not_modified = frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x8b\x0f\x0d\x015");
@@ -361,7 +411,7 @@ fn who_does_not_speak_http_2_is_told_of() {
         (&frame(SETTINGS, ACK, 0, &[]), "does not speak HTTP/2"),
         (&frame(PING, 0, 0, &[0; 8]), "does not speak HTTP/2"),
     ] {
-        let mut bench = Bench { client: Http2::new(LONGEST), out: Vec::new() };
+        let mut bench = Bench { client: Http2::new(LIMITS), out: Vec::new() };
         bench.client.opened(&mut bench.out);
         let why = bench.refuse(first);
         assert_eq!(why.code, "protocol");

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::connection_tests::{frame, go_away, settings};
+use super::connection_tests::{ask, frame, go_away, settings};
 use super::frame::{CONTINUATION, DATA, HEADERS, PADDED, PING, PRIORITISED, RST_STREAM, WINDOW_UPDATE};
 use super::*;
+use crate::http::{Http, Limits, Said};
 
 /// Frames that a server may send, such that it may send elsewhere, and such that none would.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
@@ -45,10 +46,10 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 /// What a client hears and answers when `stream` comes in the pieces that end at `cuts`; requests follow each other.
 fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
-    let mut client = Http2::new(300);
+    let mut client = Http2::new(Limits { header_bytes: 300 });
     let (mut heard, mut body, mut out) = (Vec::new(), String::new(), Vec::new());
     client.opened(&mut out);
-    client.request("POST", b"/", &[0x86], Some(&[b'b'; 100]), &mut out);
+    ask(&mut client, "POST", "/", Some(&[b'b'; 100]), &mut out);
     let mut at = 0;
     for &end in cuts.iter().chain([&stream.len()]) {
         loop {
@@ -64,7 +65,11 @@ fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
             assert!(size <= end - at);
             at += size;
             match said {
-                Said::Nothing => {}
+                Said::Nothing | Said::Part => {}
+                Said::Refused | Said::Leaving => {
+                    heard.push(format!("{body} {said:?}"));
+                    return (heard, out);
+                }
                 Said::Status(status) => heard.push(status.to_string()),
                 Said::Body(piece) => {
                     assert!(!piece.is_empty());
@@ -75,12 +80,12 @@ fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
                     if !again {
                         return (heard, out);
                     }
-                    client.request("GET", b"/", &[0x86], None, &mut out);
+                    ask(&mut client, "GET", "/", None, &mut out);
                 }
             }
         }
     }
-    heard.push(format!("{body} {at} {}", client.closed().message));
+    heard.push(format!("{body} {at} {}", client.closed().unwrap_err().message));
     (heard, out)
 }
 

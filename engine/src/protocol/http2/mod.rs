@@ -21,4 +21,4 @@ mod settings;
 mod stream;
 mod upload;
 
-pub use connection::{Http2, Said};
+pub use connection::Http2;

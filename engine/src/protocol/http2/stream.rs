@@ -78,6 +78,15 @@ impl Stream {
         }
     }
 
+    /// The connection ended before the response did.
+    pub fn cut_off(&self) -> Failure {
+        if !self.answered {
+            return wrong_length("the response ended within its header".into());
+        }
+        let promised = self.length.map_or_else(String::new, |length| format!(", which was to have {length}"));
+        wrong_length(format!("the response ended after {} bytes of its body{promised}", self.received))
+    }
+
     /// More may be sent: `increment` can be negative where the server changes its mind.
     pub fn allow(&mut self, increment: i64) -> Result<(), Malformed> {
         self.allowance += increment;
