@@ -32,6 +32,25 @@ def test_one_kind_of_request_is_a_mix_of_one() -> None:
     assert told["header_bytes"] == 65536
 
 
+@pytest.mark.parametrize(
+    ("written", "told"), [(1.1, "1.1"), ("1.1", "1.1"), (2, "2"), (2.0, "2"), ("2", "2")]
+)
+def test_a_version_is_read_as_people_write_it(written: object, told: str) -> None:
+    assert section(version=written)["version"] == told
+    assert section()["version"] == "1.1"
+
+
+@pytest.mark.parametrize("written", [3, 1, "h2", True, None])
+def test_any_other_version_is_a_mistake(written: object) -> None:
+    assert "'1.1' or '2'" in mistake(version=written)
+
+
+def test_http_2_has_no_headers_that_belong_to_a_connection() -> None:
+    for name in ("Keep-Alive", "Proxy-Connection", "TE"):
+        assert "must not be sent in HTTP/2" in mistake(version=2, headers={name: "x"})
+        section(version=1.1, headers={name: "x"})
+
+
 def test_a_mix_has_common_headers_and_own_ones() -> None:
     told = section(
         headers={"Accept": "text/plain", "X": 1},

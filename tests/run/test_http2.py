@@ -1,0 +1,40 @@
+"""HTTP/1.1 and HTTP/2 in one plan, on a real server, against the server's own log."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from engine.test_own_certificate_postgres import self_signed
+from http2_servers import Nginx
+from run.live import loadcell
+
+PLAN = """
+target: {{http: {{url: "https://127.0.0.1:{port}", tls: {{ca: "{ca}"}}}}}}
+workload: {{http: {{path: /, check: {{equals: hello}}}}}}
+load: {{clients: 3, warmup: 0s, duration: 300ms, interval: 100ms}}
+factors: {{workload.http.version: [1.1, 2]}}
+repeats: 1
+monitors: []
+expect: [errors == 0]
+"""
+
+
+def test_versions_can_be_compared_and_counts_are_the_servers(tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path, "server", "subjectAltName=IP:127.0.0.1")
+    lines = f"ssl_certificate {certificate}; ssl_certificate_key {certificate.with_suffix('.key')};"
+    with Nginx(tmp_path / "nginx", listen="ssl http2", lines=lines) as server:
+        (tmp_path / "plan.yaml").write_text(PLAN.format(port=server.port, ca=certificate))
+        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        made = {}
+        for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json")):
+            trial = json.loads(path.read_text())
+            assert trial["status"] == "ok", trial["reason"]
+            made[f"HTTP/{trial['values']['workload.http.version']:.1f}"] = trial["lifetime"]["transactions"]
+        log = server.log(sum(made.values()))
+    assert made.keys() == {"HTTP/1.1", "HTTP/2.0"}
+    assert Counter(line for line in log if " GET " in line) == {
+        f"200 {version} GET /index.html": count for version, count in made.items()
+    }
