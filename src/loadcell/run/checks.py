@@ -223,6 +223,29 @@ def server_counters(
     return Check("server-counters", "broken" if wrong else "ok", detail)
 
 
+def server_calls(
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    calls: Mapping[str, int],
+    failed: int,
+    *,
+    alone: bool,
+) -> Check:
+    """The server counted the same commands as the client, over the whole load, warm-up and drain included.
+
+    `calls` are those that the client knows to have succeeded; of what failed (`failed` operations, of two commands at the
+    most) the server may have carried out any part. Where loadcell is its only user, that is all it did; elsewhere others may
+    have made it do more. The server counts each as `calls_<name>`. One whose counters fell was restarted.
+    """
+    if any(after.get(name, 0) < count for name, count in before.items()):
+        return Check("server-counters", "unknown", {})
+    counted = {name: after.get(f"calls_{name}", 0) - before.get(f"calls_{name}", 0) for name in sorted(calls)}
+    detail = {name: {"server": counted[name], "client": calls[name]} for name in counted}
+    missing = any(counted[name] < calls[name] for name in counted)
+    more = sum(counted.values()) - sum(calls.values())
+    return Check("server-counters", "broken" if missing or (alone and more > 2 * failed) else "ok", detail)
+
+
 def _most_commits(lifetime: Mapping[str, Any]) -> float:
     """How many commits the load can have caused: one a transaction, or one a statement where there is no BEGIN."""
     transactions, failed = int(lifetime["transactions"]), int(lifetime.get("failed", 0))

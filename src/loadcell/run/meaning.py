@@ -1,5 +1,6 @@
 """What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
 have no SQLSTATE of their own, statuses of HTTP, and loadcell's own."""
+have no SQLSTATE of their own, first words of Redis', and loadcell's own."""
 
 from __future__ import annotations
 
@@ -92,6 +93,26 @@ _HTTP = {
 }
 
 #: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the list.
+#: First words of the errors of Redis.
+_REDIS = {
+    "ERR": "the command was wrong",
+    "WRONGTYPE": "the key holds another type of value",
+    "OOM": "the server's maxmemory is used up",
+    "NOAUTH": "the server wants a password",
+    "WRONGPASS": "wrong user or password",
+    "NOPERM": "not allowed to this user (ACL)",
+    "MOVED": "the key is on another node of a cluster",
+    "CROSSSLOT": "the keys are on different nodes of a cluster",
+    "CLUSTERDOWN": "the cluster does not serve the key",
+    "READONLY": "the server is a replica",
+    "LOADING": "the server was reading its data from disk",
+    "BUSY": "a script kept the server busy",
+    "MISCONF": "the server could not save its data, and takes no writes",
+    "max-clients": "the server has no connection left",
+    "database": "there is no such database",
+}
+
+#: By the first two characters of a SQLSTATE that is not in the list.
 CLASSES = {
     "http-2": "success, with another status than expected",
     "http-3": "redirection, which is not followed",
@@ -114,6 +135,7 @@ CLASSES = {
 
 #: Every code with words of its own. The report's catalogue says them in every language.
 KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP
+KNOWN = _OWN | _SQLSTATE | _MYSQL | _REDIS
 
 
 def meaning(code: str) -> str | None:

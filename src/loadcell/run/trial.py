@@ -189,15 +189,16 @@ class TrialRun:
             title = self.trial.treatment.id
             self._document["profile"] = self.sampler.collect(self.writer, title, self.writer.output)
         alone = getattr(self._resolved.target, "server", None) != "external"
-        self._checks.append(
-            checks.server_counters(
-                self._counters_before,
-                target.counters(),
-                result.get("lifetime"),
-                alone=alone,
-                groups=[group["lifetime"] for group in result.get("groups", [])],
-            )
-        )
+        self._checks.append(self._counted(result, target.counters(), alone=alone))
+
+    def _counted(self, result: dict[str, Any], after: dict[str, int], *, alone: bool) -> checks.Check:
+        """Whether the target counted what the client did."""
+        before, lifetime = self._counters_before, result.get("lifetime")
+        calls = self._workload().calls(result)
+        if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
+            return checks.server_calls(before, after, calls, int(lifetime["failed"]), alone=alone)
+        groups = [group["lifetime"] for group in result.get("groups", [])]
+        return checks.server_counters(before, after, lifetime, alone=alone, groups=groups)
 
     def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
         first = [*groups.held(result, self._resolved, self.means.cores), checks.percentiles(result)]

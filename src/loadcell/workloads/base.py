@@ -88,6 +88,11 @@ class Workload(ABC, Generic[Opts]):
         """
         return {}
 
+    def calls(self, operations: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
+        """How often the target was asked what, by its own names, if each operation succeeded so often: for targets that count
+        what they are asked. Empty where nobody counts."""
+        return {}
+
     def notes(self) -> tuple[str, ...]:
         """What a reader of its figures must know: keys of `note.*` in the report's texts."""
         return ()

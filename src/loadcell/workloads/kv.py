@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -32,6 +33,16 @@ _LARGEST_VALUE = 512 * 2**20
 _MOST_KEYS = 2**32
 #: What is made of keys by the mix: verbs that write.
 _WRITING = ("set", "mset", "delete", "insert", "read_modify_write")
+#: What Redis calls them.
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "get": ("get",),
+    "set": ("set",),
+    "mget": ("mget",),
+    "mset": ("mset",),
+    "delete": ("del",),
+    "insert": ("set",),
+    "read_modify_write": ("get", "set"),
+}
 #: What decides the records that are loaded.
 _OF_THE_DATA = ("keys", "key_prefix", "key_size", "value_size", "load", "verify")
 
@@ -287,7 +298,7 @@ class Kv(Workload[KvOptions]):
     def data(self) -> dict[str, Any]:
         section = self.options.section()
         if not self.options.load:
-            return {"kv": {"load": False}}
+            return {"kv": {"load": False, "key_prefix": section["key_prefix"]}}
         return {"kv": {name: section[name] for name in _OF_THE_DATA}}
 
     @property
@@ -296,6 +307,15 @@ class Kv(Workload[KvOptions]):
         return any(verb in _WRITING for verb in self.options.shares()) or any(
             one.kind == "write" for one in commands
         )
+
+    def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
+        own = {name: (one.command.split()[0].lower(),) for name, one in self.options.commands.items()}
+        found: dict[str, int] = {}
+        for name, commands in {**_COMMANDS, **own}.items():
+            for command in commands:
+                if name in operations:
+                    found[command] = found.get(command, 0) + operations[name]
+        return found
 
     def engine(self) -> dict[str, Any]:
         return {"kv": self.options.section()}
@@ -353,9 +373,17 @@ class Kv(Workload[KvOptions]):
         return said
 
     def remarks(self, settings: Resolved) -> list[Advice]:
-        if not self.options.verify:
-            return []
         said = []
+        if getattr(settings.target, "server", None) == "external":
+            for name, one in self.options.commands.items():
+                if re.search(r"\S\$\{key\}", one.command):
+                    text = (
+                        "keys that do not begin with `${key}` cannot be told from others' at the run's end and stay on the "
+                        "server: write `${key}:list` rather than `list:${key}`"
+                    )
+                    said.append(Advice(f"workload.kv.commands.{name}.command", text))
+        if not self.options.verify:
+            return said
         for group in settings.groups:
             other = group.workload
             if other is self.options or not isinstance(other, KvOptions):

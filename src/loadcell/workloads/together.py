@@ -62,6 +62,15 @@ class Together:
         units = {str(workload.unit) for _, workload in self.members}
         return units.pop() if len(units) == 1 else "operation"
 
+    def calls(self, result: Mapping[str, Any]) -> dict[str, int]:
+        """What the target was asked, in all, from the engine's result: by its own names, where it counts that."""
+        found: dict[str, int] = {}
+        for group, workload in self.members:
+            operations = (account(result, group.name).get("lifetime") or {}).get("operations") or {}
+            for name, count in workload.calls(operations).items():
+                found[name] = found.get(name, 0) + count
+        return found
+
     def notes(self) -> list[str]:
         """What a reader must know of any of them, once."""
         return list(dict.fromkeys(note for _, workload in self.members for note in workload.notes()))
