@@ -182,7 +182,7 @@ class TestOnATerminal:
         assert "left" not in self.drawn(progress, console)[1]  # nothing is known before the first are made
         progress.made(250, 1_000)
         progress.interval(12345.6, 42.06, 3, 0)
-        now, bar = self.drawn(progress, console)
+        *_, now, bar = self.drawn(progress, console)
         progress.run_ended()
         assert "250 of 1,000  12,346/s" in now
         assert bar.endswith(" left")
