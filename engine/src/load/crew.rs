@@ -75,7 +75,6 @@ impl<F: SessionFactory> Startable for F {
                 Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
             });
             crew.employ(scope, factory.operations(), clients.len() as u32, mail, move |recorder, control, mail| {
-                let mail = mail.clone();
                 if let Some(pacer) = pacer {
                     limits::wake_up_promptly();
                     return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run();
@@ -88,7 +87,7 @@ impl<F: SessionFactory> Startable for F {
 }
 
 /// What a thread with so many of the clients is to make.
-fn bounds(load: &Load, pot: Option<&Arc<Pot>>, clients: usize, threads: u32) -> Option<Bounds> {
+pub fn bounds(load: &Load, pot: Option<&Arc<Pot>>, clients: usize, threads: u32) -> Option<Bounds> {
     let quota = match (pot, load.requests_per_client) {
         (Some(pot), _) => Quota::common(pot.clone()),
         (None, Some(each)) => Quota::each(each, clients, threads),
@@ -105,7 +104,7 @@ impl Crew {
         operations: &'scope [Operation],
         clients: u32,
         mail: Mail,
-        work: impl FnOnce(Recorder, Arc<Control>, &Mail) -> io::Result<Lifetime> + Send + 'scope,
+        work: impl FnOnce(Recorder, Arc<Control>, Mail) -> io::Result<Lifetime> + Send + 'scope,
     ) -> Result<(), Problem> {
         let control = Arc::new(Control::new().map_err(unavailable)?);
         let (spares, returned) = channel();
@@ -114,17 +113,17 @@ impl Crew {
         let builder = Builder::new().name(format!("load-{}", self.members.len()));
         self.members.push(Member { control: control.clone(), spares, clients });
         let run = move || {
-            let publish = mail.clone();
+            let (publish, account) = (mail.clone(), mail.clone());
             let send = Box::new(move |what| publish.send(Message::Published(what)));
             let outlet = Outlet { send, spares: returned };
-            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, &mail));
+            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, mail));
             // A thread that breaks must say so: the leader waits for its account.
             let ended = match catch_unwind(work) {
                 Ok(Ok(lifetime)) => Ok(lifetime),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into())),
             };
-            mail.send(Message::Finished(ended));
+            account.send(Message::Finished(ended));
         };
         builder.spawn_scoped(scope, run).map(drop).map_err(unavailable)
     }

@@ -20,7 +20,7 @@ use crate::observe::Observer;
 use crate::spec::{Load, Problem};
 use crate::transport::Endpoint;
 
-pub use crew::{Crew, Startable};
+pub use crew::{Crew, Startable, bounds};
 
 /// Where the load goes to.
 pub struct Ground {

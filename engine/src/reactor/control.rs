@@ -65,7 +65,7 @@ impl Control {
         self.window.get().copied()
     }
 
-    pub(super) fn measurement(&self) -> Option<Window> {
+    pub(crate) fn measurement(&self) -> Option<Window> {
         self.measurement.get().copied()
     }
 

@@ -12,10 +12,10 @@ use super::work::{Settings, Worker};
 use super::{Engine, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use crate::keyvalue::{self, Clients};
 use crate::limits;
-use crate::load::{Crew, Ground, Startable};
+use crate::load::{Crew, Ground, Startable, bounds};
 use crate::pace::{Closed, Open, Pacer, Share};
-use crate::reactor::{Mail, Message, Refusal};
-use crate::record::{Operation, Recorder};
+use crate::reactor::{Control, Mail, Message, Refusal};
+use crate::record::{Lifetime, Operation, Pot, Recorder};
 use crate::spec::{Load, Problem, Spec};
 
 /// A store with the clients of a load.
@@ -140,19 +140,22 @@ impl<S: Store> Startable for Stored<S> {
         to: &Sender<(usize, Message)>,
     ) -> Result<Crew, Problem> {
         let mut crew = Crew::default();
-        for client in 0..load.clients {
-            let settings = Settings { client, files: self.files, batch: self.batch };
+        let threads = load.clients;
+        let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads.into())));
+        for client in 0..threads {
+            let bounds = bounds(load, pot.as_ref(), 1, threads);
+            let settings = Settings { client, files: self.files, batch: self.batch, bounds };
             let schedule = load.schedule.as_ref().map(|schedule| {
-                let share = Share { thread: client, threads: load.clients, clients: load.clients };
+                let share = Share { thread: client, threads, clients: threads };
                 Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
             });
             let mail = Mail { thread: first + client as usize, to: to.clone() };
             crew.employ(scope, self.counted(), 1, mail, move |recorder, control, mail| match schedule {
                 Some(pacer) => {
                     limits::wake_up_promptly();
-                    self.work(&settings, pacer, recorder, control, mail)
+                    self.work(settings, pacer, recorder, control, mail)
                 }
-                None => self.work(&settings, Closed, recorder, control, mail),
+                None => self.work(settings, Closed, recorder, control, mail),
             })?;
         }
         Ok(crew)
@@ -162,12 +165,12 @@ impl<S: Store> Startable for Stored<S> {
 impl<S: Store> Stored<S> {
     fn work(
         &self,
-        settings: &Settings,
+        settings: Settings,
         pacer: impl Pacer,
         recorder: Recorder,
-        control: Arc<crate::reactor::Control>,
-        mail: &Mail,
-    ) -> std::io::Result<crate::record::Lifetime> {
+        control: Arc<Control>,
+        mail: Mail,
+    ) -> std::io::Result<Lifetime> {
         let handle = match self.store.store().handle() {
             Ok(handle) => handle,
             Err(fault) => {

@@ -119,6 +119,28 @@ fn an_open_loop_offers_what_its_schedule_says() {
 }
 
 #[test]
+fn a_load_makes_as_many_transactions_as_it_is_asked_for() {
+    let schedule = json!({"rate": [{"from_per_s": 2_000, "to_per_s": 2_000, "for_ns": 1_000_000_000}]});
+    let cases = [
+        (json!({"requests": 1_001}), 1_001),
+        (json!({"requests": 1_001, "warmup_ns": 0}), 1_001),
+        (json!({"requests_per_client": 300}), 600),
+        (json!({"requests": 101, "schedule": schedule}), 101),
+    ];
+    for (batch, (bounds, expected)) in cases.into_iter().enumerate() {
+        let place = Place::new();
+        let mut load = json!({"duration_ns": 60_000_000_000u64});
+        load.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
+        let spec = spec(&place, "redb", json!({"keys": 100, "batch": batch + 1}), load);
+        loaded(&spec);
+        let result = start::run(&spec.to_string(), &mut Watch::default()).unwrap();
+        assert_eq!(result["outcome"], "completed", "{bounds}");
+        adds_up(&result);
+        assert_eq!(figure(&result, "transaction", "succeeded"), expected, "{bounds}");
+    }
+}
+
+#[test]
 fn a_load_that_is_stopped_ends_early_and_properly() {
     let place = Place::new();
     let spec = spec(&place, "redb", json!({"keys": 100}), json!({"duration_ns": 60_000_000_000u64}));

@@ -12,7 +12,7 @@ use super::{Fault, Handle};
 use crate::clock::{self, Nanos};
 use crate::keyvalue::Client;
 use crate::pace::Pacer;
-use crate::reactor::{Control, Epoll, Mail, Message, Punctual};
+use crate::reactor::{Bounds, Control, Epoll, Mail, Message, Punctual};
 use crate::record::{Lifetime, Recorder, TRANSACTION, Window};
 
 /// What a thread has to know besides its client.
@@ -21,6 +21,8 @@ pub struct Settings {
     pub files: usize,
     /// The most operations in one of the store's transactions.
     pub batch: usize,
+    /// None where time alone ends the load.
+    pub bounds: Option<Bounds>,
 }
 
 /// One thread.
@@ -37,9 +39,21 @@ pub struct Worker<H, P> {
 struct Desk {
     recorder: Recorder,
     control: Arc<Control>,
+    mail: Mail,
     epoll: Epoll,
     punctual: Punctual,
     window: Window,
+    bounds: Option<Bounds>,
+    /// While it lasts transactions may be started, `[opens, closes)`: the window, or of a load with bounds first the
+    /// warm-up and then the measurement.
+    opens: Nanos,
+    closes: Nanos,
+    /// Of a load with bounds: when the warm-up brings nothing more, and what was told.
+    hold: Nanos,
+    settled: bool,
+    spent: bool,
+    /// There is nothing left for its client, which rests.
+    resting: bool,
     /// Since when the client is free: the instant that was read last.
     free: Nanos,
     /// What this thread took in the open interval for itself: to choose, to record, to keep time.
@@ -53,11 +67,11 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
     pub fn new(
         handle: H,
         client: Client,
-        settings: &Settings,
+        settings: Settings,
         pacer: P,
         mut recorder: Recorder,
         control: Arc<Control>,
-        mail: &Mail,
+        mail: Mail,
     ) -> io::Result<Self> {
         let epoll = Epoll::new(control.bell.clone())?;
         let now = clock::now();
@@ -68,9 +82,17 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
         let desk = Desk {
             recorder,
             control,
+            mail,
             epoll,
             punctual: Punctual::default(),
             window: Window::UNKNOWN,
+            bounds: settings.bounds,
+            opens: Nanos::MAX,
+            closes: Nanos::MAX,
+            hold: Nanos::MAX,
+            settled: false,
+            spent: false,
+            resting: false,
             free: now,
             own: 0,
             cpu: clock::thread_cpu(),
@@ -84,40 +106,81 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
         loop {
             let now = self.desk.free;
             self.advance(now);
+            self.obey();
+            self.advance(now); // What was decided may have ended an interval.
+            if self.desk.bounds.is_some() {
+                self.desk.tell_bounds(now);
+            }
             if self.desk.control.is_abandoned() || now >= self.desk.window.end {
                 return Ok(self.desk.recorder.finish());
             }
-            if self.desk.window == Window::UNKNOWN {
-                self.enter()?;
-            } else if self.desk.control.end() < self.desk.window.end {
-                self.desk.end_at(self.desk.control.end());
-            } else if !usable {
+            if now < self.desk.opens {
+                self.desk.wait(self.desk.opens)?;
+                continue;
+            }
+            if now >= self.desk.closes || !usable || self.is_spent(now) {
                 self.desk.wait(Nanos::MAX)?;
-            } else {
-                let due = self.pacer.due(now.max(self.desk.window.begin));
-                if due > now {
-                    self.desk.wait(due)?;
-                } else if let Err(fault) = self.work(due, now) {
-                    // It is over for this client; when it is for all the load is given up.
-                    usable = false;
-                    self.desk.lose(&fault);
-                }
+                continue;
+            }
+            let due = self.due(now);
+            if due > now {
+                self.desk.wait(due)?;
+            } else if let Err(fault) = self.work(due, now) {
+                // It is over for this client; when it is for all the load is given up.
+                usable = false;
+                self.desk.lose(&fault);
             }
         }
     }
 
-    /// Waits until it is known when work begins.
-    fn enter(&mut self) -> io::Result<()> {
-        let desk = &mut self.desk;
-        match desk.control.window() {
-            Some(window) => {
-                desk.window = window;
-                desk.recorder.arm(window);
-                self.pacer.begin(&window, &mut desk.recorder);
-                Ok(())
-            }
-            None => desk.wait(Nanos::MAX),
+    /// Takes note of what was decided about the load as a whole.
+    #[inline]
+    fn obey(&mut self) {
+        let Self { pacer, desk, .. } = self;
+        if desk.window == Window::UNKNOWN
+            && let Some(window) = desk.control.window()
+        {
+            desk.window = window;
+            desk.recorder.arm(window);
+            desk.open(pacer);
         }
+        if desk.window.start == Nanos::MAX
+            && let Some(window) = desk.control.measurement()
+        {
+            desk.window = window;
+            desk.recorder.measure(window);
+            desk.open(pacer);
+        }
+        let end = desk.control.end();
+        if end < desk.window.end {
+            desk.window.end = end;
+            desk.closes = desk.closes.min(end);
+            desk.recorder.end_at(end);
+        }
+    }
+
+    /// Whether there is nothing left for the client of a closed loop.
+    #[inline]
+    fn is_spent(&mut self, now: Nanos) -> bool {
+        let desk = &mut self.desk;
+        if P::SCHEDULED || desk.recorder.allows(1) > 0 {
+            return false;
+        }
+        if !std::mem::replace(&mut desk.resting, true) {
+            desk.recorder.rest(now);
+        }
+        true
+    }
+
+    /// When the next transaction is due, which has been told of if that is past.
+    #[inline]
+    fn due(&mut self, now: Nanos) -> Nanos {
+        let due = self.pacer.due(now);
+        if due > now {
+            return due;
+        }
+        self.pacer.pass(now + 1, &mut self.desk.recorder);
+        self.pacer.due(now) // There may be nothing more to make.
     }
 
     /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
@@ -136,7 +199,6 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
     fn work(&mut self, due: Nanos, now: Nanos) -> Result<(), Fault> {
         let Self { handle, client, steps, batch, pacer, desk } = self;
         steps.clear();
-        pacer.pass(now + 1, &mut desk.recorder);
         let mut due = due;
         loop {
             if P::SCHEDULED && desk.began_late(due) {
@@ -148,7 +210,7 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
             let op = steps.choose(client, due).op;
             desk.recorder.start(TRANSACTION, due);
             desk.recorder.start(op, due);
-            if steps.list.len() >= *batch {
+            if steps.list.len() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
                 break;
             }
             due = pacer.due(now);
@@ -207,7 +269,10 @@ impl Desk {
     /// Waits until `due`, or until something else is to be looked at.
     #[cold]
     fn wait(&mut self, due: Nanos) -> io::Result<()> {
-        let until = self.recorder.boundary().min(self.window.end);
+        let mut until = self.recorder.boundary().min(self.window.end);
+        if self.hold > self.free {
+            until = until.min(self.hold); // That a warm-up has settled is to be told.
+        }
         if due == Nanos::MAX {
             self.epoll.wait(until)?;
         } else {
@@ -217,9 +282,38 @@ impl Desk {
         Ok(())
     }
 
-    fn end_at(&mut self, end: Nanos) {
-        self.window.end = end;
-        self.recorder.end_at(end);
+    /// A window is known: work may be done in it from now on, or of a load with bounds in the first part of it.
+    #[cold]
+    fn open<P: Pacer>(&mut self, pacer: &mut P) {
+        let window = self.window;
+        if window.start == Nanos::MAX {
+            let bounds = self.bounds.as_ref();
+            self.hold = window.begin + bounds.and_then(|bounds| bounds.hold_after_ns).unwrap_or_default();
+            // What is due by then is still done when the client is free.
+            (self.opens, self.closes) = (window.begin, if P::SCHEDULED { window.end } else { self.hold });
+            pacer.begin(&Window { start: self.hold, end: self.hold, ..window }, &mut self.recorder);
+            return;
+        }
+        self.opens = window.begin;
+        if let Some(bounds) = &mut self.bounds {
+            self.recorder.limit_to(std::mem::take(&mut bounds.quota));
+            self.opens = window.start;
+        }
+        self.closes = window.end;
+        pacer.begin(&Window { begin: self.opens, ..window }, &mut self.recorder);
+    }
+
+    /// Tells, once, that the warm-up has settled, and that all has been made.
+    fn tell_bounds(&mut self, now: Nanos) {
+        if self.window.start == Nanos::MAX {
+            if !self.settled && now >= self.hold && self.recorder.in_progress() == 0 {
+                self.settled = true;
+                self.mail.send(Message::Settled);
+            }
+        } else if !self.spent && now >= self.opens && self.recorder.is_spent() {
+            self.spent = true;
+            self.mail.send(Message::Spent(self.recorder.last_end()));
+        }
     }
 
     /// Nothing more can be had of the store.
