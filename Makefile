@@ -42,6 +42,8 @@ demo: setup
 system-packages:
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
 	  /usr/bin/redis-server:redis-server \
+	  /usr/lib/$(shell uname -m)-linux-gnu/librocksdb.so:librocksdb-dev \
+	  /usr/lib/$(shell uname -m)-linux-gnu/libsqlite3.so.0:libsqlite3-0 \
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  perf:linux-perf pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
@@ -61,7 +63,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 	cd engine && cargo fmt
 
-unit: setup
+unit: setup system-packages
 	cd engine && cargo test --release --quiet
 
 # Much of it waits in real time, so two halves run side by side; whole runs, which notice each other, are all in one of them.
@@ -86,6 +88,7 @@ bench: setup
 	$(BIN)/python -m bench.client_cost_mysql
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.pacing
+	$(BIN)/python -m bench.store_cost
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 
