@@ -1,6 +1,5 @@
 """What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
-have no SQLSTATE of their own, statuses of HTTP, and loadcell's own."""
-have no SQLSTATE of their own, first words of Redis', and loadcell's own."""
+have no SQLSTATE of their own, statuses of HTTP, first words of Redis', and loadcell's own."""
 
 from __future__ import annotations
 
@@ -92,7 +91,6 @@ _HTTP = {
     "http-504": "the gateway had no answer in time",
 }
 
-#: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the list.
 #: First words of the errors of Redis.
 _REDIS = {
     "ERR": "the command was wrong",
@@ -112,7 +110,7 @@ _REDIS = {
     "database": "there is no such database",
 }
 
-#: By the first two characters of a SQLSTATE that is not in the list.
+#: By the first two characters of a SQLSTATE, and the first digit of a status of HTTP, that is not in the list.
 CLASSES = {
     "http-2": "success, with another status than expected",
     "http-3": "redirection, which is not followed",
@@ -134,8 +132,7 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP
-KNOWN = _OWN | _SQLSTATE | _MYSQL | _REDIS
+KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP | _REDIS
 
 
 def meaning(code: str) -> str | None:
