@@ -143,7 +143,7 @@ def test_a_killed_loadcell_takes_its_server_along(tmp_path: Path) -> None:
 def test_a_secret_in_a_header_is_sent_and_never_written(tmp_path: Path) -> None:
     heads: list[bytes] = []
 
-    def notes(stream: Any, number: int, head: bytes) -> bool:  # noqa: ARG001
+    def notes(stream: Any, number: int, head: bytes) -> bool:
         heads.append(head)
         stream.sendall(response())
         return True
