@@ -48,9 +48,12 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         Protocol::Store => store::sessions(spec),
         Protocol::Resp => match spec.workload() {
             ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
-            (name, _) => {
-                Err(Problem::new("spec", format!("the engine has no workload `{name}` for Redis"), "use `kv`"))
-            }
+            ("ycsb", section) => Ok(Box::new(redis::ycsb(spec, section)?)),
+            (name, _) => Err(Problem::new(
+                "spec",
+                format!("the engine has no workload `{name}` for Redis"),
+                "use `kv` or `ycsb`",
+            )),
         },
         Protocol::Http => match spec.workload() {
             ("http", section) => Ok(match http::version(section)? {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::command::check;
 use super::connection::{Connection, Way};
 use super::opening::Access;
+use super::ycsb::{index, record};
 use crate::clock::Nanos;
 use crate::keyvalue::{Data, Options};
 use crate::observe::Observer;
@@ -16,6 +17,7 @@ use crate::protocol::resp::encode;
 use crate::session::Failure;
 use crate::spec::{Problem, Spec};
 use crate::transport::Endpoint;
+use crate::workload::ycsb::{self, Records};
 
 /// More connections than this keep no server busier that does one thing at a time.
 const MOST_CONNECTIONS: u64 = 4;
@@ -28,14 +30,18 @@ const CHUNK: usize = 64 << 10;
 
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    let options = match spec.workload() {
-        ("kv", section) => Options::read(section)?,
+    let data = match spec.workload() {
+        ("kv", section) => {
+            let options = Options::read(section)?;
+            check(&options)?;
+            Filling::Keys(Data::new(&options, spec.seed))
+        }
+        ("ycsb", section) => Filling::Records(Records::new(&ycsb::Options::read(section)?, spec.seed)),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}` into a Redis");
-            return Err(Problem::new("spec", finding, "use `kv`"));
+            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
         }
     };
-    check(&options)?;
     let started = Instant::now();
     let way = Way {
         endpoint: Endpoint::of(&spec.target)?,
@@ -43,21 +49,59 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         connect_timeout: Duration::from_nanos(spec.target.connect_timeout_ns),
         stop: AtomicBool::new(false),
     };
-    let data = Data::new(&options, spec.seed);
-    let shares = data.count.div_ceil(SHARE);
+    let shares = data.count().div_ceil(SHARE);
     let connections = shares.clamp(1, MOST_CONNECTIONS);
     let mut connections = (0..connections).map(|_| Connection::connect(&way)).collect::<Result<Vec<_>, _>>()?;
-    let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows: data.count };
+    let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows: data.count() };
     share_out(&way.stop, &mut connections, "keys", shares as usize, &mut progress, |connection, share, done| {
         let from = share as u64 * SHARE;
-        let filled = fill(connection, &data, from, data.count.min(from + SHARE), done);
+        let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
         filled.map_err(|why| way.problem("cannot fill the keys", &why))
     })?;
-    Ok(Prepared { rows: data.count, size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
+    Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
+}
+
+/// What is filled in.
+enum Filling {
+    Keys(Data),
+    Records(Records),
+}
+
+impl Filling {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Keys(data) => data.count,
+            Self::Records(records) => records.count,
+        }
+    }
+
+    /// Appends the commands that fill in the keys `from..to`; how many commands.
+    fn write(&self, from: u64, to: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) -> usize {
+        match self {
+            Self::Keys(data) => {
+                encode::begin(out, 1 + 2 * (to - from) as usize);
+                encode::word(out, b"MSET");
+                for number in from..to {
+                    word.clear();
+                    data.key(number, word);
+                    encode::word(out, word);
+                    word.clear();
+                    data.value(number, word);
+                    encode::word(out, word);
+                }
+                1
+            }
+            Self::Records(records) => {
+                (from..to).for_each(|place| record(records, place, word, out));
+                index(records, from, to, word, out);
+                1 + (to - from) as usize
+            }
+        }
+    }
 }
 
 /// Fills the keys `from..to`.
-fn fill(connection: &mut Connection<'_>, data: &Data, from: u64, to: u64, done: &AtomicU64) -> Result<(), Failure> {
+fn fill(connection: &mut Connection<'_>, data: &Filling, from: u64, to: u64, done: &AtomicU64) -> Result<(), Failure> {
     let (mut out, mut value) = (Vec::with_capacity(2 * CHUNK), Vec::new());
     let mut next = from;
     while next < to {
@@ -65,17 +109,8 @@ fn fill(connection: &mut Connection<'_>, data: &Data, from: u64, to: u64, done: 
         let (begun, mut commands) = (next, 0);
         while next < to && out.len() < CHUNK {
             let end = to.min(next + keys_of_a_command(&value));
-            encode::begin(&mut out, 1 + 2 * (end - next) as usize);
-            encode::word(&mut out, b"MSET");
-            for number in next..end {
-                value.clear();
-                data.key(number, &mut value);
-                encode::word(&mut out, &value);
-                value.clear();
-                data.value(number, &mut value);
-                encode::word(&mut out, &value);
-            }
-            (next, commands) = (end, commands + 1);
+            commands += data.write(next, end, &mut value, &mut out);
+            next = end;
         }
         // What was sent before is done by the time that this is made.
         connection.ask(&out, commands)?;

@@ -8,7 +8,11 @@ mod opening;
 mod session;
 #[cfg(test)]
 mod session_tests;
+mod ycsb;
+#[cfg(test)]
+mod ycsb_tests;
 
 pub use factory::{Sessions, sessions};
 pub use loader::prepare;
 pub use session::RedisSession;
+pub use ycsb::{YcsbSession, ycsb};
