@@ -11,12 +11,14 @@ from analysis.reported import storages, stream
 from analysis.runs import analysis_of
 from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.phrase import Finding, Phrase, Severity
-from loadcell.analysis.ranking import MOST, ORDER, Concern, place_of, ranked, summary
+from loadcell.analysis.ranking import _LAST, MOST, ORDER, Concern, place_of, ranked, summary
 from loadcell.analysis.trials import Trial
 from loadcell.report.texts import catalogue
 
-#: Texts that stand in other sentences, or only in a section of their own.
+#: Texts of findings that only a section of their own says, and those that stand in other sentences.
+SECTIONS = ("found.profile",)
 PARTS = {"found.search.among"}
+FOUND = {key for key in catalogue() if key.startswith("found.")} - PARTS
 
 
 def finding(key: str, severity: Severity = "info", kind: str = "", evidence: Sequence[str] = ()) -> Finding:
@@ -34,9 +36,8 @@ def said(analysis: Analysis) -> list[str]:
 
 
 def test_every_finding_has_a_place() -> None:
-    texts = {key for key in catalogue() if key.startswith("found.")} - PARTS
-    for key in texts:
-        assert isinstance(place_of(key)[0], Concern), key
+    placeless = {key for key in FOUND if place_of(key) == _LAST}
+    assert placeless == {key for key in FOUND if key.startswith(SECTIONS)}
 
 
 def test_every_place_is_that_of_a_text() -> None:
@@ -46,9 +47,10 @@ def test_every_place_is_that_of_a_text() -> None:
             assert any(key == name or key.startswith(f"{name}.") for key in known), name
 
 
-def test_a_text_nobody_knows_has_none() -> None:
-    with pytest.raises(KeyError, match=r"nobody\.said has no place"):
-        place_of("nobody.said")
+def test_a_text_nobody_knows_comes_last() -> None:
+    assert place_of("nobody.said") == _LAST
+    known, strange = finding("found.lowest"), finding("nobody.said", "problem")
+    assert [one.finding for one in ranked([strange, known])] == [known, strange]
 
 
 def test_what_spoils_the_answer_comes_before_it_and_what_went_wrong_after_it() -> None:
@@ -101,7 +103,7 @@ def test_how_far_to_trust_it_always_has_a_place() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_never_more_than_seven_and_nothing_twice(seed: int) -> None:
     chance = random.Random(seed)
-    texts = sorted(key for key in catalogue() if key.startswith("found.") and key not in PARTS)
+    texts = sorted(FOUND)
     some = []
     for number in range(chance.randrange(40)):
         key = chance.choice(texts)
@@ -141,7 +143,12 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
     assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
     (whole,) = summary([noticed("steal", "001", "002"), noticed("swap", "002", "003")])
     assert whole.phrase.key == "found.checks"
-    assert whole.phrase.params == {"checks": (Phrase("check.steal"), Phrase("check.swap")), "count": 3}
+    assert whole.phrase.params == {
+        "checks": tuple(
+            Phrase("mark.quoted", {"text": Phrase(f"check.{name}")}) for name in ("steal", "swap")
+        ),
+        "count": 3,
+    }
     assert whole.evidence == ("001", "002", "003")
 
 

@@ -148,6 +148,7 @@ def test_chinese_is_chinese() -> None:
     same = {key for key, texts in catalogue().items() if texts["en"] == texts["zh"]}
     assert same == {
         "mark.none",
+        "mark.quoted",
         "column.number",
         "series.p50",
         "series.p99",

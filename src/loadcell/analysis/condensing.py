@@ -139,8 +139,8 @@ def _checks_together(findings: Iterable[Finding]) -> Iterator[Finding]:
         if finding not in own or len(own) == 1:
             yield finding
         elif finding is own[0]:
-            names = tuple(one.phrase.params["check"] for one in own)
+            names = tuple(Phrase("mark.quoted", {"text": one.phrase.params["check"]}) for one in own)
             trials = tuple(dict.fromkeys(name for one in own for name in one.evidence))
-            params: dict[str, Value] = {"checks": names, "count": len(trials)}  # type: ignore[dict-item]
+            params: dict[str, Value] = {"checks": names, "count": len(trials)}
             key = "found.checks.broken" if finding.severity == "problem" else "found.checks"
             yield Finding("checks", finding.severity, Phrase(key, params), trials)

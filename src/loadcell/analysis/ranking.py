@@ -88,6 +88,7 @@ MOST_OF_A_CONCERN: Mapping[Concern, int] = {Concern.ANSWER: 5, Concern.WRONG: 3,
 EFFECTS_BESIDE_SATURATION = 1
 
 _PLACES = {name: (concern, place) for concern, names in ORDER.items() for place, name in enumerate(names)}
+_LAST = (Concern.COST, len(ORDER[Concern.COST]))
 _WORSE = {"problem": 0, "caution": 1, "info": 2, "good": 2}
 
 
@@ -148,13 +149,11 @@ def ranked(findings: Sequence[Finding], trials: Sequence[Trial] = ()) -> list[Ra
 
 
 def place_of(key: str) -> tuple[Concern, int]:
-    """A text's concern and its place there. Raises KeyError for a text that `ORDER` does not know."""
+    """A text's concern and its place there; the very last for a text that `ORDER` does not know."""
     name = key
-    while name not in _PLACES:
-        name, dot, _ = name.rpartition(".")
-        if not dot:
-            raise KeyError(f"{key} has no place in a summary")
-    return _PLACES[name]
+    while name and name not in _PLACES:
+        name = name.rpartition(".")[0]
+    return _PLACES.get(name, _LAST)
 
 
 def _mostly_lost(finding: Finding) -> bool:

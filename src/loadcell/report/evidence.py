@@ -41,9 +41,9 @@ ALL = "findings"
 def places(finding: Finding) -> tuple[str, ...]:
     """The section that a finding rests on, and anchors in it, the best first."""
     name = finding.phrase.key
-    while name not in PLACES:
+    while name and name not in PLACES:
         name = name.rpartition(".")[0]
-    return PLACES[name]
+    return PLACES.get(name, (ALL,))
 
 
 def section(finding: Finding) -> str:
