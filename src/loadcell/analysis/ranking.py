@@ -74,7 +74,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
         "found.search.recovered", "found.steady.all",
     ),
     Concern.COST: (
-        "found.waiting", "found.profile", "found.retried", "found.pacing", "found.lowest", "found.search.not-overloaded", "done",
+        "found.waiting", "found.retried", "found.pacing", "found.lowest", "found.search.not-overloaded", "done",
     ),
 }  # fmt: skip
 
