@@ -29,6 +29,7 @@ from loadcell.monitors.postgres import monitor
 from loadcell.report import flame
 from loadcell.report.charts import saturation
 from loadcell.report.sections.environment import WAYS
+from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
@@ -81,6 +82,7 @@ FAMILIES = {
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
     "note": NOTES,
     "server-note": monitor.NOTES,
+    "http.row": ROWS,
     "checkpoint": ("timed", "requested"),
     "kind": flame.KINDS,
     "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),

@@ -10,6 +10,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import (
     effects,
     environment,
+    http,
     method,
     open_loop,
     pictures,
@@ -33,6 +34,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
     sections = [
         search.section(scene),
         results.section(scene),
+        http.section(scene),
         open_loop.section(scene),
         pictures.curves(scene),
         saturation.section(scene),

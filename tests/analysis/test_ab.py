@@ -1,0 +1,98 @@
+"""ab's figures from a trial's record, by ab's definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loadcell.analysis import ab
+
+
+def figures(count: int, mean: float, **more: float) -> dict[str, float]:
+    return {
+        "count": count,
+        "mean_ms": mean,
+        "stdev_ms": 1.0,
+        "min_ms": 1.0,
+        "max_ms": 9.0,
+        "p50_ms": 2.0,
+        **more,
+    }
+
+
+def record(**more: Any) -> dict[str, Any]:
+    return {
+        "measure": {"duration_s": 2.0},
+        "totals": {
+            "statuses": {"2xx": 900, "3xx": 60, "5xx": 40},
+            "received_bytes_per_s": 5000.0,
+            "service": figures(960, 4.0),
+        },
+        "operations": {
+            "connect": {"service": figures(96, 3.0)},
+            "first_byte": {"service": figures(1000, 2.5)},
+        },
+        "errors": [
+            {"code": "http-500", "count": 40},
+            {"code": "refused", "count": 1},
+            {"code": "timeout", "count": 2},
+            {"code": "reset", "count": 3},
+            {"code": "length", "count": 4},
+            {"code": "protocol", "count": 5},
+        ],
+        "client": {"threads": [{"connections": 6}, {"connections": 4}]},
+        **more,
+    }
+
+
+def of(given: dict[str, Any]) -> ab.Ab:
+    found = ab.of_record(given)
+    assert found is not None
+    return found
+
+
+def test_counts_and_rates_are_ab_s() -> None:
+    found = of(record())
+    assert (found.complete, found.non_2xx, found.requests_per_s) == (1000, 100, 500)
+    assert found.time_per_request_ms == 10 * 2.0 * 1e3 / 1000
+    assert (found.connect, found.receive, found.length, found.exceptions) == (1, 5, 4, 5)
+    assert found.failed == 15
+
+
+def test_a_connection_that_is_used_again_took_no_time() -> None:
+    times = of(record()).times
+    connect = times["connect"]
+    assert (connect.min_ms, connect.median_ms, connect.max_ms) == (0, 0, 9)
+    assert connect.mean_ms == pytest.approx(0.3)
+    # The same by hand: 864 zeros, and 96 values with mean 3 and deviation 1.
+    assert connect.stdev_ms == pytest.approx((0.1 * (1 + 9) - 0.09) ** 0.5)
+    assert times["processing"].mean_ms == pytest.approx(3.7)
+    assert times["waiting"].mean_ms == 2.5
+    always = of(record(operations={"connect": {"service": figures(960, 3.0)}, "first_byte": {}})).times
+    assert (always["connect"].min_ms, always["connect"].median_ms) == (1, 2)
+    never = of(record(operations={"connect": {"service": None}, "first_byte": {}})).times["connect"]
+    assert never == ab.Times(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_what_is_no_http_has_no_such_figures() -> None:
+    assert ab.of_record(record(operations={})) is None
+    assert ab.of_record(record(totals=None)) is None
+    assert ab.of_record({}) is None
+
+
+def test_percentages_are_of_requests_not_of_values() -> None:
+    values, counts = np.array([1.0, 2.0, 3.0]), np.array([50, 49, 1])
+    found = ab.served(values, counts)
+    assert found == {50: 1.0, 66: 2.0, 75: 2.0, 80: 2.0, 90: 2.0, 95: 2.0, 98: 2.0, 99: 2.0, 100: 3.0}
+    assert ab.served(np.array([7.0]), np.array([1]))[50] == 7.0
+    assert ab.served(np.array([]), np.array([], dtype=np.int64)) == {}
+
+
+def test_repeats_give_their_median() -> None:
+    each = [of(record()), of(record(measure={"duration_s": 1.0})), of(record(measure={"duration_s": 4.0}))]
+    assert ab.middle(each).requests_per_s == 500
+    assert ab.middle(each).times["total"].mean_ms == 4.0
+    assert ab.middle_served([{}, dict.fromkeys(ab.SERVED, 2.0), dict.fromkeys(ab.SERVED, 4.0)])[50] == 3.0
+    assert ab.middle_served([{}]) == {}

@@ -1,0 +1,70 @@
+"""The section of HTTP: ab's names, a row a treatment, in both languages; none where nothing was HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_runs import two_treatments, write_run
+from loadcell.report.build import build
+from loadcell.report.markdown import render
+from loadcell.store.read import read_run
+
+
+def stage(count: int, mean: float) -> dict[str, Any]:
+    times = {"mean_ms": mean, "stdev_ms": 1.0, "min_ms": 0.5, "p50_ms": 2.0, "max_ms": 7.0}
+    return {"kind": "stage", "succeeded": count, "failed": 0, "service": {"count": count, **times}}
+
+
+def page(home: Path, lang: str, *, http: bool = True) -> str:
+    """A run whose trials were of HTTP, or were not."""
+    path = write_run(home / "run", two_treatments())
+    for file in path.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        if http and document["totals"]:
+            document["unit"] = "request"
+            document["measure"]["duration_s"] = 30.0
+            document["totals"] |= {
+                "statuses": {"2xx": 6_000, "5xx": 3_000},
+                "received_bytes_per_s": 2_000_000.0,
+            }
+            document["totals"]["service"] = stage(6_000, 4.0)["service"]
+            document["operations"] = {"connect": stage(60, 3.0), "first_byte": stage(6_000, 2.5)}
+            document["errors"] = [
+                {
+                    "code": "http-500",
+                    "operation": "transaction",
+                    "count": 3_000,
+                    "message": "",
+                    "meaning": "",
+                },
+                {"code": "reset", "operation": "transaction", "count": 4, "message": "", "meaning": ""},
+            ]
+        file.write_text(json.dumps(document))
+    return render(build(read_run(path), lang)).replace("\\", "")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_has_ab_s_figures_under_ab_s_names(tmp_path: Path, lang: str) -> None:
+    text = page(tmp_path, lang)
+    for name in (
+        "Complete requests",
+        "Non-2xx responses",
+        "Requests per second",
+        "Time per request",
+        "Waiting",
+    ):
+        assert name in text
+    [row] = [line for line in text.splitlines() if line.startswith("| 1 ") and "0 / 4 / 0 / 0" in line]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2:6] == ["9,000", "4", "0 / 4 / 0 / 0", "3,000"]
+    assert "300" in cells[6]
+    rows = [line for line in text.splitlines() if line.startswith("| 1 ") and "Connect" in line]
+    assert any("0.0300" in line for line in rows), "60 connections of 3 ms over 6000 requests"
+
+
+def test_there_is_none_where_nothing_was_http(tmp_path: Path) -> None:
+    assert "Non-2xx" not in page(tmp_path, "en", http=False)
