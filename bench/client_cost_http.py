@@ -41,7 +41,7 @@ http {{
   fastcgi_temp_path {work}/fastcgi;
   uwsgi_temp_path {work}/uwsgi;
   scgi_temp_path {work}/scgi;
-  server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }} }}
+  server {{ listen 127.0.0.1:{port} {listen}; location / {{ return 200 "{body}"; }} }}
 }}
 """
 
@@ -55,10 +55,10 @@ def _free_port() -> int:
 
 
 @contextmanager
-def nginx(core: int) -> Iterator[int]:
-    """A server on one core; its port."""
+def nginx(core: int, listen: str = "") -> Iterator[int]:
+    """A server on one core; its port. `listen` has more words for the line of that name."""
     work, port = Path(tempfile.mkdtemp(prefix="loadcell-bench-")), _free_port()
-    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, body=BODY))
+    (work / "nginx.conf").write_text(CONFIGURATION.format(work=work, port=port, listen=listen, body=BODY))
     command = ["nginx", "-e", "stderr", "-p", str(work), "-c", str(work / "nginx.conf")]
     process = subprocess.Popen(["taskset", "-c", str(core), *command])
     try:
@@ -74,13 +74,13 @@ def _here(core: int, command: list[str], send: str = "") -> tuple[float, str]:
     return whole_process(["taskset", "-c", str(core), *command], send=send)
 
 
-def loadcell(port: int, core: int, seconds: int) -> Cost:
+def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
     """The worker process of a trial, with one engine thread; all it did counts, warm-up and drain too."""
     spec = {
         "version": 1,
         "seed": 1,
         "target": {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable"},
-        "workload": {"http": {"requests": [{"path": "/"}]}},
+        "workload": {"http": {"version": version, "requests": [{"path": "/"}]}},
         "load": {
             "clients": CLIENTS,
             "threads": 1,
@@ -131,7 +131,7 @@ def bare(port: int, core: int, seconds: int) -> Cost:
     return Cost(result["cpu_s"], result["queries"], result["wall_s"])
 
 
-def _version(*command: str) -> str:
+def version_of(*command: str) -> str:
     """What a program says of itself, wherever it says it."""
     said = subprocess.run(command, check=False, capture_output=True, text=True)
     return (said.stdout + said.stderr).splitlines()[0]
@@ -161,9 +161,9 @@ def main() -> None:
     peers = ("wrk", "ab", "bare")
     result: dict[str, Any] = {
         "versions": {
-            "wrk": _version("wrk", "--version"),
-            "ab": _version("ab", "-V"),
-            "nginx": _version("nginx", "-v"),
+            "wrk": version_of("wrk", "--version"),
+            "ab": version_of("ab", "-V"),
+            "nginx": version_of("nginx", "-v"),
         },
         "rounds": args.rounds,
         "seconds": args.seconds,

@@ -1,5 +1,5 @@
 """What an error code means, in words: SQLSTATEs (PostgreSQL's manual, appendix A), numbers of MySQL's and MariaDB's errors that
-have no SQLSTATE of their own, statuses of HTTP, first words of Redis', and loadcell's own."""
+have no SQLSTATE of their own, statuses of HTTP, codes of HTTP/2, first words of Redis', and loadcell's own."""
 
 from __future__ import annotations
 
@@ -91,6 +91,16 @@ _HTTP = {
     "http-504": "the gateway had no answer in time",
 }
 
+#: Codes with which a server of HTTP/2 ends a request or goes away (RFC 9113, section 7).
+_HTTP2 = {
+    "NO_ERROR": "the server went away again and again before it began the request",
+    "INTERNAL_ERROR": "the server gave the request up: an error of its own",
+    "REFUSED_STREAM": "the server refused again and again to begin the request",
+    "CANCEL": "the server cancelled the request",
+    "ENHANCE_YOUR_CALM": "the server found the load excessive",
+    "HTTP_1_1_REQUIRED": "the server wants HTTP/1.1 for this request",
+}
+
 #: First words of the errors of Redis.
 _REDIS = {
     "ERR": "the command was wrong",
@@ -132,7 +142,7 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP | _REDIS
+KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP | _HTTP2 | _REDIS
 
 
 def meaning(code: str) -> str | None:
