@@ -12,11 +12,13 @@ from typing import Any
 from loadcell.monitors.procfs import read_small, tree
 from loadcell.monitors.target import kind_of
 from loadcell.plan.profile import CpuProfile
-from loadcell.profilers.perf import Perf
+from loadcell.profilers.perf import GoneError, Perf
 from loadcell.store.layout import FLAMES, FOLDED
 from loadcell.store.write import TrialWriter
 
 _ROLE_LENGTH = 80
+#: How often to attach when a process ends just then.
+_ATTEMPTS = 5
 #: `server-4711;...`: the outermost frame as the engine folds it
 _OUTERMOST = re.compile(r"^(?P<name>[^;]*)-(?P<pid>\d+)(?P<rest>[; ].*)$")
 
@@ -38,9 +40,16 @@ class CpuSampler:
         """Get ready to sample the trees of these processes. Raises ProfilerError."""
         self._roots = roots
         self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
-        options, found = self.options, tree(self.root, roots)
-        self._perf = Perf(Path(self._home.name), found, options.frequency, options.call_graph)
-        self._perf.attach()
+        for left in reversed(range(_ATTEMPTS)):
+            options, found = self.options, tree(self.root, roots)
+            self._perf = Perf(Path(self._home.name), found, options.frequency, options.call_graph)
+            try:
+                self._perf.attach()
+                return
+            except GoneError:  # such as a worker that had nothing to do any more
+                self._perf.end()
+                if not left:
+                    raise
 
     def phase(self, name: str, mono_ns: int) -> None:
         """The load came to this phase at this time; of what is sampled, `measure` is kept."""

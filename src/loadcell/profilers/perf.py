@@ -40,6 +40,10 @@ _ALLOW = (
 _EVENT = re.compile(r"\s\d+\.\d+:\s+(?:\d+\s+)?(?P<event>\S+?):?\s*$")
 
 
+class GoneError(ProfilerError):
+    """A process was gone before perf could look at it."""
+
+
 def found() -> str:
     """The program. Raises ProfilerError where it is not installed."""
     program = shutil.which("perf")
@@ -52,6 +56,11 @@ def trouble(said: str, otherwise: str = "perf could not sample the target") -> P
     """What perf's own words mean, and what helps."""
     lines = [line.strip() for line in said.splitlines() if line.strip(" .")]
     low = said.lower()
+    if "no such process" in low:
+        return GoneError(
+            "a process of the target ended while perf began to look at it",
+            advice="try again: a target whose processes come and go all the time cannot be sampled",
+        )
     if any(words in low for words in ("not permitted", "permission", "is limited", "perf_event_paranoid")):
         try:
             now = f" (kernel.perf_event_paranoid is {_PARANOID.read_text().strip()})"
@@ -111,7 +120,7 @@ class Perf:
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         command = [
-            self.program, "record", "--quiet", "--no-buildid", "--no-buildid-cache",
+            self.program, "record", "--no-buildid", "--no-buildid-cache",
             *("--freq", str(self.frequency), "--call-graph", graph, "--clockid", "CLOCK_MONOTONIC"),
             *("--control", f"fd:{orders},{answers}", "--output", str(self._data)),
             *("--pid", ",".join(map(str, self.processes))),
