@@ -10,7 +10,7 @@ use super::opening::Access;
 use super::session::{RedisSession, Rules};
 use crate::clock::Nanos;
 use crate::keyvalue::{Clients, Options};
-use crate::protocol::resp::{Reader, Token};
+use crate::protocol::resp::{Reader, Token, advice};
 use crate::record::{OpId, Operation, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Want};
 
@@ -253,6 +253,15 @@ fn what_is_no_answer_ends_the_connection() {
     }
     let mut bench = Bench::idle(json!({}));
     assert_eq!(bench.hear(b"-ERR max number of clients reached\r\n").unwrap_err().code, "max-clients");
+}
+
+#[test]
+fn what_the_machine_lacks_is_named_with_a_remedy() {
+    let class = <RedisSession as Session>::class;
+    assert_eq!((class(libc::EADDRNOTAVAIL), class(libc::EMFILE)), (Some("ports"), Some("descriptors")));
+    assert!(advice("ports").contains("net.ipv4.ip_local_port_range"));
+    assert!(advice("descriptors").contains("ulimit"));
+    assert!(advice("MOVED").contains("cluster"));
 }
 
 /// What a server may answer, and things that none would.

@@ -28,7 +28,8 @@ pub fn advice(code: &str) -> &'static str {
             "the server lost or mixed up what it had acknowledged: do not trust it with data; see that nobody else writes \
              these keys, and that maxmemory evicts none"
         }
-        "EADDRNOTAVAIL" => {
+        "descriptors" => "raise the limit of open files (ulimit -n), or use fewer clients",
+        "ports" => {
             "this machine has no port left for another connection: widen net.ipv4.ip_local_port_range (sysctl -w \
              net.ipv4.ip_local_port_range=\"1024 65535\"), use fewer clients, or a Unix socket"
         }
