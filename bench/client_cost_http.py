@@ -1,4 +1,5 @@
-"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside a bare epoll loop, on one nginx.
+"""What a request of HTTP costs the client: loadcell beside wrk, beside ab and beside bare loops by epoll and by
+io_uring, on one nginx.
 
 CPU time of the whole client process (user + system), from its start to its end, over the requests it made: for loadcell that
 includes starting Python. Connections are kept alive everywhere. The server has one core and every client, each in its
@@ -123,9 +124,9 @@ def ab(port: int, core: int, seconds: int) -> Cost:
     return Cost(cpu_s, int(done[1]), float(took[1]))
 
 
-def bare(port: int, core: int, seconds: int) -> Cost:
-    """bench/bare_http.rs; its own measure, from the first request on."""
-    command = [str(EXAMPLES / "bare_http"), "127.0.0.1", str(port), "/", str(CLIENTS), str(seconds)]
+def bare(port: int, core: int, seconds: int, loop: str = "bare_http") -> Cost:
+    """bench/bare_http.rs (epoll) or bench/bare_uring.rs; its own measure, from the first request on."""
+    command = [str(EXAMPLES / loop), "127.0.0.1", str(port), "/", str(CLIENTS), str(seconds)]
     _, output = _here(core, command)
     result = json.loads(output)
     return Cost(result["cpu_s"], result["queries"], result["wall_s"])
@@ -153,12 +154,13 @@ def main() -> None:
                 "wrk": lambda: wrk(port, ours, args.seconds),
                 "ab": lambda: ab(port, ours, args.seconds),
                 "bare": lambda: bare(port, ours, args.seconds),
+                "uring": lambda: bare(port, ours, args.seconds, "bare_uring"),
             },
             unit="request",
         )
     cpu = {name: [cost.per_query_us for cost in runs] for name, runs in costs.items()}
     rate = {name: [cost.per_second for cost in runs] for name, runs in costs.items()}
-    peers = ("wrk", "ab", "bare")
+    peers = ("wrk", "ab", "bare", "uring")
     result: dict[str, Any] = {
         "versions": {
             "wrk": version_of("wrk", "--version"),
