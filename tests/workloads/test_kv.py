@@ -64,7 +64,8 @@ def test_the_data_depend_on_their_own_options_alone() -> None:
         {"verify": True},
     ):
         assert workload(**change).data() != first.data()
-    assert workload(load=False).data() == workload(load=False, keys=7).data() == {"kv": {"load": False}}
+    empty = {"kv": {"load": False, "key_prefix": "key:"}}
+    assert workload(load=False).data() == workload(load=False, keys=7).data() == empty
 
 
 def test_the_engine_is_told_plain_numbers() -> None:

@@ -111,6 +111,11 @@ def test_a_file_may_say_how_hard(tmp_path: Path) -> None:
     assert made.engine()["ycsb"]["exponential_frac"] == 0.5
 
 
+def test_the_load_phase_is_over_when_all_records_are_there(tmp_path: Path) -> None:
+    made = from_file(tmp_path, "recordcount=500\nthreadcount=2\n", phase="load", insertstart=100)
+    assert made.load_settings(made.options) == {"requests": 400, "clients": 2}
+
+
 def test_what_the_file_names_wrongly_is_remarked_on(tmp_path: Path) -> None:
     [remark] = from_file(
         tmp_path, "recrodcount=5\nredis.host=localhost\nhdrhistogram.percentiles=95\n"
@@ -184,6 +189,14 @@ def test_only_what_writes_changes_the_data() -> None:
 def test_records_to_come_are_reckoned_as_ycsb_does() -> None:
     assert workload(workload="e", operationcount=10_000).engine()["ycsb"]["expected_inserts"] == 1000
     assert workload(workload="c").engine()["ycsb"]["expected_inserts"] == 0
+
+
+def test_what_redis_is_asked_is_known() -> None:
+    mixed = workload(workload="f").calls({"transaction": 9, "READ": 9, "UPDATE": 4, "READ-MODIFY-WRITE": 4})
+    assert mixed == {"hset": 4, "zadd": 0, "zrangebyscore": 0, "hgetall": 9}
+    assert "hmget" in workload(readallfields=False).calls({"READ": 1})
+    scans = workload(workload="e").calls({"SCAN": 5, "INSERT": 2})
+    assert scans == {"hset": 2, "zadd": 2, "zrangebyscore": 5}
 
 
 def test_statements_parsed_each_time_are_postgresqls_own() -> None:

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::records::loaded;
 use super::run::{opened, options, work};
 use super::{Changes, Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use crate::clock::Nanos;
@@ -12,6 +13,7 @@ use crate::keyvalue::Data;
 use crate::observe::{Go, Observer};
 use crate::prepare::Prepared;
 use crate::spec::{Problem, Spec};
+use crate::workload::ycsb;
 
 /// How much is written at once: many records, and not much memory.
 const MOST_CHANGES: usize = 2_000;
@@ -25,7 +27,10 @@ pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Proble
     // It is made durable once, at the end.
     let options = Options { sync: false, ..given.clone() };
     let (name, section) = spec.workload();
-    let data = Data::new(&work(name, section)?, spec.seed);
+    let data = match name {
+        "ycsb" => Filling::Records(ycsb::Records::new(&ycsb::Options::read(section)?, spec.seed)),
+        _ => Filling::Keys(Data::new(&work(name, section)?, spec.seed)),
+    };
     let started = Instant::now();
     match options.engine {
         Engine::Redb => fill::<Redb>(&options, &data, observer),
@@ -35,17 +40,46 @@ pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Proble
         Engine::Rocksdb => fill::<Rocksdb>(&options, &data, observer),
     }?;
     let size_bytes = size(&options.directory).ok();
-    Ok(Prepared { rows: data.count, size_bytes, duration_ns: started.elapsed().as_nanos() as Nanos })
+    Ok(Prepared { rows: data.count(), size_bytes, duration_ns: started.elapsed().as_nanos() as Nanos })
 }
 
-fn fill<S: Store>(options: &Options, data: &Data, observer: &mut dyn Observer) -> Result<(), Problem> {
+/// What a store is filled with.
+enum Filling {
+    Keys(Data),
+    Records(ycsb::Records),
+}
+
+impl Filling {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Keys(data) => data.count,
+            Self::Records(records) => records.count,
+        }
+    }
+
+    fn key(&self, number: u64, out: &mut Vec<u8>) {
+        match self {
+            Self::Keys(data) => data.key(number, out),
+            Self::Records(records) => records.key(number, out),
+        }
+    }
+
+    fn value(&self, number: u64, out: &mut Vec<u8>) {
+        match self {
+            Self::Keys(data) => data.value(number, out),
+            Self::Records(records) => loaded(records, number, out),
+        }
+    }
+}
+
+fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer) -> Result<(), Problem> {
     let store = opened::<S>(options, 1)?;
     let doing = |fault: Fault| fault.problem(&format!("cannot load the store in {}", options.directory.display()));
     let mut handle = store.handle().map_err(doing)?;
     let (mut changes, mut told, mut next) = (Changes::default(), Instant::now(), 0);
-    while next < data.count {
+    while next < data.count() {
         changes.clear();
-        while next < data.count && changes.len() < MOST_CHANGES && changes.size() < MOST_BYTES {
+        while next < data.count() && changes.len() < MOST_CHANGES && changes.size() < MOST_BYTES {
             changes.put(options.files, |out| data.key(next, out), |out| data.value(next, out));
             next += 1;
         }
@@ -53,7 +87,7 @@ fn fill<S: Store>(options: &Options, data: &Data, observer: &mut dyn Observer) -
         let mut go = observer.tick();
         if go == Go::On && told.elapsed() >= NEWS {
             told = Instant::now();
-            go = tell(observer, next, data.count);
+            go = tell(observer, next, data.count());
         }
         if go != Go::On {
             return Err(stopped());
@@ -61,7 +95,7 @@ fn fill<S: Store>(options: &Options, data: &Data, observer: &mut dyn Observer) -
     }
     drop(handle);
     store.close().map_err(doing)?;
-    if tell(observer, next, data.count) == Go::On { Ok(()) } else { Err(stopped()) }
+    if tell(observer, next, data.count()) == Go::On { Ok(()) } else { Err(stopped()) }
 }
 
 fn tell(observer: &mut dyn Observer, done: u64, total: u64) -> Go {

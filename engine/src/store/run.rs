@@ -8,6 +8,7 @@ use std::thread::Scope;
 
 use serde_json::Value;
 
+use super::job::Jobs;
 use super::work::{Settings, Worker};
 use super::{Engine, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use crate::keyvalue::{self, Clients};
@@ -17,11 +18,12 @@ use crate::pace::{Closed, Open, Pacer, Share};
 use crate::reactor::{Control, Mail, Message, Refusal};
 use crate::record::{Lifetime, Operation, Pot, Recorder};
 use crate::spec::{Load, Problem, Spec};
+use crate::workload::ycsb;
 
 /// A store with the clients of a load.
-pub struct Stored<S: Store> {
+pub struct Stored<S: Store, C> {
     store: Arc<Opened<S>>,
-    clients: Clients,
+    clients: C,
     files: usize,
     batch: usize,
 }
@@ -84,7 +86,7 @@ pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
         "kv" => keyvalue::Options::read(section)?,
         _ => {
             let finding = format!("an embedded store cannot do the workload `{name}`");
-            return Err(Problem::new("spec", finding, "use `kv`"));
+            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
         }
     };
     if !options.commands.is_empty() {
@@ -109,11 +111,20 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
 
 fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let (options, (name, section)) = (options(spec)?, spec.workload());
+    if name == "ycsb" {
+        let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
+        return Ok(Box::new(Stored {
+            store: shared::<S>(options, spec.load.clients)?,
+            clients,
+            files: options.files,
+            batch: 1,
+        }));
+    }
     let work = work(name, section)?;
     Ok(Box::new(Stored::new(shared::<S>(options, spec.load.clients)?, spec, &work)?))
 }
 
-impl<S: Store> Stored<S> {
+impl<S: Store> Stored<S, Clients> {
     fn new(store: Arc<Opened<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
         let clients = Clients::new(work, spec.seed, spec.load.clients)?;
         Ok(Self { store, clients, files: options(spec)?.files, batch: work.batch as usize })
@@ -126,7 +137,7 @@ impl<S: Store> Stored<S> {
     }
 }
 
-impl<S: Store> Startable for Stored<S> {
+impl<S: Store, C: Jobs> Startable for Stored<S, C> {
     fn counted(&self) -> &[Operation] {
         self.clients.operations()
     }
@@ -144,7 +155,7 @@ impl<S: Store> Startable for Stored<S> {
         let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads.into())));
         for client in 0..threads {
             let bounds = bounds(load, pot.as_ref(), 1, threads);
-            let settings = Settings { client, files: self.files, batch: self.batch, bounds };
+            let settings = Settings { client, batch: self.batch, bounds };
             let schedule = load.schedule.as_ref().map(|schedule| {
                 let share = Share { thread: client, threads, clients: threads };
                 Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
@@ -162,7 +173,7 @@ impl<S: Store> Startable for Stored<S> {
     }
 }
 
-impl<S: Store> Stored<S> {
+impl<S: Store, C: Jobs> Stored<S, C> {
     fn work(
         &self,
         settings: Settings,
@@ -178,7 +189,7 @@ impl<S: Store> Stored<S> {
                 return Ok(recorder.finish());
             }
         };
-        let client = self.clients.client(settings.client);
-        Worker::new(handle, client, settings, pacer, recorder, control, mail)?.run()
+        let job = self.clients.job(settings.client, self.files);
+        Worker::new(handle, job, settings, pacer, recorder, control, mail)?.run()
     }
 }

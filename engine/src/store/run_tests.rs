@@ -325,3 +325,43 @@ fn a_store_that_is_dead_ends_the_load() {
     assert!(result["reason"].as_str().unwrap().contains("it is dead"), "{}", result["reason"]);
     assert!(result["advice"].as_str().unwrap().contains("first error"));
 }
+
+fn ycsb_spec(place: &Place, engine: &str, ycsb: Value) -> Value {
+    let mut whole = spec(place, engine, json!({}), json!({}));
+    let mut section = json!({"recordcount": 300, "fieldcount": 3, "fieldlength": 10, "maxscanlength": 20});
+    section.as_object_mut().unwrap().extend(ycsb.as_object().unwrap().clone());
+    whole["workload"] = json!({"ycsb": section});
+    whole
+}
+
+#[test]
+fn ycsb_runs_on_every_store() {
+    let mixes = [
+        json!({"proportions": {"read": 0.5, "update": 0.5}, "requestdistribution": "zipfian"}),
+        json!({"proportions": {"read": 0, "update": 0, "scan": 0.9, "insert": 0.1}}),
+        json!({"proportions": {"read": 0.5, "update": 0, "readmodifywrite": 0.5}, "readallfields": false}),
+    ];
+    for engine in ENGINES {
+        let place = Place::new();
+        let prepared =
+            start::prepare(&ycsb_spec(&place, engine, json!({})).to_string(), &mut Watch::default()).unwrap();
+        assert_eq!(prepared.rows, 300);
+        for mix in &mixes {
+            let result =
+                start::run(&ycsb_spec(&place, engine, mix.clone()).to_string(), &mut Watch::default()).unwrap();
+            assert_eq!(result["outcome"], "completed", "{engine}: {result}");
+            assert_eq!(result["errors"], json!([]), "{engine}");
+            let lifetime = &result["lifetime"]["operations"];
+            let count = |name: &str| lifetime[name].as_u64().unwrap_or(0);
+            assert!(count("transaction") > 0, "{engine}");
+            assert_eq!(count("missed"), 0, "{engine}: {mix}");
+            let both = count("READ-MODIFY-WRITE");
+            if both > 0 {
+                assert_eq!((count("UPDATE"), count("READ")), (both, count("transaction")), "{engine}");
+            } else {
+                let parts = ["READ", "UPDATE", "INSERT", "SCAN"].map(count);
+                assert_eq!(parts.iter().sum::<u64>(), count("transaction"), "{engine}");
+            }
+        }
+    }
+}

@@ -7,18 +7,16 @@
 use std::io;
 use std::sync::Arc;
 
-use super::steps::Steps;
+use super::job::Job;
 use super::{Fault, Handle};
 use crate::clock::{self, Nanos};
-use crate::keyvalue::Client;
 use crate::pace::Pacer;
 use crate::reactor::{Bounds, Control, Epoll, Mail, Message, Punctual};
-use crate::record::{Lifetime, Recorder, TRANSACTION, Window};
+use crate::record::{Lifetime, Recorder, Window};
 
 /// What a thread has to know besides its client.
 pub struct Settings {
     pub client: u32,
-    pub files: usize,
     /// The most operations in one of the store's transactions.
     pub batch: usize,
     /// None where time alone ends the load.
@@ -26,10 +24,9 @@ pub struct Settings {
 }
 
 /// One thread.
-pub struct Worker<H, P> {
+pub struct Worker<H, P, J> {
     handle: H,
-    client: Client,
-    steps: Steps,
+    job: J,
     batch: usize,
     pacer: P,
     desk: Desk,
@@ -62,11 +59,11 @@ struct Desk {
     cpu: Nanos,
 }
 
-impl<H: Handle, P: Pacer> Worker<H, P> {
+impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
     /// To be made and run on its own thread.
     pub fn new(
         handle: H,
-        client: Client,
+        job: J,
         settings: Settings,
         pacer: P,
         mut recorder: Recorder,
@@ -97,7 +94,7 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
             own: 0,
             cpu: clock::thread_cpu(),
         };
-        Ok(Self { handle, client, steps: Steps::new(settings.files), batch: settings.batch, pacer, desk })
+        Ok(Self { handle, job, batch: settings.batch, pacer, desk })
     }
 
     /// Works as the control says, and tells what was counted.
@@ -197,8 +194,8 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
     /// One of the store's transactions: the action that is due since `due`, and others that are due by now.
     #[inline]
     fn work(&mut self, due: Nanos, now: Nanos) -> Result<(), Fault> {
-        let Self { handle, client, steps, batch, pacer, desk } = self;
-        steps.clear();
+        let Self { handle, job, batch, pacer, desk } = self;
+        job.clear();
         let mut due = due;
         loop {
             if P::SCHEDULED && desk.began_late(due) {
@@ -207,10 +204,8 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
                 desk.recorder.late(now - due);
             }
             pacer.take(&mut desk.recorder);
-            let op = steps.choose(client, due).op;
-            desk.recorder.start(TRANSACTION, due);
-            desk.recorder.start(op, due);
-            if steps.list.len() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
+            job.choose(&mut desk.recorder, due);
+            if job.chosen() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
                 break;
             }
             due = pacer.due(now);
@@ -219,7 +214,7 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
             }
         }
         let sent = clock::now();
-        let carried_out = steps.carry_out(handle, client);
+        let carried_out = job.carry_out(handle);
         let done = clock::now();
         desk.own += sent - now;
         self.record(sent, done);
@@ -230,32 +225,8 @@ impl<H: Handle, P: Pacer> Worker<H, P> {
     #[inline]
     fn record(&mut self, sent: Nanos, done: Nanos) {
         self.advance(done);
-        let Self { client, steps, desk, .. } = self;
-        let recorder = &mut desk.recorder;
-        let mut read = 0;
-        for at in 0..steps.list.len() {
-            steps.judge(at, &mut read, client);
-            let step = &steps.list[at];
-            match &step.outcome {
-                Ok(()) => {
-                    let written = step.written();
-                    recorder.succeed(step.action.op, step.intended, sent, done);
-                    recorder.succeed(TRANSACTION, step.intended, sent, done);
-                    recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
-                    recorder.rows_changed(written as u64);
-                    if let Some(outcome) = client.done() {
-                        recorder.start(outcome, step.intended);
-                        recorder.succeed(outcome, step.intended, sent, done);
-                    }
-                }
-                Err(why) => {
-                    recorder.fail(step.action.op, step.intended, sent, done, why);
-                    recorder.fail(TRANSACTION, step.intended, sent, done, why);
-                    client.failed();
-                }
-            }
-        }
-        desk.free = done;
+        self.job.record(&mut self.desk.recorder, sent, done);
+        self.desk.free = done;
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -122,9 +123,10 @@ class Ycsb(Workload[YcsbOptions]):
     def load_settings(options: YcsbOptions) -> dict[str, Any]:
         """Threads, target rate and time of the file, for where the plan leaves them open."""
         file = options.file()
+        # The load phase is over when all records are there.
+        known: dict[str, Any] = {"requests": options.all().inserted} if options.phase == "load" else {}
         if file is None:
-            return {}
-        known: dict[str, Any] = {}
+            return known
         if file.threadcount:
             known["clients"] = file.threadcount
         if file.target:
@@ -153,6 +155,18 @@ class Ycsb(Workload[YcsbOptions]):
 
     def engine(self) -> dict[str, Any]:
         return {"ycsb": self.options.section()}
+
+    def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
+        """Of Redis. How many records scans gave is not known, so with scans nothing is said of reads."""
+        count = {name: operations.get(name, 0) for name in ("READ", "UPDATE", "INSERT", "SCAN")}
+        called = {
+            "hset": count["UPDATE"] + count["INSERT"],
+            "zadd": count["INSERT"],
+            "zrangebyscore": count["SCAN"],
+        }
+        if "SCAN" not in operations:
+            called["hgetall" if self.options.all().readallfields else "hmget"] = count["READ"]
+        return called
 
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
         return unknown_protocol(self.name, self.options.protocol, target)

@@ -16,6 +16,8 @@ from loadcell.targets.redis.connection import Address, Connection
 from loadcell.targets.shared.marks import Mark, Owner, fingerprint, parse
 
 MARK = "loadcell:mark"
+#: YCSB's keys, and its index of them.
+_OF_YCSB = ("user", "_indices")
 #: Keys that are looked through, and removed, at once.
 _BATCH = 1000
 
@@ -129,7 +131,10 @@ class Keys:
 
 def _prefixes(data: Mapping[str, Any]) -> tuple[str, ...]:
     """What the keys of a data set begin with."""
-    return tuple(dict.fromkeys(section.get("key_prefix", "") for section in data.values()))
+    each = (
+        _OF_YCSB if name == "ycsb" else (section.get("key_prefix", ""),) for name, section in data.items()
+    )
+    return tuple(dict.fromkeys(prefix for prefixes in each for prefix in prefixes))
 
 
 def _size(connection: Connection) -> int:
