@@ -287,10 +287,10 @@ impl<'a, W: Wire> Client<'a, W> {
         while more {
             self.wire.rows(&mut self.out, |out| more = fill(out, CHUNK));
             self.send(None)?;
-            if !self.input.is_empty() || self.take()? {
-                if let Some(error) = self.last_words() {
-                    return Err(error); // Before all rows are sent to a server that throws them away.
-                }
+            if (!self.input.is_empty() || self.take()?)
+                && let Some(error) = self.last_words()
+            {
+                return Err(error); // Before all rows are sent to a server that throws them away.
             }
         }
         self.wire.rows_end(&mut self.out);

@@ -29,7 +29,12 @@ macro_rules! functions {
                     $($name: {
                         let found = library.function(concat!($prefix, stringify!($name)))?;
                         // SAFETY: a function of this name has this signature.
-                        unsafe { std::mem::transmute::<$crate::store::library::Object, _>(found) }
+                        unsafe {
+                            std::mem::transmute::<
+                                $crate::store::library::Object,
+                                unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                            >(found)
+                        }
                     },)*
                 })
             }

@@ -131,7 +131,7 @@ mod tests {
             let (code, length) = codes[usize::from(octet)];
             bits += &format!("{code:0length$b}", length = length as usize);
         }
-        while bits.len() % 8 != 0 {
+        while !bits.len().is_multiple_of(8) {
             bits.push('1');
         }
         bits.as_bytes()
