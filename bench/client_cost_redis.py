@@ -1,0 +1,124 @@
+"""What a request to Redis costs the client: loadcell beside redis-benchmark and a bare epoll loop, on one server.
+
+CPU time of the whole client process over the requests it made, in turn (A B C, B C A ...). For loadcell the start of Python is
+in it. redis-benchmark draws keys and looks at answers, too, but counts no distribution finer than a millisecond's parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from typing import Any
+
+from bench.paired import EXAMPLES, Cost, first_line, in_turn, keep, note, ratios, spread, whole_process
+
+sys.path.insert(0, "tests")
+from redis_server import RedisServer, debian_redis
+
+CLIENTS = 32
+KEYS = 100_000
+VALUE = 100
+
+#: The workload by name: the verb, and how many requests a connection sends at once.
+CASES = {"get": ("get", 1), "set": ("set", 1), "get, pipeline 16": ("get", 16)}
+
+
+def specification(server: RedisServer, verb: str, pipeline: int, seconds: int) -> dict[str, Any]:
+    """What the worker of a trial is given."""
+    options = {"keys": KEYS, "value_size": VALUE, "mix": {verb: 1}, "pipeline": pipeline}
+    return {
+        "version": 1,
+        "seed": 1,
+        "target": server.endpoint(),
+        "workload": {"kv": options},
+        "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
+    }
+
+
+def loadcell(server: RedisServer, verb: str, pipeline: int, seconds: int) -> Cost:
+    """The worker process of a trial, with one engine thread; all it did counts, warm-up and drain too."""
+    spec = specification(server, verb, pipeline, seconds)
+    request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
+    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
+    result = json.loads(output.splitlines()[-1])["result"]
+    assert result["outcome"] == "completed", result
+    assert not result["errors"], result["errors"]
+    return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)
+
+
+def redis_benchmark(server: RedisServer, verb: str, pipeline: int, requests: int) -> Cost:
+    """redis-benchmark with one thread, its random keys and the same sizes."""
+    command = ["redis-benchmark", "-h", server.host, "-p", str(server.port), "-t", verb, "-c", str(CLIENTS)]
+    command += ["-n", str(requests), "-r", str(KEYS), "-d", str(VALUE), "-P", str(pipeline), "--csv"]
+    cpu_s, output = whole_process(command)
+    rate = re.search(rf'^"{verb.upper()}","([\d.]+)"', output, re.MULTILINE)
+    assert rate is not None, output
+    return Cost(cpu_s, requests, requests / float(rate[1]))
+
+
+def bare_loop(server: RedisServer, verb: str, pipeline: int, seconds: int) -> Cost:
+    """The limit: the same requests, and nothing else."""
+    words = [server.host, server.port, verb, KEYS, VALUE, CLIENTS, pipeline, seconds]
+    _, output = whole_process([str(EXAMPLES / "bare_redis"), *map(str, words)])
+    figures = json.loads(output)
+    return Cost(figures["cpu_s"], figures["queries"], figures["wall_s"])
+
+
+def main() -> None:
+    """Measure, print a table, keep it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=15)
+    args = parser.parse_args()
+    result: dict[str, Any] = {
+        "versions": {
+            "redis-benchmark": first_line("redis-benchmark", "--version"),
+            "redis-server": first_line(str(debian_redis()), "--version"),
+        },
+        "rounds": args.rounds,
+        "seconds": args.seconds,
+        "clients": CLIENTS,
+        "cases": {},
+    }
+    with RedisServer(password="") as server:
+        from loadcell import _engine
+
+        _engine.prepare(json.dumps(specification(server, "get", 1, 1)), lambda _: None)
+        for name, (verb, pipeline) in CASES.items():
+            note(name)
+            first = bare_loop(server, verb, pipeline, 2)
+            requests = round(first.per_second * args.seconds)
+            costs = in_turn(
+                args.rounds,
+                {
+                    "loadcell": lambda v=verb, p=pipeline: loadcell(server, v, p, args.seconds),  # type: ignore[misc]
+                    "redis-benchmark": lambda v=verb, p=pipeline, n=requests: redis_benchmark(
+                        server, v, p, n
+                    ),  # type: ignore[misc]
+                    "bare loop": lambda v=verb, p=pipeline: bare_loop(server, v, p, args.seconds),  # type: ignore[misc]
+                },
+                unit="request",
+            )
+            cpu = {one: [cost.per_query_us for cost in runs] for one, runs in costs.items()}
+            rate = {one: [cost.per_second for cost in runs] for one, runs in costs.items()}
+            peers = ("redis-benchmark", "bare loop")
+            result["cases"][name] = {
+                "cpu_us_per_request": {one: spread(values) for one, values in cpu.items()},
+                "requests_per_s": {one: spread(values) for one, values in rate.items()},
+                "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in peers},
+                "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in peers},
+            }
+    command = f"python -m bench.client_cost_redis --rounds {args.rounds} --seconds {args.seconds}"
+    keep("client_cost_redis", command, result)
+    for name, figures in result["cases"].items():
+        for peer, ratio in figures["cpu_ratio"].items():
+            print(
+                f"{name}: CPU, loadcell / {peer}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})"
+            )
+
+
+if __name__ == "__main__":
+    main()
