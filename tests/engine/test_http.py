@@ -71,9 +71,8 @@ def test_a_connection_that_breaks_costs_one_request_and_no_pause(answer: Answer,
     result, server = load(answer)
     assert codes(result) == {code}
     transaction = operation(result, "transaction")
-    # Each is made anew at once: with a back-off of 10 ms and more there could be few.
-    assert transaction["failed"] > 30
-    assert result["client"]["reconnects"] == 0
+    assert (transaction["succeeded"], transaction["failed"] > 2) == (0, True)
+    assert (result["client"]["reconnects"], result["client"]["reconnecting_ns"]) == (0, 0)
     assert server.connections >= transaction["failed"]
 
 
@@ -98,7 +97,7 @@ def test_a_slow_body_is_a_success_within_the_time_out_and_none_beyond_it() -> No
     slow = dribbles(0.001)
     result, _ = load(slow, duration_ns=300 * MS)
     assert codes(result) == set()
-    assert operation(result, "transaction")["service"]["min_ns"] >= 40 * MS
+    assert operation(result, "transaction")["service"]["min_ns"] >= 35 * MS
     first, whole = operation(result, "first_byte"), operation(result, "transaction")
     assert first["service"]["p50_ns"] < whole["service"]["p50_ns"]
     result, _ = load(slow, timeout_ns=20 * MS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import json
-import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -44,10 +43,10 @@ target:
 workload:
   http:
     requests:
-      get: {path: "/get?key=${key}", share: 70, check: {equals: value}}
+      get: {path: "/get?key=${key}", share: 50, check: {equals: value}}
       set: {method: POST, path: "/set?key=${key}", body: "${value}", share: 20}
-      moved: {path: /moved, share: 5}
-      lost: {path: /missing, share: 5}
+      moved: {path: /moved, share: 15}
+      lost: {path: /missing, share: 15}
     parameters:
       key: {from: 1, to: 1000, distribution: zipfian}
       value: {letters: 50}
@@ -100,13 +99,14 @@ def test_every_check_holds_with_and_without_keep_alive(run: Path) -> None:
         assert trial["errors"][0]["meaning"] == "not found"
         assert (trial["client"]["reconnects"], trial["client"]["reconnecting_s"]) == (0, 0)
         totals, operations = trial["totals"], trial["operations"]
+        ended = trial["lifetime"]["transactions"] + trial["lifetime"]["failed"]
         assert totals["statuses"]["4xx"] == totals["errors"]
         assert totals["statuses"]["3xx"] == operations["moved"]["succeeded"]
         assert totals["received_bytes"] > totals["body_bytes"] > 0
         if trial["settings"]["workload"]["http"]["keep_alive"]:
-            assert trial["client"]["connects"] < trial["lifetime"]["transactions"] / 20
+            # nginx ends a connection after 300 requests; another one is begun at most once a client.
+            assert trial["client"]["connects"] <= 16 + ended / 300
         else:
-            ended = trial["lifetime"]["transactions"] + trial["lifetime"]["failed"]
             assert trial["client"]["connects"] == ended + 8
             assert operations["connect"]["succeeded"] > 0
 
@@ -184,7 +184,7 @@ monitors: []
     assert done.returncode == 0, done.stderr
     assert {error["code"] for error in trial["errors"]} == {"reset"}
     assert trial["totals"]["throughput_per_s"] == 0
-    assert re.search(r"reset +.*broken off", trial["errors"][0]["code"] + " " + trial["errors"][0]["meaning"])
+    assert "broken off" in trial["errors"][0]["meaning"]
 
 
 def test_a_ready_plan_can_be_run(tmp_path: Path) -> None:
