@@ -81,12 +81,14 @@ e2e-parts:
 
 bench: setup
 	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
-	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server
+	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server \
+	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.tpcc
 	$(BIN)/python -m bench.client_cost_mysql
 	$(BIN)/python -m bench.client_cost_redis
+	$(BIN)/python -m bench.client_cost_http
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost

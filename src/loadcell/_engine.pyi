@@ -33,8 +33,12 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     `load.requests` (of all clients) or `load.requests_per_client` ends the measurement when so many transactions, failed ones
     included, were started and have ended; `duration_ns` is then the longest it may take. A warm-up comes to rest before it.
 
+    `load.timeout_ns` is how long a transaction may take from when it was begun: it has failed then, with the code `timeout`, and its
+    connection is made anew. The result's `received` counts bytes that arrived, those of bodies of responses, and responses by
+    the first digit of their status (`{"2xx": 9}`).
+
     With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name", "workload",
-    "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `max_retries`, `schedule`). Operation
+    "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `timeout_ns`, `max_retries`, `schedule`). Operation
     `transaction` is then all groups together, `<group>` (kind `type`) one of them, `<group>:<operation>` what it does.
     The result's `groups` have each group's own `operations`, `queries`, `lifetime`, `schedule` and `client`; errors,
     trouble and intervals say of which group they are. A group that is lost or overloaded ends the load for all.
@@ -53,7 +57,7 @@ def check(workload: str) -> str:
 
     Known for `pgbench`: `{"writes": bool, "operations": [name, ...]}`, `writes` when a statement may change rows. Raises
     EngineError with code `script` when a script is wrong: the finding has a paragraph for each mistake, with script, line
-    and column.
+    and column. Known for `http`: `{"operations": [name, ...]}`; what is wrong has the code `spec`.
     """
 
 def store(engine: str) -> str:
