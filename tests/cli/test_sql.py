@@ -7,55 +7,29 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from rich.cells import cell_len
 
+from lines import LOADCELL, command, planned, refused
 from loadcell.cli import main
-from loadcell.plan.nodes import plain
-from loadcell.plan.source import compose
 from loadcell.store.read import read_run
 from mariadb import MariadbServer
 from servers import PostgresServer, free_port
 
-LOADCELL = str(Path(sys.executable).parent / "loadcell")
 #: found nowhere else
 SECRET = "q7-Zz%/p@ss"
-
-
-def command(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
-        stdin=subprocess.DEVNULL, env={**os.environ, **env},
-    )  # fmt: skip
-
-
-def planned(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """The plan that a command line stands for."""
-    result = CliRunner().invoke(main, ["sql", *words, "--save-plan", "-"], env=env)
-    assert result.exit_code == 0, result.output
-    found = plain(compose(result.stdout, "plan", []))  # type: ignore[arg-type]
-    assert isinstance(found, dict)
-    return found
-
-
-def refused(*words: str) -> str:
-    result: Result = CliRunner().invoke(main, ["sql", *words])
-    assert result.exit_code == 2, result.output
-    return " ".join(result.output.split())
 
 
 class TestWords:
     """No server is asked for anything here."""
 
     def test_the_defaults_are_a_short_read_only_load(self) -> None:
-        assert planned("postgresql://me@db/shop") == {
+        assert planned("sql", "postgresql://me@db/shop") == {
             "title": "sysbench oltp_read_only on postgresql://me@db/shop",
             "target": {"postgres": {"server": "external", "dsn": "postgresql://me@db/shop"}},
             "workload": {"sysbench": {"script": "oltp_read_only"}},
@@ -65,6 +39,7 @@ class TestWords:
 
     def test_every_option_is_a_setting_of_the_plan(self) -> None:
         found = planned(
+            "sql",
             *[
                 "embedded",
                 "-w",
@@ -90,24 +65,24 @@ class TestWords:
         assert (found["repeats"], found["seed"], found["expect"]) == (3, 7, ["errors == 0"])
 
     def test_a_count_has_an_hour(self) -> None:
-        load = planned("embedded", "--requests-per-client", "10")["load"]
+        load = planned("sql", "embedded", "--requests-per-client", "10")["load"]
         assert load == {"clients": 10, "warmup": "1s", "requests_per_client": 10, "duration": "1h"}
 
     def test_intervals_fit_a_short_time(self) -> None:
-        assert planned("embedded", "-d", "500ms")["load"]["interval"] == "100ms"
-        assert "interval" not in planned("embedded", "-d", "1min")["load"]
+        assert planned("sql", "embedded", "-d", "500ms")["load"]["interval"] == "100ms"
+        assert "interval" not in planned("sql", "embedded", "-d", "1min")["load"]
 
     def test_a_query_and_a_script_change_no_data_of_loadcells(self, tmp_path: Path) -> None:
-        query = planned("host=db dbname=shop", "--query", " SELECT 1 ")
+        query = planned("sql", "host=db dbname=shop", "--query", " SELECT 1 ")
         assert query["workload"]["pgbench"] == {
             "scripts": ["query"], "inline": {"query": "SELECT 1"}, "init_steps": "",
         }  # fmt: skip
         (tmp_path / "a.sql").write_text("SELECT 2;\n")
-        script = planned("postgres://db/shop", "--script", str(tmp_path / "a.sql"))
+        script = planned("sql", "postgres://db/shop", "--script", str(tmp_path / "a.sql"))
         assert script["workload"]["pgbench"]["scripts"] == [str(tmp_path / "a.sql")]
 
     def test_mariadb_is_mysql(self) -> None:
-        found = planned("mariadb://me@db:3307", "-w", "tpcc")
+        found = planned("sql", "mariadb://me@db:3307", "-w", "tpcc")
         assert found["target"] == {"mysql": {"server": "external", "url": "mysql://me@db:3307"}}
         assert found["workload"] == {"tpcc": {}}
 
@@ -138,7 +113,7 @@ class TestWords:
         ],
     )
     def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
-        assert said in refused(*words)
+        assert said in refused("sql", *words)
 
     def test_a_saved_plan_is_the_same_plan_and_overwrites_nothing(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
@@ -175,7 +150,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def counted(home: Path, postgres_server: PostgresServer) -> subprocess.CompletedProcess[str]:
-    words = ("-c", "4", "-n", "1000", "--warmup", "100ms", "--query", "SELECT 1", "--lang", "en")
+    words = ("-c", "4", "-n", "1000", "--warmup", "100ms", "--query", "SELECT 1", "--no-report")
     return command(home, "sql", postgres_server.dsn(), *words)
 
 
@@ -188,19 +163,16 @@ class TestOnPostgres:
         assert re.search(r"Succeeded +1,000\b", said)
         assert re.search(r"Failed +0\b", said)
         assert re.search(r"ms +mean +± sd +50% +90% +95% +99% +99\.9% +max", said)
-        assert "report.html" in said
+        assert re.search(r"again +loadcell run results/sql/.*/plan\.yaml", said)
         assert all(cell_len(line) <= 80 or "results/" in line for line in said.splitlines())
 
     def test_it_is_a_run_like_any_other(self, counted: subprocess.CompletedProcess[str], home: Path) -> None:
         assert counted.returncode == 0, counted.stderr
         [path] = (home / "results" / "sql").iterdir()
-        assert {"plan.yaml", "run.json", "environment.json", "report.html"} <= {
-            one.name for one in path.iterdir()
-        }
+        assert {"plan.yaml", "run.json", "environment.json"} <= {one.name for one in path.iterdir()}
         [trial] = read_run(path).trials
         assert (trial["status"], trial["totals"]["transactions"]["attempted"]) == ("ok", 1000)
-        again = command(home, "run", str(path / "plan.yaml"), "--no-report", "--out", "again")
-        assert again.returncode == 0, again.stderr
+        assert command(home, "check", str(path / "plan.yaml")).returncode == 0
 
     def test_json_is_that_of_run(self, home: Path, postgres_server: PostgresServer) -> None:
         words = (
@@ -294,7 +266,9 @@ class TestPassword:
         assert process.returncode == 0, stdout + said
         assert "next time set PGPASSWORD, and write no secret here" in said
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert len(files) > 5
+        assert {"report.html", "report.md", "plan.yaml", "run.json", "trial.json"} <= {
+            path.name for path in files
+        }
         everything = [shown, stdout, said, *(path.read_text(errors="replace") for path in files)]
         for form in (SECRET, "q7-Zz%25%2Fp%40ss", "q7-Zz"):
             assert not [text for text in everything if form in text]
@@ -323,7 +297,7 @@ class TestPassword:
         assert "password: ${env:PGPASSWORD}" in result.stdout
 
     def test_a_reference_is_left_as_it_is(self) -> None:
-        found = planned("postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
+        found = planned("sql", "postgres://me:${env:SHOP_PW}@db/x", env={"SHOP_PW": "s"})
         assert found["target"]["postgres"]["dsn"] == "postgres://me:${env:SHOP_PW}@db/x"
 
 

@@ -28,7 +28,9 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "run": "Run a plan: every treatment, every repeat; writes a run directory and its report.",
     "check": "Say what a plan would run, and every mistake in it, without running anything.",
-    "sql": "Make load on a database without a plan file: requests per second, percentiles, errors.",
+    "http": "Make load on a service of HTTP without a plan file: requests per second, percentiles, errors.",
+    "redis": "Make load on a Redis without a plan file.",
+    "sql": "Make load on a database without a plan file.",
     "report": "Write the report of a run again (HTML, Markdown; English, Chinese).",
     "compare": "Compare runs, or levels of a factor: how much faster, how surely, and does it matter.",
     "baseline": "Name runs that others are held against.",

@@ -343,6 +343,12 @@ class Kv(Workload[KvOptions]):
                     "Redis keeps its keys in no order",
                     "leave `scan` out, or use the target store",
                 )
+            if options.pipeline > 1 and load.rate is not None:
+                without(
+                    "pipeline",
+                    "under load.rate each command is due by itself, and a pipeline sends many at once",
+                    "1, or a closed loop (no rate)",
+                )
             if options.batch > 1:
                 without("batch", "`batch` is for embedded stores", "use `pipeline`")
         if options.verify and load.clients is not None and options.keys < load.clients:

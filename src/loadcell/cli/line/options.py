@@ -26,6 +26,7 @@ class LineOptions:
     duration: str | None
     rate: tuple[str, ...]
     warmup: str
+    timeout: str | None
     threads: int | None
     repeats: int
     sets: tuple[str, ...]
@@ -95,6 +96,10 @@ _OPTIONS = (
     click.option(
         "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
         help="Load before the measurement, which is not counted. 0s: none.",
+    ),
+    click.option(
+        "--timeout", type=Quantity("duration"), metavar="TIME",
+        help="What takes longer has failed, and its connection is made anew. Default: no limit, of HTTP 5s.",
     ),
     click.option(
         "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."

@@ -102,8 +102,9 @@ def _load(options: LineOptions) -> dict[str, Any]:
         found["clients"] = options.clients[0]
     if len(options.rate) == 1:
         found["rate"] = options.rate[0]
-    if options.threads is not None:
-        found["threads"] = options.threads
+    for key in ("threads", "timeout"):
+        if getattr(options, key) is not None:
+            found[key] = getattr(options, key)
     found["warmup"] = options.warmup
     counted = options.requests is not None or options.requests_per_client is not None
     for key in ("requests", "requests_per_client"):

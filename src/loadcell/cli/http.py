@@ -1,0 +1,153 @@
+"""`loadcell http URL`: a load on a service of HTTP, without a plan file."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from loadcell.cli.line.hidden import Hidden
+from loadcell.cli.line.options import line_options
+
+if TYPE_CHECKING:
+    from loadcell.cli.line.options import LineOptions
+
+#: holds the value of the field Authorization
+LOGIN = "LOADCELL_AUTHORIZATION"
+_FORM = "Give http://HOST:PORT/PATH or https://HOST/PATH."
+#: header fields whose values are secrets, and what else in a name says so
+_SECRET_FIELD = re.compile(r"authorization$|^cookie$|api-?key|token|secret|password|^x-auth", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+
+
+@click.command("http")
+@click.argument("url", metavar="URL")
+@click.option(
+    "--method", "-X", metavar="NAME", help="GET, POST, PUT, DELETE, HEAD ... Default: GET, with --data POST."
+)
+@click.option(
+    "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
+    help="A header field of every request. May be given again. Secrets as '${env:NAME}'.",
+)  # fmt: skip
+@click.option("--data", metavar="TEXT", help="What is sent with every request.")
+@click.option(
+    "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
+    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: 1..100000, or a,b,c.",
+)  # fmt: skip
+@click.option(
+    "--keep-alive/--no-keep-alive", default=True, show_default=True,
+    help="Carry one request after the other on a connection, or make one for each.",
+)  # fmt: skip
+@click.option(
+    "--success", metavar="STATUS[,STATUS...]",
+    help="Statuses with which a request has succeeded. Default: 2xx,3xx. Redirections are not followed.",
+)  # fmt: skip
+@click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
+@line_options
+def http(
+    url: str,
+    method: str | None,
+    headers: tuple[str, ...],
+    data: str | None,
+    parameters: tuple[str, ...],
+    keep_alive: bool,
+    success: str | None,
+    insecure: bool,
+    options: LineOptions,
+) -> int:
+    """Make load on the service of HTTP at URL, and print what came of it.
+
+    \b
+    loadcell http http://localhost:8080/ -c 250 -n 1000000 --timeout 5s
+    loadcell http 'https://shop.example/item?id=${id}' -p id=1..100000 --rate 2000/s -c 100 -d 1min
+    loadcell http http://localhost:8080/cart -X POST --data '{"item": 7}' -H 'Content-Type: application/json'
+
+    Requests that take longer than --timeout (default: 5s), and those with a status other than --success, have failed; they count
+    as requests, not as throughput. A login: set LOADCELL_AUTHORIZATION to the value of the field Authorization.
+
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
+    which can say more: several kinds of requests, checks of bodies, distributions, a server that loadcell starts.
+    """
+    from loadcell.cli.line.act import act
+    from loadcell.cli.line.hidden import hide, typed
+    from loadcell.cli.line.plan import Line
+
+    place, path, shown, login = _place(url)
+    target: dict[str, Any] = {"url": place}
+    if insecure:
+        target["tls"] = {"verify": False}
+    fields, secrets = _fields(headers)
+    if login is not None:
+        secrets.append(login)
+    if (login is not None or LOGIN in os.environ) and "Authorization" not in fields:
+        fields["Authorization"] = f"${{env:{LOGIN}}}"
+    verb = method or ("POST" if data is not None else "GET")
+    work: dict[str, Any] = {"method": verb, "path": path}
+    work |= {key: value for key, value in (("headers", fields), ("body", data)) if value}
+    if parameters:
+        work["parameters"] = dict(map(_parameter, parameters))
+    if not keep_alive:
+        work["keep_alive"] = False
+    if success is not None:
+        work["success"] = [int(word) if word.isdigit() else word for word in success.split(",")]
+    env = hide(secrets)
+    line = Line("http", f"{verb} {shown}", {"http": target}, {"http": work}, typed("http", [url], secrets))
+    return act(line, options, env)
+
+
+def _place(url: str) -> tuple[str, str, str, Hidden | None]:
+    """Where the service is, the path, how the URL is shown, and a login in it. Raises click.UsageError."""
+    given = url if "://" in url else f"http://{url}"
+    try:
+        parts = urlsplit(given)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise click.UsageError(f"{_shown(url)!r} is no URL: {error}. {_FORM}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise click.UsageError(f"{_shown(url)!r} is no URL of a service of HTTP. {_FORM}")
+    where = f"[{host}]" if ":" in host else host
+    place = f"{parts.scheme}://{where}" + (f":{port}" if port is not None else "")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    login = None
+    if parts.username is not None:
+        words = ":".join(unquote(word) for word in (parts.username, parts.password or ""))
+        value = f"Basic {base64.b64encode(words.encode()).decode()}"
+        login = Hidden(f"{parts.netloc.rpartition('@')[0]}@", "", LOGIN, value)
+    return place, path, place + path, login
+
+
+def _shown(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//...@", url)
+
+
+def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
+    """Header fields by name; those that are secrets stand for variables. Raises click.UsageError."""
+    from loadcell.plan.secrets import references
+
+    fields: dict[str, str] = {}
+    secrets = []
+    for given in headers:
+        name, colon, value = (part.strip() for part in given.partition(":"))
+        if not colon or not name:
+            raise click.UsageError("--header: give 'NAME: VALUE', such as 'Accept: application/json'.")
+        if _SECRET_FIELD.search(name) and value and not references(value):
+            variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
+            secrets.append(Hidden(given, f"{name}: ${{env:{variable}}}", variable, value))
+            value = f"${{env:{variable}}}"
+        fields[name] = value
+    return fields, secrets
+
+
+def _parameter(given: str) -> tuple[str, dict[str, Any]]:
+    """What a `NAME=VALUES` says. Raises click.UsageError."""
+    name, equals, values = given.partition("=")
+    if not equals or not name or not values:
+        raise click.UsageError(f"--param {given}: give NAME=FROM..TO or NAME=VALUE,VALUE.")
+    numbers = _RANGE.fullmatch(values)
+    if numbers is not None:
+        return name, {"from": int(numbers[1]), "to": int(numbers[2])}
+    return name, {"values": values.split(",")}

@@ -1,0 +1,127 @@
+"""`loadcell redis HOST:PORT`: a load on a Redis, without a plan file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from loadcell.cli.line.hidden import Hidden
+from loadcell.cli.line.options import line_options
+
+if TYPE_CHECKING:
+    from loadcell.cli.line.options import LineOptions
+
+LOCAL = "local"
+#: redis-cli's own
+VARIABLE = "REDISCLI_AUTH"
+_FORM = "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, or `local` for a server that loadcell starts."
+
+
+@click.command("redis")
+@click.argument("server", metavar="HOST:PORT")
+@click.option(
+    "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
+)
+@click.option(
+    "--keys", type=click.IntRange(min=1), metavar="N", help="How many keys there are. Default: 100000."
+)
+@click.option("--value-size", metavar="SIZE", help="Length of a value, such as 1kB. Default: 100B.")
+@click.option(
+    "--pipeline", "-P", type=click.IntRange(min=1), metavar="N",
+    help="Commands that a connection sends before it waits for their answers. Default: 1.",
+)  # fmt: skip
+@click.option(
+    "--command", "commands", multiple=True, metavar="TEXT",
+    help="Do this command instead, such as 'LPUSH l:${key} ${value}'. May be given again: equal shares.",
+)  # fmt: skip
+@line_options
+def redis(
+    server: str,
+    reads: str | None,
+    keys: int | None,
+    value_size: str | None,
+    pipeline: int | None,
+    commands: tuple[str, ...],
+    options: LineOptions,
+) -> int:
+    """Make load on the Redis at HOST:PORT (or Valkey, KeyDB, Dragonfly), and print what came of it.
+
+    \b
+    loadcell redis localhost:6379 -c 50 -n 1000000
+    loadcell redis localhost:6379 -c 1,10,100 --reads 50% --value-size 1kB -d 10s
+    loadcell redis local -P 16 --command 'INCR counter'
+
+    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), or `local`: a redis-server of this machine that
+    loadcell starts, for this run only. Password: set REDISCLI_AUTH.
+
+    All keys are written before the load, under names of loadcell's own, and removed in the end.
+
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
+    which can say more: all verbs and their shares, distributions of keys and values, verification.
+    """
+    from loadcell.cli.line.act import act
+    from loadcell.cli.line.hidden import hide, typed
+    from loadcell.cli.line.plan import Line
+
+    target, shown, secrets = _target(server, os.environ)
+    settings = {"reads": reads, "keys": keys, "value_size": value_size, "pipeline": pipeline}
+    work: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
+    if commands:
+        work["commands"] = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
+    env = hide(secrets)
+    what = ", ".join(" ".join(text.split()) for text in commands) or "GET and SET"
+    line = Line(
+        "redis", f"{what} on {shown}", {"redis": target}, {"kv": work}, typed("redis", [server], secrets)
+    )
+    return act(line, options, env)
+
+
+def _name(number: int, command: str) -> str:
+    """What a command is called in the record: its first word, told apart by a number."""
+    word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "") or "command"
+    return f"{word if word[0].isalpha() else 'command'}_{number + 1}" if number else word
+
+
+def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
+    """The target, how it is shown, and the password in it, if there is one. Raises click.UsageError for what is none."""
+    if server == LOCAL:
+        return {"server": "local"}, "a local server", []
+    given = server if "://" in server else f"redis://{server}"
+    try:
+        parts = urlsplit(given)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise click.UsageError(f"{_shown(server)!r} is no server: {error}. {_FORM}") from None
+    number = parts.path.strip("/")
+    if parts.scheme not in ("redis", "rediss") or not host or (number and not number.isdigit()):
+        raise click.UsageError(f"{_shown(server)!r} is no server. {_FORM}")
+    settings: dict[str, Any] = {"server": "external", "host": host}
+    if port is not None:
+        settings["port"] = port
+    if parts.username:
+        settings["user"] = unquote(parts.username)
+    secrets = []
+    if parts.password:
+        login = parts.netloc.rpartition("@")[0]
+        secrets.append(
+            Hidden(
+                f"{login}@", f"{parts.username}@" if parts.username else "", VARIABLE, unquote(parts.password)
+            )
+        )
+    if secrets or VARIABLE in env:
+        settings["password"] = f"${{env:{VARIABLE}}}"
+    if number:
+        settings["database"] = int(number)
+    if parts.scheme == "rediss":
+        settings["tls"] = True
+    where = f"[{host}]" if ":" in host else host
+    return settings, f"{parts.scheme}://{where}" + (f":{port}" if port else ""), secrets
+
+
+def _shown(server: str) -> str:
+    return re.sub(r"(//)?[^/@]*@", r"\1...@", server)

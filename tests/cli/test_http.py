@@ -1,0 +1,171 @@
+"""`loadcell http URL`: what its words come to, and what it prints of a real nginx."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+
+from lines import command, planned, refused
+from loadcell.cli import main
+from loadcell.store.read import read_run
+from servers import die_with_parent, free_port
+
+NGINX = """
+daemon off; worker_processes 1; pid {root}/pid; error_log stderr;
+events {{ worker_connections 256; }}
+http {{
+  access_log {root}/log combined; keepalive_requests 100000;
+  client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
+  uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
+  server {{ listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /set {{ return 204; }} }}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def nginx() -> Iterator[tuple[str, Path]]:
+    """A real nginx: its URL, and its log."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="loadcell-test-", dir="/var/tmp") as name:
+        root = Path(name)
+        (root / "nginx.conf").write_text(NGINX.format(root=root, port=port))
+        process = subprocess.Popen(
+            ["/usr/sbin/nginx", "-e", "stderr", "-p", name, "-c", f"{name}/nginx.conf"],
+            stderr=subprocess.DEVNULL,
+            preexec_fn=die_with_parent,
+        )
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                urlopen(f"{url}/get").close()
+                break
+            except URLError:
+                assert time.monotonic() < deadline, "nginx did not start"
+                time.sleep(0.05)
+        yield url, root / "log"
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+
+
+class TestWords:
+    def test_a_url_is_a_target_and_a_path(self) -> None:
+        found = planned(
+            "http", "https://shop.example:8443/item?id=${id}", "-p", "id=1..100", "-k", "--timeout", "5s"
+        )
+        assert found["title"] == "GET https://shop.example:8443/item?id=${id}"
+        assert found["target"] == {"http": {"url": "https://shop.example:8443", "tls": {"verify": False}}}
+        assert found["workload"] == {
+            "http": {"method": "GET", "path": "/item?id=${id}", "parameters": {"id": {"from": 1, "to": 100}}}
+        }
+        assert found["load"]["timeout"] == "5s"
+
+    def test_data_are_posted_and_a_scheme_may_be_left_out(self) -> None:
+        words = ("--data", "k=${k}", "-H", "Content-Type: text/plain", "-p", "k=a,b", "--no-keep-alive")
+        found = planned("http", "localhost:8080", *words, "--success", "2xx,404")
+        assert found["target"] == {"http": {"url": "http://localhost:8080"}}
+        assert found["workload"]["http"] == {
+            "method": "POST",
+            "path": "/",
+            "headers": {"Content-Type": "text/plain"},
+            "body": "k=${k}",
+            "parameters": {"k": {"values": ["a", "b"]}},
+            "keep_alive": False,
+            "success": ["2xx", 404],
+        }
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["ftp://x/y"], "'ftp://x/y' is no URL of a service of HTTP. Give http://HOST:PORT/PATH"),
+            (["http://:8080/"], "is no URL of a service of HTTP"),
+            (["http://me:hidden@x:port/"], "'http://...@x:port/' is no URL: Port could not be cast"),
+            (["http://x", "-H", "Accept"], "--header: give 'NAME: VALUE'"),
+            (["http://x", "-p", "key"], "--param key: give NAME=FROM..TO"),
+            (["http://x", "-p", "key=9..1"], "numbers need a `to` that is not below `from`"),
+            (["http://x", "-p", "key=1..9"], ""),
+            (["http://x/${key}"], "key"),
+            (["http://x", "--success", "fine"], "workload.http"),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
+        if said:
+            assert said in refused("http", *words)
+        else:
+            assert planned("http", *words)
+
+    def test_secrets_are_not_in_the_plan(self) -> None:
+        words = [
+            "http",
+            "http://me:pw%40x@shop/",
+            "-H",
+            "X-Api-Key: k1234",
+            "-H",
+            "Accept: a/b",
+            "--save-plan",
+            "-",
+        ]
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 0, result.output
+        for secret in ("k1234", "pw%40x", "pw@x", "bWU6cHdAeA=="):
+            assert secret not in result.output
+        assert "next time set LOADCELL_X_API_KEY, LOADCELL_AUTHORIZATION" in result.stderr
+        for line in (
+            "X-Api-Key: ${env:LOADCELL_X_API_KEY}",
+            "Authorization: ${env:LOADCELL_AUTHORIZATION}",
+            "Accept: a/b",
+        ):
+            assert line in result.stdout
+
+    def test_a_login_may_be_set_before(self) -> None:
+        found = planned("http", "http://shop/", env={"LOADCELL_AUTHORIZATION": "Bearer 1"})
+        assert found["workload"]["http"]["headers"] == {"Authorization": "${env:LOADCELL_AUTHORIZATION}"}
+
+
+def test_a_login_on_the_command_line_is_used_and_hidden(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    url, log = nginx
+    words = ("-c", "1", "-n", "5", "--warmup", "0s", "--no-report")
+    found = command(tmp_path, "http", f"{url.replace('//', '//watcher:s3cr3tword@')}/get", *words)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert len([line for line in log.read_text().splitlines() if " - watcher [" in line]) == 5
+    texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in (found.stdout, found.stderr, *texts) if "s3cr3tword" in text]
+
+
+def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    url, log = nginx
+    words = ("-c", "20", "-n", "1000", "--warmup", "0s", "--timeout", "5s", "--no-report")
+    found = command(tmp_path, "http", f"{url}/get?once", *words)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert len([line for line in log.read_text().splitlines() if "/get?once" in line]) == 1000
+    assert "20 connections on 1 thread; 1,000 requests in" in found.stdout
+    assert re.search(r"Throughput +[\d,.]+ +requests/s", found.stdout)
+    assert re.search(r"first byte +\d", found.stdout)
+    assert all(cell_len(line) <= 80 or "results/" in line for line in found.stdout.splitlines())
+
+
+def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    found = command(
+        tmp_path, "http", f"{nginx[0]}/missing", "-c", "2", "-n", "50", "--warmup", "0s", "--no-report"
+    )
+    assert re.search(r"Failed +50 +100% of those that ended", found.stdout), found.stdout
+    assert re.search(r"50 +\S*404", found.stdout)
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    found = command(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
+    assert found.returncode == 3
+    assert "failed: cannot connect to 127.0.0.1" in " ".join(found.stdout.split())
+    [path] = (tmp_path / "results" / "http").iterdir()
+    assert read_run(path).trials[0]["status"] == "failed"

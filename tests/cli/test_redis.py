@@ -1,0 +1,98 @@
+"""`loadcell redis HOST:PORT`: what its words come to, and what it prints of a real Redis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lines import command, planned, refused
+from loadcell.cli import main
+from redis_server import RedisServer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer(password="w0rd-of-redis") as found:
+        yield found
+
+
+def test_the_words_are_a_target_and_a_workload() -> None:
+    words = (
+        "--reads",
+        "50%",
+        "--keys",
+        "1000",
+        "--value-size",
+        "1kB",
+        "-P",
+        "16",
+        "-c",
+        "50",
+        "-n",
+        "100000",
+    )
+    found = planned("redis", "redis://me@cache:7000/3", *words, env={"REDISCLI_AUTH": "x"})
+    assert found["target"] == {
+        "redis": {
+            "server": "external", "host": "cache", "port": 7000, "user": "me",
+            "password": "${env:REDISCLI_AUTH}", "database": 3,
+        }
+    }  # fmt: skip
+    assert found["workload"] == {"kv": {"reads": "50%", "keys": 1000, "value_size": "1kB", "pipeline": 16}}
+    assert (found["load"]["clients"], found["load"]["requests"]) == (50, 100_000)
+
+
+def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
+    words = ("--command", "INCR c", "--command", "LPUSH l:${key} ${value}", "--command", "INCR d")
+    found = planned("redis", "rediss://cache", *words)
+    assert found["target"]["redis"] == {"server": "external", "host": "cache", "tls": True}
+    commands = found["workload"]["kv"]["commands"]
+    assert {name: one["command"] for name, one in commands.items()} == {
+        "incr": "INCR c", "lpush_2": "LPUSH l:${key} ${value}", "incr_3": "INCR d",
+    }  # fmt: skip
+    assert planned("redis", "local")["target"] == {"redis": {"server": "local"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["http://x"], "'http://x' is no server. Give HOST:PORT"),
+        (["redis://:hidden@x:port"], "'redis://...@x:port' is no server: Port could not be cast"),
+        (["x:6379/name"], "is no server"),
+        (["x", "--value-size", "7"], "workload.kv.value_size"),
+        (["x", "--command", "SET ${what}"], "there is no placeholder `${what}`"),
+        (["x", "-P", "4", "--rate", "100/s"], "under load.rate each command is due by itself"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_run(words: list[str], said: str) -> None:
+    assert said in refused("redis", *words)
+
+
+def test_a_password_is_not_in_the_plan() -> None:
+    result = CliRunner().invoke(main, ["redis", "redis://:hidden%21@cache:6379", "--save-plan", "-"])
+    assert result.exit_code == 0, result.output
+    assert "hidden" not in result.output
+    assert "next time set REDISCLI_AUTH" in result.stderr
+    assert "password: ${env:REDISCLI_AUTH}" in result.stdout
+
+
+def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
+    words = ("-c", "4", "-n", "5000", "-P", "8", "--keys", "1000", "--warmup", "100ms", "--no-report")
+    found = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "5,000 operations in" in found.stdout
+    assert re.search(r"Succeeded +5,000\b", found.stdout)
+    texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in (found.stdout, found.stderr, *texts) if server.password in text]
+
+
+def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
+    place = f"{server.host}:{server.port}"
+    found = command(tmp_path, "redis", place, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
+    assert found.returncode == 3
+    assert "failed: " in found.stdout
+    assert "wr0ngone" not in found.stdout + found.stderr

@@ -1,0 +1,40 @@
+"""Commands without a plan file, called from tests: as a process of their own, or for the plan they stand for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from loadcell.cli import main
+from loadcell.plan.nodes import plain
+from loadcell.plan.source import compose
+
+LOADCELL = str(Path(sys.executable).parent / "loadcell")
+
+
+def command(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
+        stdin=subprocess.DEVNULL, env={**os.environ, **env},
+    )  # fmt: skip
+
+
+def planned(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+    """The plan that a command line stands for."""
+    result = CliRunner().invoke(main, [*words, "--save-plan", "-"], env=env)
+    assert result.exit_code == 0, result.output
+    found = plain(compose(result.stdout, "plan", []))  # type: ignore[arg-type]
+    assert isinstance(found, dict)
+    return found
+
+
+def refused(*words: str) -> str:
+    """What is said of a command line that is wrong, on one line."""
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2, result.output
+    return " ".join(result.output.split())
