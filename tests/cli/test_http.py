@@ -28,7 +28,7 @@ http {{
   access_log {root}/log combined; keepalive_requests 100000;
   client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
   uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-  server {{ listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /set {{ return 204; }} }}
+  server {{ listen 127.0.0.1:{port}; location /get {{ return 200 "value"; }} location /missing {{ return 404; }} }}
 }}
 """
 
@@ -62,12 +62,24 @@ def nginx() -> Iterator[tuple[str, Path]]:
 class TestWords:
     def test_a_url_is_a_target_and_a_path(self) -> None:
         found = planned(
-            "http", "https://shop.example:8443/item?id=${id}", "-p", "id=1..100", "-k", "--timeout", "5s"
+            "http",
+            "https://shop.example:8443/item?id=${id}",
+            "-p",
+            "id=1..100",
+            "-k",
+            "--http2",
+            "--timeout",
+            "5s",
         )
         assert found["title"] == "GET https://shop.example:8443/item?id=${id}"
         assert found["target"] == {"http": {"url": "https://shop.example:8443", "tls": {"verify": False}}}
         assert found["workload"] == {
-            "http": {"method": "GET", "path": "/item?id=${id}", "parameters": {"id": {"from": 1, "to": 100}}}
+            "http": {
+                "method": "GET",
+                "path": "/item?id=${id}",
+                "parameters": {"id": {"from": 1, "to": 100}},
+                "version": 2,
+            }
         }
         assert found["load"]["timeout"] == "5s"
 
@@ -160,7 +172,7 @@ def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path])
         tmp_path, "http", f"{nginx[0]}/missing", "-c", "2", "-n", "50", "--warmup", "0s", "--no-report"
     )
     assert re.search(r"Failed +50 +100% of those that ended", found.stdout), found.stdout
-    assert re.search(r"50 +\S*404", found.stdout)
+    assert re.search(r"50 +\S*404", found.stdout), found.stdout
 
 
 def test_nobody_there(tmp_path: Path) -> None:

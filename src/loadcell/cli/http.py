@@ -46,6 +46,9 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
     "--success", metavar="STATUS[,STATUS...]",
     help="Statuses with which a request has succeeded. Default: 2xx,3xx. Redirections are not followed.",
 )  # fmt: skip
+@click.option(
+    "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
+)
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
 @line_options
 def http(
@@ -56,6 +59,7 @@ def http(
     parameters: tuple[str, ...],
     keep_alive: bool,
     success: str | None,
+    http2: bool,
     insecure: bool,
     options: LineOptions,
 ) -> int:
@@ -90,6 +94,8 @@ def http(
     work |= {key: value for key, value in (("headers", fields), ("body", data)) if value}
     if parameters:
         work["parameters"] = dict(map(_parameter, parameters))
+    if http2:
+        work["version"] = 2
     if not keep_alive:
         work["keep_alive"] = False
     if success is not None:
