@@ -85,6 +85,7 @@ FAMILIES = {
     "http.row": ROWS,
     "checkpoint": ("timed", "requested"),
     "kind": flame.KINDS,
+    "column": ("definite", "indirect", "possible"),
     "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),
     "stage": get_args(Stage),
     "why": get_args(Why),

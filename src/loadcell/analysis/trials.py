@@ -111,11 +111,13 @@ class Trial:
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
     arm: str | None = None
     groups: Mapping[str, Trial] = field(default_factory=dict)
+    #: whether the target was looked into meanwhile, and so too slow to be compared
+    examined: bool = False
 
     @property
     def counts(self) -> bool:
         """Whether its figures enter medians: only those of trials that ended well do."""
-        return self.status == "ok" and self.throughput_per_s is not None
+        return self.status == "ok" and self.throughput_per_s is not None and not self.examined
 
     @property
     def overloaded(self) -> bool:
@@ -184,6 +186,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.get("arm"),
+        examined=record.get("memory") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},
     )
 

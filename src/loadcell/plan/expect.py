@@ -67,13 +67,18 @@ METRICS: Mapping[str, Metric] = {
             "tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed"
         ),
         Metric("tpmTotal", "count", "TPC-C: transactions of all types completed per minute"),
+        *(
+            Metric(f"leak.{kind}", "count", f"bytes {kind}ly lost when the server ended, under valgrind")
+            for kind in ("definite", "indirect")
+        ),
+        Metric("leak.possible", "count", "bytes possibly lost when the server ended, under valgrind"),
         Metric("client.cpu", "share", "CPU use of the client's busiest thread"),
         Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
     )
 }
 
 #: what there is of the whole load only: threads and processes are not told apart by the groups they work for
-_OF_THE_WHOLE = ("client.cpu", "target.cpu")
+_OF_THE_WHOLE = ("client.cpu", "target.cpu", "leak.definite", "leak.indirect", "leak.possible")
 
 
 def metric(name: str) -> Metric:

@@ -35,7 +35,7 @@ def wanted(
         return [treatment for treatment in treatments if treatment.id in profile.treatments]
     found: dict[str, list[float]] = {}
     for record in records:
-        if record["status"] == "ok" and record.get("totals"):
+        if record["status"] == "ok" and record.get("totals") and not record.get("memory"):
             found.setdefault(record["treatment"], []).append(record["totals"]["throughput_per_s"])
     best = max(found, key=lambda treatment: statistics.median(found[treatment]), default=None)
     return [treatment for treatment in treatments if treatment.id == best]

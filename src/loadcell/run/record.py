@@ -187,6 +187,8 @@ def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, 
         "target.cpu": target_cpu,
     }
     found |= totals.get("figures") or {}
+    for kind, lost in ((document.get("memory") or {}).get("lost") or {}).items():
+        found[f"leak.{kind}"] = lost["bytes"]
     schedule = document.get("schedule") or {}
     found |= {
         "offered": schedule.get("offered_per_s"),

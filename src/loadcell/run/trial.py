@@ -215,6 +215,15 @@ class TrialRun:
             self._document["status"] = "ok"
         else:
             self._document.update(status="invalid", reason=spoilt[0], advice=spoilt[1])
+        self._examine(target)
+
+    def _examine(self, target: Target[Any]) -> None:
+        """Where the target was looked into: what was found at its end."""
+        status, self._document["status"] = self._document["status"], "failed"
+        if (found := target.examine()) is not None:
+            self._document["memory"] = found
+            self.keeper.rest()
+        self._document["status"] = status
 
     def _clean_up(self) -> None:
         """Leave a target that works as it is, for the next trial; put one that broke, or hangs, to rest."""

@@ -110,6 +110,14 @@ class Target(ABC, Generic[Opts]):
     def counters(self) -> dict[str, int]:
         """The system's own running counters (transactions, rows ...), to hold the load's record against."""
 
+    def examine(self) -> dict[str, Any] | None:
+        """What was found by looking into the system, where that takes its end: it is down afterwards. None where nobody looked.
+
+        A trial on a system that is looked into so is too slow to be compared with any other: its figures do not count.
+        Raises TargetError.
+        """
+        return None
+
     def ask(self, question: str) -> list[tuple[Any, ...]]:  # noqa: ARG002
         """The answer to one statement of SQL that only reads, on the data of the trial. Raises TargetError."""
         raise TargetError(

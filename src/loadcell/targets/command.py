@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from signal import SIGKILL, Signals
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Duration
+from loadcell.profilers import valgrind
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.shared import account
 from loadcell.targets.shared.process import Kept, free_port
@@ -108,6 +109,10 @@ class CommandOptions(Options):
     )
     stop: Stop = Field(default_factory=Stop, description="How it is stopped.")
     fresh: bool = Field(default=False, description="Start it anew for each trial.")
+    under: Literal["valgrind"] | None = Field(
+        default=None,
+        description="Run it under valgrind's memcheck, and account for the memory that it has lost at its end.",
+    )
 
     _directory: Path = PrivateAttr(default_factory=Path)
 
@@ -224,6 +229,8 @@ class Command(Target[CommandOptions]):
         }
         words[0] = self._found(words[0], directory, environment["PATH"])
         who = account.Account(account.current(), os.geteuid(), os.getegid(), (), other=False)
+        if self.options.under == "valgrind":
+            words = valgrind.command(self._valgrind(), words, self._account)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])
         kept = self._kept = Kept(Path(self._program).name, self._hear, environment)
         try:
@@ -245,6 +252,30 @@ class Command(Target[CommandOptions]):
             )
         return found
 
+    @property
+    def _account(self) -> Path:
+        return self.context.work / "valgrind.xml"
+
+    def _valgrind(self) -> str:
+        program = valgrind.found()
+        if program is None:
+            raise TargetError("valgrind is not installed", advice=valgrind.INSTALL)
+        self._account.unlink(missing_ok=True)
+        return program
+
+    def examine(self) -> dict[str, Any] | None:
+        if self.options.under is None:
+            return None
+        self.down()
+        try:
+            return valgrind.read(self._account)
+        except valgrind.UnreadableError as error:
+            raise TargetError(
+                str(error),
+                advice="the server has to end by itself when it gets `target.command.stop.signal`; a kill leaves no account",
+                during="verify",
+            ) from None
+
     def _filled(self, text: str) -> str:
         return (
             self.context.secret(text).replace(_PORT, str(self._port)).replace(_WORK, str(self.context.work))
@@ -259,7 +290,8 @@ class Command(Target[CommandOptions]):
     def _await(self) -> None:
         assert self._kept is not None
         ready = self.options.ready
-        deadline = time.monotonic() + ready.within
+        within = ready.within * (valgrind.SLOWER if self.options.under else 1)
+        deadline = time.monotonic() + within
         while True:
             why = self._why_not_ready()
             if why is None:
@@ -268,7 +300,7 @@ class Command(Target[CommandOptions]):
                 raise self._ended()
             if time.monotonic() > deadline:
                 raise TargetError(
-                    f"`{self._program}` was not ready within {ready.within:g} s: {why}",
+                    f"`{self._program}` was not ready within {within:g} s: {why}",
                     advice="the trial's output.log has what it said; `target.command.ready` says when it is ready",
                 )
             time.sleep(_POLL_S)
@@ -310,7 +342,8 @@ class Command(Target[CommandOptions]):
         leader = kept.pid
         stop = self.options.stop
         first = Signals[f"SIG{stop.signal}"]
-        kept.stop(((first, stop.within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
+        within = max(stop.within, valgrind.END_WITHIN_S) if self.options.under else stop.within
+        kept.stop(((first, within, f"SIG{stop.signal}"), (SIGKILL, 10.0, "SIGKILL")))
         if leader is not None:  # what it started and left behind
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, SIGKILL)
