@@ -46,7 +46,7 @@ system-packages:
 	  /usr/lib/$(shell uname -m)-linux-gnu/libsqlite3.so.0:libsqlite3-0 \
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
-	  perf:linux-perf pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
+	  perf:linux-perf valgrind:valgrind pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server
 
 test: lint unit e2e

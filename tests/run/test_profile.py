@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from loadcell.analysis.analyse import analyse
 from loadcell.profilers import perf
 from loadcell.profilers.base import ProfilerError
+from loadcell.report.build import build
 from loadcell.run import profiling
 from run.world import PLAN, World
 
@@ -189,3 +191,23 @@ def test_that_perf_is_missing_is_said_before_the_first_trial(
     monkeypatch.setattr(perf.shutil, "which", lambda _: None)
     world.run(tmp_path, PLAN + "profile: cpu\n")
     assert "perf is not installed: the results will have no profile" in (tmp_path / "said.txt").read_text()
+
+
+def test_a_target_that_was_looked_into_counts_in_no_figure_and_is_judged(tmp_path: Path) -> None:
+    world = World()
+    parts = world.parts()
+    lost = {"definite": {"bytes": 0, "blocks": 0}, "indirect": {"bytes": 0, "blocks": 0}, "possible": {"bytes": 7, "blocks": 1}}  # fmt: skip
+    parts.targets["mock"].examine = lambda self: {"tool": "valgrind", "lost": lost, "errors": 0, "records": [], "record_count": 0}  # type: ignore[attr-defined]  # fmt: skip
+    world.parts = lambda: parts  # type: ignore[method-assign]
+    text = PLAN.replace("[errors == 0]", "[leak.definite == 0, leak.possible == 0]")
+    ended = world.run(tmp_path, text)
+    assert ended.exit_status == 1
+    stored = world.stored(ended)
+    [trial] = stored.trials
+    assert trial["status"] == "ok"
+    assert [(one["verdict"], one["value"]) for one in trial["expect"]] == [("met", 0), ("missed", 7)]
+    analysis = analyse(stored.run, stored.trials)
+    assert not analysis.trials[0].counts
+    assert not analysis.treatments[0].measured
+    section = next(one for one in build(stored).sections if one.id == "memory")
+    assert [cell.text for cell in section.blocks[1].rows[0]] == ["001-baseline-r1", "0 in 0", "0 in 0", "7 in 1", "0"]  # type: ignore[union-attr]  # fmt: skip
