@@ -594,6 +594,13 @@ def two_hundred() -> Shape:
     )  # fmt: skip
 
 
+def a_thousand() -> Shape:
+    """1,000 trials: 100 treatments ten times each, with all that monitors saw."""
+    return Shape(
+        factors={"load.clients": [2 * n for n in range(1, 26)], "storage": ["a", "b", "c", "d"]}, repeats=10
+    )
+
+
 def troubled() -> Shape:
     """Everything that can go wrong in one run."""
     return Shape(

@@ -262,10 +262,14 @@ def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataF
 
 
 def _by_trial(frame: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
-    return {
-        str(key[0]): {column: _short(own[column].to_list()) for column in own.columns if column != "trial"}
-        for key, own in frame.partition_by("trial", as_dict=True).items()
-    }
+    """Each trial's columns. A column becomes a list once and is cut then: a frame a trial would cost ten times that."""
+    ordered = frame.sort("trial", maintain_order=True)
+    columns = {name: _short(ordered[name].to_list()) for name in ordered.columns if name != "trial"}
+    found, begin = {}, 0
+    for trial, rows in ordered.group_by("trial", maintain_order=True).len().iter_rows():
+        found[str(trial)] = {name: values[begin : begin + rows] for name, values in columns.items()}
+        begin += rows
+    return found
 
 
 def _short(values: list[Any]) -> list[Any]:
