@@ -267,7 +267,9 @@ impl Handle for Word<'_> {
 /// Makes load on a store that goes wrong.
 fn lied_to(manner: Manner, batch: u32) -> Value {
     let place = Place::new();
-    let load = json!({"warmup_ns": 0, "lost_ns": 50_000_000});
+    // One that is dead ends the load long before its time is over.
+    let duration_ns: u64 = if manner == Manner::Dies { 60_000_000_000 } else { 150_000_000 };
+    let load = json!({"warmup_ns": 0, "duration_ns": duration_ns, "lost_ns": 50_000_000});
     let spec = spec(&place, "redb", json!({"keys": 100, "verify": true, "batch": batch}), load);
     let spec = Spec::read(&spec.to_string()).unwrap();
     let store = Liar { manner, value: Default::default(), calls: AtomicU64::new(0) };
