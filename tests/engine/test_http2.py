@@ -48,13 +48,12 @@ def test_every_request_is_in_the_servers_log_although_it_leaves_again_and_again(
     lines = with_tls(certificate) + " keepalive_requests 25;"
     with Nginx(tmp_path, listen="ssl http2", lines=lines) as server:
         target = server.target(sslmode="verify-full", sslrootcert=str(certificate))
-        result = load(server, ONE, target)
-        made = result["lifetime"]["transactions"]
-        assert server.log(made) == ["200 HTTP/2.0 GET /index.html"] * made
+        result = load(server, ONE, target, requests=400, duration_ns=30_000 * MS)
+        assert server.log(400) == ["200 HTTP/2.0 GET /index.html"] * 400
     assert codes(result) == set()
-    assert made > 100
+    assert result["lifetime"]["transactions"] == 400
     # GOAWAY comes with every 25th answer; the last connections are not used up.
-    assert made / 25 <= result["client"]["connects"] <= made / 25 + 4
+    assert 16 <= result["client"]["connects"] <= 16 + 4
     assert result["client"]["reconnects"] == 0
 
 
@@ -68,9 +67,10 @@ def test_a_server_that_is_reloaded_loses_no_count(tmp_path: Path) -> None:
         result = load(server, ONE, on_event=reload, duration_ns=450 * MS)
         made = result["lifetime"]["transactions"]
         log = server.log(made)
-    assert log == ["200 HTTP/2.0 GET /index.html"] * made
-    # Of a connection that is reset, a word that the server has left need not be heard.
+    assert set(log) == {"200 HTTP/2.0 GET /index.html"}
+    # Of a connection that is reset, the word that the server leaves need not be heard.
     assert codes(result) <= {"reset", "connection"}
+    assert made <= len(log) <= made + result["lifetime"]["failed"]
 
 
 @pytest.mark.parametrize(
