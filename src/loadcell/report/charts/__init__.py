@@ -6,14 +6,14 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from altair.utils.schemapi import debug_mode
-
 from loadcell.report.blocks import Chart
 from loadcell.report.scene import Scene
 
 
 def drawn_in(section: str, scene: Scene) -> list[Chart]:
     """Every chart of a section that there is something to draw for, in order."""
+    from altair.utils.schemapi import debug_mode  # half a second that a terminal does not have to wait
+
     drawers: list[ModuleType] = [
         module
         for info in pkgutil.iter_modules(__path__, f"{__name__}.")
