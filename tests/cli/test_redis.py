@@ -81,7 +81,7 @@ def test_a_password_is_not_in_the_plan() -> None:
 
 
 def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
-    words = ("-c", "4", "-n", "5000", "-P", "8", "--keys", "1000", "--warmup", "100ms", "--no-report")
+    words = ("-c", "4", "-n", "5000", "--keys", "1000", "--warmup", "100ms", "--no-report")
     found = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "5,000 operations in" in found.stdout
