@@ -100,6 +100,8 @@ class Trial:
     edges_s: float = 0.0
     duration_s: float | None = None
     clients: int | None = None
+    #: How many requests a client may have under way at once.
+    pipeline: int = 1
     response: Mapping[str, float] | None = None
     service: Mapping[str, float] | None = None
     open_loop: OpenLoop | None = None
@@ -170,6 +172,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         - (_section(record, "client").get("age_at_start_s") or 0.0),
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
+        pipeline=_pipeline(record),
         response=_figures(totals, "response"),
         service=_figures(totals, "service"),
         open_loop=open_loop.from_record(record),
@@ -189,6 +192,12 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         examined=record.get("memory") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},
     )
+
+
+def _pipeline(record: Mapping[str, Any]) -> int:
+    workload = _section(_section(record, "settings"), "workload")
+    depths = (_section(workload, name).get("pipeline") for name in workload)
+    return max((depth for depth in depths if isinstance(depth, int)), default=1)
 
 
 def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial, ...]:

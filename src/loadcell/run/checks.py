@@ -62,10 +62,11 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
     return Check("counting-identity", "broken" if wrong else "ok", {"wrong": wrong} if wrong else {})
 
 
-def littles_law(result: Mapping[str, Any], clients: int) -> Check:
+def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> Check:
     """The time that clients spend is the sum of all response times, failures included, and of rests (Little 1961).
 
-    Closed loop: that time is `clients * T`. Open loop: it is the integral of how many requests were due and not
+    Closed loop: that time is `clients * T`; of clients that send up to `pipeline` requests at once it is between that, as
+    the last answer to a batch is its end, and so many times that. Open loop: it is the integral of how many requests were due and not
     answered, which the engine takes from its counts, without a look at any response time; rests are in none of them.
 
     The sum is taken over what ended in the window: what was carried in has a part before it, which is taken away, and what
@@ -95,7 +96,7 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
     if available <= 0:
         return Check("littles-law", "unknown", {})
     tolerance = LITTLE_SLACK * available + edges
-    low, high = available - tolerance - reconnecting, available + tolerance
+    low, high = available - tolerance - reconnecting, (available + tolerance) * pipeline
     detail = {
         "client_seconds": available,
         "response_seconds": spent,
@@ -103,6 +104,7 @@ def littles_law(result: Mapping[str, Any], clients: int) -> Check:
         "tolerance": tolerance / available,
         "reconnecting_seconds": reconnecting,
         **({"resting_seconds": resting} if resting else {}),
+        **({"pipeline": pipeline} if pipeline > 1 else {}),
     }
     return Check("littles-law", "ok" if low <= spent <= high else "broken", detail)
 

@@ -46,14 +46,22 @@ def held(result: Mapping[str, Any], settings: Resolved, cores: int | None = None
     found = [checks.counting_identity(result)]
     whole = checks.client_limit(result, cores)
     if not settings.groups:
-        return [*found, checks.littles_law(result, settings.load.clients or 0), whole, *_open(result)]
+        return [
+            *found,
+            checks.littles_law(result, settings.load.clients or 0, _pipeline(settings)),
+            whole,
+            *_open(result),
+        ]
     each = [
         (group, {**own, "window": result.get("window")})
         for group in settings.groups
         for own in result.get("groups", [])
         if own["name"] == group.name
     ]
-    law = [(group.name, checks.littles_law(own, group.load.clients or 0)) for group, own in each]
+    law = [
+        (group.name, checks.littles_law(own, group.load.clients or 0, _pipeline(group)))
+        for group, own in each
+    ]
     limit = [(group.name, checks.client_limit(own)) for group, own in each]
     opened = [(group.name, check) for group, own in each for check in _open(own)]
     busiest = _worst(limit) if limit else whole
@@ -64,6 +72,11 @@ def held(result: Mapping[str, Any], settings: Resolved, cores: int | None = None
         busiest if busiest.verdict == "broken" else _worse(whole, busiest),
         *(_worst(one) for one in kept if one),
     ]
+
+
+def _pipeline(settings: Resolved | Group) -> int:
+    """How many requests a client has under way at the most."""
+    return int(getattr(settings.workload, "pipeline", 1))
 
 
 def _open(result: Mapping[str, Any]) -> list[Check]:
