@@ -64,13 +64,13 @@ format: setup
 	cd engine && cargo fmt
 
 unit: setup system-packages
-	cd engine && cargo test --release --quiet
+	cd engine && cargo test --quiet
 
 # Much of it waits in real time, so two halves run side by side; whole runs, which notice each other, are all in one of them.
 RUNS := tests/run tests/cli
 
 e2e: setup system-packages
-	cd engine && cargo build --release --quiet --examples
+	cd engine && cargo build --quiet --examples
 	$(MAKE) --no-print-directory -j2 --output-sync=line e2e-runs e2e-parts
 
 e2e-runs:

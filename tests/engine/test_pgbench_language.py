@@ -16,7 +16,7 @@ import pytest
 
 from servers import PostgresServer, debian_postgres
 
-OURS = Path(__file__).resolve().parents[2] / "engine" / "target" / "release" / "examples" / "pgbench_script"
+OURS = Path(__file__).resolve().parents[2] / "engine" / "target" / "debug" / "examples" / "pgbench_script"
 
 DEFINED = {
     "foo": "bla",
@@ -59,7 +59,7 @@ Both = Callable[..., tuple[Outcome, Outcome]]
 @pytest.fixture
 def both(postgres_server: PostgresServer, tmp_path: Path) -> Both:
     """Runs a script by pgbench and by the engine; gives both outcomes."""
-    assert OURS.exists(), "build it first: cd engine && cargo build --release --examples"
+    assert OURS.exists(), "build it first: cd engine && cargo build --examples"
     server = postgres_server
 
     def run(
