@@ -494,12 +494,13 @@ impl<P: Pacer> Desk<P> {
     /// Tells, once, that the warm-up has settled, and that all has been made.
     fn tell_bounds(&mut self, now: Nanos) {
         let warming_up = self.window.start == Nanos::MAX;
-        if warming_up {
-            if !self.settled && now >= self.hold && self.recorder.in_progress() == 0 {
+        if warming_up && !self.settled && now >= self.hold {
+            self.pacer.pass(now + 1, &mut self.recorder); // What fell due while the thread stood still is in progress.
+            if self.recorder.in_progress() == 0 {
                 self.settled = true;
                 self.mail.send(Message::Settled);
             }
-        } else if !self.spent && self.started && self.recorder.is_spent() {
+        } else if !warming_up && !self.spent && self.started && self.recorder.is_spent() {
             self.spent = true;
             self.mail.send(Message::Spent(self.recorder.last_end()));
         }

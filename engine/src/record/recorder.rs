@@ -297,7 +297,8 @@ impl Recorder {
         self.quota.take(self.client);
         self.intended = self.intended.wrapping_add(at);
         if let Some(arrears) = &mut self.arrears {
-            arrears.presence_ns -= (at - self.slot.span.start) as i64;
+            // It may have been due before the slot began, where a thread heard late that the measurement has begun.
+            arrears.presence_ns -= at as i64 - self.slot.span.start as i64;
         }
     }
 

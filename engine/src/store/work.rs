@@ -106,6 +106,7 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
             self.obey();
             self.advance(now); // What was decided may have ended an interval.
             if self.desk.bounds.is_some() {
+                self.pacer.pass(now + 1, &mut self.desk.recorder); // What fell due meanwhile is in progress.
                 self.desk.tell_bounds(now);
             }
             if self.desk.control.is_abandoned() || now >= self.desk.window.end {
