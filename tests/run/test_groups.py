@@ -179,7 +179,13 @@ def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: P
     }
     assert set(found) == {"version", "seed", "target", "load", "groups"}
     write, read = found["groups"]
-    assert write["load"] == {"clients": 2, "threads": 1, "max_retries": 10, "schedule": None}
+    assert write["load"] == {
+        "clients": 2,
+        "threads": 1,
+        "max_retries": 10,
+        "timeout_ns": None,
+        "schedule": None,
+    }
     assert read["load"]["schedule"]["rate"] == [
         {"from_per_s": 100.0, "to_per_s": 100.0, "for_ns": 2_000_000_000}
     ]
