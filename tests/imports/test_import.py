@@ -78,7 +78,7 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     assert said.exit_code == 0, said.output
     run = imported(tmp_path)
     assert len(run.trials) == 15
-    text = " ".join(said.output.split())
+    text = (run.path / "report.md").read_text()
     assert "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput" in text
     assert "Saturation at storage = ceph: of the loads tried 64 clients" in text
     assert "Saturation at storage = curve-striped: of the loads tried 128 clients" in text

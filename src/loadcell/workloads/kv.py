@@ -56,13 +56,21 @@ class Mix(Options):
     """How often each verb is, in shares of their sum."""
 
     get: _Share = 0
+    """Reads of one key."""
     set: _Share = 0
+    """Writes of one key."""
     mget: _Share = 0
+    """Reads of `multi` keys at once."""
     mset: _Share = 0
+    """Writes of `multi` keys at once."""
     delete: _Share = 0
+    """Removals of one key."""
     insert: _Share = 0
+    """Writes of a key that was not there."""
     scan: _Share = 0
+    """Reads of `scan_length` keys in order, from one on."""
     read_modify_write: _Share = 0
+    """Reads of a key, each followed by a write of it."""
 
     def shares(self) -> dict[str, float]:
         """Those above 0, by verb."""
@@ -72,8 +80,9 @@ class Mix(Options):
 class SizeRange(Options):
     """Every size from the first to the last is equally likely."""
 
-    start: _ValueSize = Field(alias="from")
+    start: _ValueSize = Field(alias="from", description="The smallest.")
     to: _ValueSize
+    """The largest."""
 
     @model_validator(mode="after")
     def _rises(self) -> SizeRange:
@@ -86,7 +95,9 @@ class SizeBell(Options):
     """Normally distributed sizes; what would fall below 0 or beyond twice the mean is drawn again."""
 
     mean: Annotated[Size, Field(ge=1, le=_LARGEST_VALUE)]
+    """The middle of the bell."""
     deviation: Annotated[Size, Field(ge=0)]
+    """How wide it is: the standard deviation."""
 
     @model_validator(mode="after")
     def _is_a_bell(self) -> SizeBell:
@@ -103,8 +114,9 @@ _Rows = Annotated[int, Field(ge=1, le=1_000_000)]
 class RowRange(Options):
     """Every number from the first to the last is equally likely."""
 
-    start: _Rows = Field(alias="from")
+    start: _Rows = Field(alias="from", description="The fewest.")
     to: _Rows
+    """The most."""
 
     @model_validator(mode="after")
     def _rises(self) -> RowRange:
@@ -128,8 +140,11 @@ class CommandOptions(Options):
     """A command of the user's own."""
 
     command: Annotated[str, AfterValidator(_template)]
+    """The command with its arguments; `${key}`, `${number}` and `${value}` are filled in."""
     share: _Share = 1
+    """How often, beside the shares of `mix` and of other commands."""
     kind: Literal["read", "write"] = "write"
+    """What it counts as."""
 
 
 class KvOptions(Options):

@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationInfo,
+    WithJsonSchema,
     computed_field,
     model_validator,
 )
@@ -34,6 +35,7 @@ _OF_THE_DATA = (
 _Letter = Annotated[
     Literal["a", "b", "c", "d", "e", "f"],
     BeforeValidator(lambda letter: letter.lower() if isinstance(letter, str) else letter),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Fa-f]$"}),
 ]
 
 

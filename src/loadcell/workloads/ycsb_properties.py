@@ -24,8 +24,12 @@ _Records = Annotated[int, Field(ge=0, le=_MOST_RECORDS)]
 class Exponential(Options):
     """How `requestdistribution: exponential` falls off."""
 
-    percentile: Annotated[float, Field(ge=0.001, le=99.999)] = 95
-    frac: Annotated[float, Field(gt=0, le=1e9)] = 0.8571428571
+    percentile: Annotated[float, Field(ge=0.001, le=99.999)] = Field(
+        default=95, description="So many percent of the operations ..."
+    )
+    frac: Annotated[float, Field(gt=0, le=1e9)] = Field(
+        default=0.8571428571, description="... go to this part of the records, the latest ones."
+    )
 
 
 class Properties(Options):
