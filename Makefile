@@ -71,6 +71,7 @@ RUNS := tests/run tests/cli
 
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
+	@echo 'two halves of the tests side by side: each is told when it is done, about ten minutes from now'
 	$(MAKE) --no-print-directory -j2 --output-sync=line e2e-runs e2e-parts
 
 e2e-runs:
