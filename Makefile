@@ -67,7 +67,7 @@ unit: setup system-packages
 	cd engine && cargo test --quiet
 
 # Much of it waits in real time, so two halves run side by side; whole runs, which notice each other, are all in one of them.
-RUNS := tests/run tests/cli
+RUNS := tests/run tests/cli tests/monitors tests/store tests/imports tests/host
 
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
