@@ -11,7 +11,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_QUIET := 1
 
-.PHONY: help setup demo test lint format unit e2e e2e-runs e2e-parts bench truth docs clean system-packages
+.PHONY: help setup demo test lint format unit e2e e2e-runs e2e-servers e2e-rest bench truth docs clean system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -66,19 +66,23 @@ format: setup
 unit: setup system-packages
 	cd engine && cargo test --quiet
 
-# Much of it waits in real time, so two halves run side by side; whole runs, which notice each other, are all in one of them.
-RUNS := tests/run tests/cli tests/monitors tests/store tests/imports tests/host
+# Much of it waits in real time, so three parts run side by side; whole runs, which notice each other, are all in one of them.
+RUNS := tests/run tests/cli tests/monitors
+SERVERS := tests/engine tests/targets tests/truth
 
 e2e: setup system-packages
 	cd engine && cargo build --quiet --examples
-	@echo 'two halves of the tests side by side: each is told when it is done, about ten minutes from now'
-	$(MAKE) --no-print-directory -j2 --output-sync=line e2e-runs e2e-parts
+	@echo 'three parts of the tests side by side: each is told when it is done, about ten minutes from now'
+	$(MAKE) --no-print-directory -j3 --output-sync=line e2e-runs e2e-servers e2e-rest
 
 e2e-runs:
 	$(BIN)/python -m pytest $(RUNS)
 
-e2e-parts:
-	$(BIN)/python -m pytest tests $(RUNS:%=--ignore=%)
+e2e-servers:
+	$(BIN)/python -m pytest $(SERVERS)
+
+e2e-rest:
+	$(BIN)/python -m pytest tests $(RUNS:%=--ignore=%) $(SERVERS:%=--ignore=%)
 
 bench: setup
 	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
