@@ -59,6 +59,8 @@ class Executor(Protocol):
     ) -> dict[str, Any]:
         """Make the load (`mode` is run or prepare) and give its result.
 
+        `made_by` in the specification names the module that makes it; without it, the engine does.
+
         `on_tick` is called some ten times a second. Raises LoadError, LoadTimeoutError, LoadStoppedError.
         """
         ...
@@ -96,7 +98,9 @@ class WorkerExecutor:
         stop_asked: Callable[[], bool],
     ) -> dict[str, Any]:
         deadline = time.monotonic() + limit_s
-        order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec}).encode()
+        made_by = spec.get("made_by")
+        spec = {key: value for key, value in spec.items() if key != "made_by"}
+        order = json.dumps({"mode": mode, "parent": os.getpid(), "made_by": made_by, "spec": spec}).encode()
         process = self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,

@@ -107,7 +107,10 @@ class TrialRun:
                 spec = specification(
                     endpoint, {kind: section}, self._resolved, self._threads(target), DATA_SEED
                 )
-                own = self._execute("prepare", spec, self._loading, self._resolved.limits.prepare)
+                made_by = workload.made_by
+                own = self._execute(
+                    "prepare", {**spec, **made_by}, self._loading, self._resolved.limits.prepare
+                )
                 account = {**own, "rows": account.get("rows", 0) + own["rows"]} if account else own
             return account
 
@@ -155,14 +158,15 @@ class TrialRun:
             return {**spec, "groups": secrets.revealed(spec["groups"], self.means.secret)}
         [(_, workload)] = together.members
         work = secrets.revealed(workload.engine(), self.means.secret)
-        return specification(endpoint, work, settings, threads, seed)
+        return {**specification(endpoint, work, settings, threads, seed), **together.made_by}
 
     def _add_figures(self, result: dict[str, Any]) -> None:
         """The workload's own figures, beside those that every workload has."""
         totals, measure = self._document["totals"], self._document["measure"]
         if totals is not None:
             together = self._workload()
-            totals["figures"] = together.figures(result, measure["duration_s"])
+            own = together.figures(result, measure["duration_s"])
+            totals["figures"] = {**own, **result.get("figures", {})}
             self._document.update(groups.recorded(result, together, measure["duration_s"]))
 
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:

@@ -1,8 +1,11 @@
 """The process that makes one load: `python -m loadcell.run.worker`, an order on stdin, JSON lines on stdout.
 
-The order is `{"mode": "run" | "prepare", "parent": PID, "spec": {...}}`; the lines are the engine's events, then one
-`{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports nothing
-but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
+The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "spec": {...}}`; the lines are the engine's
+events, then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports
+nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
+
+A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
+engine's own contract (`loadcell/_engine.pyi`), and imports as little.
 
 SIGTERM and SIGINT end the load early and in order; the death of the parent ends the process at once.
 """
@@ -10,6 +13,7 @@ SIGTERM and SIGINT end the load early and in order; the death of the parent ends
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -44,9 +48,10 @@ def main() -> int:
         say(_error("engine-missing", f"the engine cannot be loaded: {error}", "Build it with `make engine`."))
         return 1
 
+    maker: Any = importlib.import_module(order["made_by"]) if order.get("made_by") else _engine
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: _engine.stop())
-    act = {"run": _engine.run, "prepare": _engine.prepare}[order["mode"]]
+        signal.signal(number, lambda *_: maker.stop())
+    act = {"run": maker.run, "prepare": maker.prepare}[order["mode"]]
     try:
         result = act(json.dumps(order["spec"]), say)
     except _engine.EngineError as error:

@@ -1,4 +1,4 @@
-"""What every workload of the engine gives: its data, and what the engine is told to do with it."""
+"""What every workload gives: its data, and what the engine, or whoever makes the load, is told to do with it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ class Condition:
 
 
 class Workload(ABC, Generic[Opts]):
-    """A workload of the engine, as one treatment sets it."""
+    """A workload, as one treatment sets it."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation
     unit: ClassVar[str] = "transaction"
+    #: the module that makes its load in the worker, with the engine's contract (see `loadcell.run.worker`); None: the engine
+    made_by: ClassVar[str | None] = None
     #: names of the targets this workload can be run on
     targets: ClassVar[tuple[str, ...]]
 

@@ -57,6 +57,12 @@ class Together:
         return found
 
     @property
+    def made_by(self) -> dict[str, str]:
+        """Who makes the load, as a specification says it; nothing where the engine does."""
+        names = [workload.made_by for _, workload in self.members if workload.made_by is not None]
+        return {"made_by": names[0]} if names else {}
+
+    @property
     def unit(self) -> str:
         """What the throughput of all of them counts; operations where they count different things."""
         units = {str(workload.unit) for _, workload in self.members}
