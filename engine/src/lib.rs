@@ -2,6 +2,7 @@
 //! a snapshot each interval and one result at the end.
 
 pub mod clock;
+pub mod direct;
 #[cfg(test)]
 mod fit;
 pub mod flame;
@@ -13,6 +14,7 @@ pub mod load;
 pub mod observe;
 pub mod pace;
 pub mod prepare;
+pub mod probe;
 pub mod protocol;
 #[cfg(feature = "python")]
 mod python;

@@ -86,6 +86,12 @@ pub struct Target {
     /// Of a store in this process: which, and where it lies.
     #[serde(default)]
     pub store: Option<crate::store::Options>,
+    /// Of a host: where files of its probes go, a directory that is there.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Of a host: what answers its network's probes, `HOST:PORT`; this process if it is not said.
+    #[serde(default)]
+    pub peer: Option<String>,
 }
 
 impl Load {

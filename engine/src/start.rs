@@ -9,6 +9,7 @@ use crate::http::{self, Version};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::prepare;
+use crate::probe;
 use crate::protocol::http1::Http1;
 use crate::protocol::http2::Http2;
 use crate::protocol::mysql::Mysql;
@@ -46,6 +47,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
         Protocol::Store => store::sessions(spec),
+        Protocol::Host => probe::sessions(spec),
         Protocol::Resp => match spec.workload() {
             ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
             ("ycsb", section) => Ok(Box::new(redis::ycsb(spec, section)?)),

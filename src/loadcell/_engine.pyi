@@ -37,6 +37,11 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     connection is made anew. The result's `received` counts bytes that arrived, those of bodies of responses, and responses by
     the first digit of their status (`{"2xx": 9}`).
 
+    A result may have `figures` of its workload's own (name -> number), in each group where there are several.
+
+    A target of the protocol `host` is this machine: `{"protocol": "host", "directory", "peer"}`. Its workload is `{"probe": {name:
+    options}}`; each client is a thread, and a transaction is one pass of the probe.
+
     With `groups` instead of `workload`, several groups of clients work side by side in one window: `[{"name", "workload",
     "load"}, ...]`, where a group's `load` adds to the common one (`clients`, `threads`, `timeout_ns`, `max_retries`, `schedule`). Operation
     `transaction` is then all groups together, `<group>` (kind `type`) one of them, `<group>:<operation>` what it does.

@@ -32,8 +32,11 @@ from loadcell.report.sections.environment import WAYS
 from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
+from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
+#: Every definition by which the machine is probed.
+PROBES = (CpuOptions(),)
 #: Keys that code puts together, from everything that can be put in.
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
 HOST_KEYS = (
@@ -46,7 +49,7 @@ NOTES = {
     for note in Tpcc(
         TpccOptions(keying_time=options[0], think_time=options[1], limit_txns_per_min=options[2])
     ).notes()
-}
+} | {note for section in PROBES for note in section.notes()}
 FAMILIES = {
     "status": STATUSES,
     "count": STATUSES,

@@ -7,11 +7,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, Scope};
 
 use super::Ground;
-use crate::clock::Nanos;
+use super::books::Total;
+use crate::clock::{Nanos, SECOND};
 use crate::limits;
 use crate::pace::{Closed, Open, Share};
 use crate::reactor::{Bounds, Control, Mail, Message, Reactor, Settings};
-use crate::record::{Lifetime, Operation, Outlet, Pot, Quota, Recorder, Slot, Window};
+use crate::record::{Lifetime, OpId, Operation, Outlet, Pot, Quota, Recorder, Slot, Window};
 use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 
@@ -35,6 +36,34 @@ pub trait Startable: Sync {
         first: usize,
         to: &Sender<(usize, Message)>,
     ) -> Result<Crew, Problem>;
+
+    /// Figures of its own, by name, made of what was measured.
+    fn figures(&self, _: &Measured<'_>) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// What was measured in the window.
+pub struct Measured<'m> {
+    /// By operation, the transaction first.
+    pub operations: &'m [Total],
+    pub clients: u32,
+    pub seconds: f64,
+}
+
+impl Measured<'_> {
+    /// How often an operation succeeded a second.
+    pub fn per_second(&self, op: OpId) -> Option<f64> {
+        let succeeded = self.operations[op.index()].counts.succeeded;
+        (self.seconds > 0.0).then(|| succeeded as f64 / self.seconds)
+    }
+
+    /// How often it would have succeeded a second had the clients done nothing else: from the time that one took on
+    /// average, so that what the ends of the window cut through has no weight. For operations that are few and long.
+    pub fn pace(&self, op: OpId) -> Option<f64> {
+        let service = &self.operations[op.index()].service;
+        (service.count() > 0).then(|| f64::from(self.clients) * SECOND as f64 / service.mean())
+    }
 }
 
 struct Member {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Part;
 use super::books::Books;
-use super::crew::Crew;
+use super::crew::{Crew, Startable};
 use super::overload::Overload;
 use crate::clock::{Nanos, now};
 use crate::record::{Lifetime, Operation, Phase, Slot, Trouble};
@@ -15,6 +15,7 @@ pub type Slots = Vec<(usize, Box<Slot>)>;
 
 pub struct Group<'a> {
     pub name: &'a str,
+    pub sessions: &'a dyn Startable,
     pub operations: &'a [Operation],
     pub load: &'a Load,
     pub crew: Crew,
@@ -43,6 +44,7 @@ impl<'a> Group<'a> {
         let operations = sessions.counted();
         Self {
             name,
+            sessions,
             operations,
             load,
             books: Books::new(crew.size(), operations),

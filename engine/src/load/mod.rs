@@ -20,7 +20,8 @@ use crate::observe::Observer;
 use crate::spec::{Load, Problem};
 use crate::transport::Endpoint;
 
-pub use crew::{Crew, Startable, bounds};
+pub use books::Total;
+pub use crew::{Crew, Measured, Startable, bounds};
 
 /// Where the load goes to.
 pub struct Ground {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Ground;
 use super::books::{Total, Totals};
+use super::crew::{Measured, Startable};
 use super::group::Group;
 use super::mix::Mix;
 use crate::clock::{Calendar, Nanos};
@@ -142,6 +143,8 @@ struct Account<'a> {
     lifetime: &'a Lifetime,
     clients: Vec<u32>,
     schedule: Option<&'a Schedule>,
+    /// None where it is the account of several groups: figures of their own are each one's.
+    sessions: Option<&'a dyn Startable>,
 }
 
 impl<'a> Account<'a> {
@@ -153,7 +156,19 @@ impl<'a> Account<'a> {
             lifetime: &group.lifetime,
             clients: group.crew.clients().collect(),
             schedule: group.load.schedule.as_ref(),
+            sessions: Some(group.sessions),
         }
+    }
+
+    /// Figures that only these clients have, by name.
+    fn figures(&self) -> Map<String, Value> {
+        let measured = Measured {
+            operations: &self.totals.operations,
+            clients: self.clients.iter().sum(),
+            seconds: self.window.duration() as f64 / 1e9,
+        };
+        let own = self.sessions.map(|sessions| sessions.figures(&measured)).unwrap_or_default();
+        own.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 }
 
@@ -235,7 +250,8 @@ pub fn result(
             let errors = errors.collect();
             let clients = groups.iter().flat_map(|group| group.crew.clients()).collect();
             let (totals, lifetime) = (&together.0, &together.1);
-            (Account { operations: &mix.operations, window, totals, lifetime, clients, schedule: None }, errors)
+            let (operations, schedule, sessions) = (&mix.operations[..], None, None);
+            (Account { operations, window, totals, lifetime, clients, schedule, sessions }, errors)
         }
     };
     // A load that never began has no window.
@@ -279,6 +295,10 @@ fn add_figures(to: &mut Value, account: &Account<'_>) {
     to["lifetime"] = life(operations, lifetime);
     to["schedule"] = account.schedule.map_or(Value::Null, |schedule| kept(schedule, account));
     to["client"] = client(account);
+    let figures = account.figures();
+    if !figures.is_empty() {
+        to["figures"] = figures.into();
+    }
 }
 
 fn received(received: &Received) -> Value {

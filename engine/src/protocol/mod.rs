@@ -27,6 +27,8 @@ pub enum Protocol {
     /// Redis, Valkey and others.
     Resp,
     Http,
+    /// Nothing: the machine itself is probed.
+    Host,
 }
 
 impl Protocol {
@@ -38,6 +40,7 @@ impl Protocol {
             Self::Store => 0,
             Self::Resp => 6379,
             Self::Http => 80,
+            Self::Host => 0,
         }
     }
 
@@ -49,6 +52,7 @@ impl Protocol {
             Self::Store => None,
             Self::Resp => None,
             Self::Http => None,
+            Self::Host => None,
         }
     }
 
@@ -60,6 +64,7 @@ impl Protocol {
             Self::Store => crate::store::advice,
             Self::Resp => resp::advice,
             Self::Http => crate::http::advice,
+            Self::Host => crate::probe::advice,
         }
     }
 }

@@ -1,46 +1,19 @@
 //! What goes wrong in a store, in a few codes that are the same for all engines.
 
-use std::io;
-
-use crate::session::Failure;
 use crate::spec::Problem;
 
-/// Why a store did not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub code: &'static str,
-    pub message: String,
-    /// Nothing more can be had of the store, or of this handle, until it is opened anew.
-    pub fatal: bool,
-}
+pub use crate::direct::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
 
-/// There is no room left where the store lies.
-pub const NO_SPACE: &str = "no-space";
-/// The operating system does not let us.
-pub const DENIED: &str = "denied";
-/// Its files are not what the engine wrote, or not all of it.
-pub const DAMAGED: &str = "damaged";
-/// Somebody else holds it.
-pub const BUSY: &str = "busy";
 /// A key or value is larger than the engine takes.
 pub const TOO_LARGE: &str = "too-large";
 /// The engine refuses work after an earlier failure.
 pub const CLOSED: &str = "closed";
 /// The engine's library cannot be had.
 pub const LIBRARY: &str = "library";
-/// Any other trouble of the operating system, and of the engine.
-pub const IO: &str = "io";
+/// Any other trouble of the engine.
 pub const ENGINE: &str = "engine";
 
 impl Fault {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), fatal: false }
-    }
-
-    pub fn fatal(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), fatal: true }
-    }
-
     /// From what an engine says where it gives no more than text.
     pub fn said(message: &str) -> Self {
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -60,28 +33,9 @@ impl Fault {
         Self::new(code, message)
     }
 
-    pub fn failure(&self) -> Failure {
-        Failure { code: self.code.into(), message: self.message.clone() }
-    }
-
     /// As something to act upon; `doing` begins the sentence.
     pub fn problem(&self, doing: &str) -> Problem {
-        Problem::new(self.code, format!("{doing}: {}", self.message), advice(self.code))
-    }
-}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        let code = match error.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT) => NO_SPACE,
-            Some(libc::EROFS | libc::EACCES | libc::EPERM) => DENIED,
-            Some(libc::EBUSY | libc::EAGAIN) => BUSY,
-            _ if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => DAMAGED,
-            _ => IO,
-        };
-        // "No space left on device (os error 28)": the number is of no use to people.
-        let text = error.to_string();
-        Self::new(code, text.split(" (os error").next().unwrap_or_default())
+        self.with_advice(doing, advice)
     }
 }
 
@@ -106,6 +60,8 @@ pub fn advice(code: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]

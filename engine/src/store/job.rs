@@ -3,6 +3,7 @@
 use super::steps::Steps;
 use super::{Fault, Handle};
 use crate::clock::Nanos;
+use crate::direct::Task;
 use crate::keyvalue::{Client, Clients};
 use crate::record::{Operation, Recorder, TRANSACTION};
 use crate::workload::ycsb;
@@ -34,6 +35,39 @@ pub trait Jobs: Send + Sync {
 
     /// That of client number `client`, in a store of so many files.
     fn job(&self, client: u32, files: usize) -> Self::Job;
+}
+
+/// A job with a thread's way into the store.
+pub struct OnStore<H, J> {
+    pub handle: H,
+    pub job: J,
+}
+
+impl<H: Handle, J: Job> Task for OnStore<H, J> {
+    #[inline]
+    fn clear(&mut self) {
+        self.job.clear();
+    }
+
+    #[inline]
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        self.job.choose(recorder, due);
+    }
+
+    #[inline]
+    fn chosen(&self) -> usize {
+        self.job.chosen()
+    }
+
+    #[inline]
+    fn carry_out(&mut self) -> Result<(), Fault> {
+        self.job.carry_out(&mut self.handle)
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        self.job.record(recorder, sent, done);
+    }
 }
 
 /// The actions of a key-value client.

@@ -23,7 +23,6 @@ mod sqlite;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod work;
 
 pub use about::about;
 pub use changes::{Change, Changes};

@@ -2,22 +2,17 @@
 
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::Scope;
 
 use serde_json::Value;
 
-use super::job::Jobs;
-use super::work::{Settings, Worker};
-use super::{Engine, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
+use super::job::{Jobs, OnStore};
+use super::{Engine, Fault, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
+use crate::direct::{Direct, Tasks};
 use crate::keyvalue::{self, Clients};
-use crate::limits;
-use crate::load::{Crew, Ground, Startable, bounds};
-use crate::pace::{Closed, Open, Pacer, Share};
-use crate::reactor::{Control, Mail, Message, Refusal};
-use crate::record::{Lifetime, Operation, Pot, Recorder};
-use crate::spec::{Load, Problem, Spec};
+use crate::load::Startable;
+use crate::record::Operation;
+use crate::spec::{Problem, Spec};
 use crate::workload::ycsb;
 
 /// A store with the clients of a load.
@@ -113,15 +108,11 @@ fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let (options, (name, section)) = (options(spec)?, spec.workload());
     if name == "ycsb" {
         let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
-        return Ok(Box::new(Stored {
-            store: shared::<S>(options, spec.load.clients)?,
-            clients,
-            files: options.files,
-            batch: 1,
-        }));
+        let store = shared::<S>(options, spec.load.clients)?;
+        return Ok(Box::new(Direct(Stored { store, clients, files: options.files, batch: 1 })));
     }
     let work = work(name, section)?;
-    Ok(Box::new(Stored::new(shared::<S>(options, spec.load.clients)?, spec, &work)?))
+    Ok(Box::new(Direct(Stored::new(shared::<S>(options, spec.load.clients)?, spec, &work)?)))
 }
 
 impl<S: Store> Stored<S, Clients> {
@@ -137,59 +128,22 @@ impl<S: Store> Stored<S, Clients> {
     }
 }
 
-impl<S: Store, C: Jobs> Startable for Stored<S, C> {
-    fn counted(&self) -> &[Operation] {
+impl<S: Store, C: Jobs> Tasks for Stored<S, C> {
+    type Task<'t>
+        = OnStore<S::Handle<'t>, C::Job>
+    where
+        Self: 't;
+
+    fn operations(&self) -> &[Operation] {
         self.clients.operations()
     }
 
-    fn start<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-        _: &Ground,
-        load: &Load,
-        first: usize,
-        to: &Sender<(usize, Message)>,
-    ) -> Result<Crew, Problem> {
-        let mut crew = Crew::default();
-        let threads = load.clients;
-        let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads.into())));
-        for client in 0..threads {
-            let bounds = bounds(load, pot.as_ref(), 1, threads);
-            let settings = Settings { client, batch: self.batch, bounds };
-            let schedule = load.schedule.as_ref().map(|schedule| {
-                let share = Share { thread: client, threads, clients: threads };
-                Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
-            });
-            let mail = Mail { thread: first + client as usize, to: to.clone() };
-            crew.employ(scope, self.counted(), 1, mail, move |recorder, control, mail| match schedule {
-                Some(pacer) => {
-                    limits::wake_up_promptly();
-                    self.work(settings, pacer, recorder, control, mail)
-                }
-                None => self.work(settings, Closed, recorder, control, mail),
-            })?;
-        }
-        Ok(crew)
+    fn task(&self, client: u32) -> Result<Self::Task<'_>, Fault> {
+        let handle = self.store.store().handle()?;
+        Ok(OnStore { handle, job: self.clients.job(client, self.files) })
     }
-}
 
-impl<S: Store, C: Jobs> Stored<S, C> {
-    fn work(
-        &self,
-        settings: Settings,
-        pacer: impl Pacer,
-        recorder: Recorder,
-        control: Arc<Control>,
-        mail: Mail,
-    ) -> std::io::Result<Lifetime> {
-        let handle = match self.store.store().handle() {
-            Ok(handle) => handle,
-            Err(fault) => {
-                mail.send(Message::Refused(Refusal { client: settings.client, why: fault.failure(), errno: None }));
-                return Ok(recorder.finish());
-            }
-        };
-        let job = self.clients.job(settings.client, self.files);
-        Worker::new(handle, job, settings, pacer, recorder, control, mail)?.run()
+    fn batch(&self) -> usize {
+        self.batch
     }
 }

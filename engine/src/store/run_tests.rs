@@ -8,6 +8,7 @@ use super::fault::{CLOSED, NO_SPACE};
 use super::run::Stored;
 use super::tests::Place;
 use super::*;
+use crate::direct::Direct;
 use crate::load::{Ground, run as run_load};
 use crate::observe::{Go, Observer};
 use crate::spec::Spec;
@@ -281,7 +282,7 @@ fn lied_to(manner: Manner, batch: u32) -> Value {
         data.value(number, &mut value);
         store.value.lock().unwrap().insert(key, value);
     }
-    let sessions = Stored::around(store, &spec, &work).unwrap();
+    let sessions = Direct(Stored::around(store, &spec, &work).unwrap());
     let endpoint = std::sync::Arc::new(crate::transport::Endpoint::of(&spec.target).unwrap());
     let ground = Ground { endpoint, connect_timeout_ns: 0, advice };
     let result = run_load(&sessions, &ground, &spec.load, &mut Watch::default()).unwrap();

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use super::Tls;
+use crate::protocol::Protocol;
 use crate::spec::{Problem, SslMode, Target};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,9 @@ impl Endpoint {
     pub fn of(target: &Target) -> Result<Self, Problem> {
         if let Some(store) = &target.store {
             return Ok(Self { name: store.directory.display().to_string(), addresses: Vec::new(), tls: None });
+        }
+        if target.protocol == Protocol::Host {
+            return Ok(Self { name: "this machine".into(), addresses: Vec::new(), tls: None });
         }
         if let Some(path) = target.socket_path() {
             return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });

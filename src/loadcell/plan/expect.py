@@ -67,6 +67,7 @@ METRICS: Mapping[str, Metric] = {
             "tpmC", "count", "TPC-C: New-Orders completed per minute, rolled back as specified or committed"
         ),
         Metric("tpmTotal", "count", "TPC-C: transactions of all types completed per minute"),
+        Metric("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together"),
         *(
             Metric(f"leak.{kind}", "count", f"bytes {kind}ly lost when the server ended, under valgrind")
             for kind in ("definite", "indirect")

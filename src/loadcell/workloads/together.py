@@ -49,11 +49,12 @@ class Together:
         return found
 
     def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:
-        """The same by group, from the engine's result."""
+        """The same by group, from the engine's result: what the workload makes of its counts, and what is said there."""
         found = {}
         for group, workload in self.members:
-            operations = {one["name"]: one for one in account(result, group.name).get("operations", [])}
-            found[group.name] = workload.figures(operations, seconds)
+            its = account(result, group.name)
+            operations = {one["name"]: one for one in its.get("operations", [])}
+            found[group.name] = {**workload.figures(operations, seconds), **its.get("figures", {})}
         return found
 
     @property

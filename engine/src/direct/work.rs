@@ -1,32 +1,47 @@
-//! One thread's load: what its client chooses is carried out at once, by calling the store.
+//! One thread's load: what its task chooses is carried out at once, by a call.
 //!
-//! Unlike a reactor's thread it has nothing to wait for but the instant at which something is due: a store has answered when
-//! the call returns. Service begins when keys and values are ready for the call, and ends when the store has shown, or
-//! written, all of them.
+//! Unlike a reactor's thread it has nothing to wait for but the instant at which something is due: what was called is done when
+//! the call returns. Service begins when all is ready for the call, and ends when that has returned.
 
 use std::io;
 use std::sync::Arc;
 
-use super::job::Job;
-use super::{Fault, Handle};
+use super::Fault;
 use crate::clock::{self, Nanos};
 use crate::pace::Pacer;
 use crate::reactor::{Bounds, Control, Epoll, Mail, Message, Punctual};
 use crate::record::{Lifetime, Recorder, Window};
 
+/// What one client does, over and over.
+pub trait Task {
+    /// Nothing is chosen.
+    fn clear(&mut self);
+
+    /// Chooses one more operation, which is due at `due`: what it counts as is started.
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos);
+
+    /// How many are chosen.
+    fn chosen(&self) -> usize;
+
+    /// Carries out what was chosen; whether anything more can be.
+    fn carry_out(&mut self) -> Result<(), Fault>;
+
+    /// Puts what was carried out, from `sent` to `done`, into the record.
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos);
+}
+
 /// What a thread has to know besides its client.
 pub struct Settings {
     pub client: u32,
-    /// The most operations in one of the store's transactions.
+    /// The most operations that are chosen before they are carried out.
     pub batch: usize,
     /// None where time alone ends the load.
     pub bounds: Option<Bounds>,
 }
 
 /// One thread.
-pub struct Worker<H, P, J> {
-    handle: H,
-    job: J,
+pub struct Worker<P, T> {
+    task: T,
     batch: usize,
     pacer: P,
     desk: Desk,
@@ -59,11 +74,10 @@ struct Desk {
     cpu: Nanos,
 }
 
-impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
+impl<P: Pacer, T: Task> Worker<P, T> {
     /// To be made and run on its own thread.
     pub fn new(
-        handle: H,
-        job: J,
+        task: T,
         settings: Settings,
         pacer: P,
         mut recorder: Recorder,
@@ -94,7 +108,7 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
             own: 0,
             cpu: clock::thread_cpu(),
         };
-        Ok(Self { handle, job, batch: settings.batch, pacer, desk })
+        Ok(Self { task, batch: settings.batch, pacer, desk })
     }
 
     /// Works as the control says, and tells what was counted.
@@ -192,11 +206,11 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
         }
     }
 
-    /// One of the store's transactions: the action that is due since `due`, and others that are due by now.
+    /// One call: the operation that is due since `due`, and others that are due by now.
     #[inline]
     fn work(&mut self, due: Nanos, now: Nanos) -> Result<(), Fault> {
-        let Self { handle, job, batch, pacer, desk } = self;
-        job.clear();
+        let Self { task, batch, pacer, desk } = self;
+        task.clear();
         let mut due = due;
         loop {
             if P::SCHEDULED && desk.began_late(due) {
@@ -205,8 +219,8 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
                 desk.recorder.late(now - due);
             }
             pacer.take(&mut desk.recorder);
-            job.choose(&mut desk.recorder, due);
-            if job.chosen() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
+            task.choose(&mut desk.recorder, due);
+            if task.chosen() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
                 break;
             }
             due = pacer.due(now);
@@ -215,7 +229,7 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
             }
         }
         let sent = clock::now();
-        let carried_out = job.carry_out(handle);
+        let carried_out = task.carry_out();
         let done = clock::now();
         desk.own += sent - now;
         self.record(sent, done);
@@ -226,7 +240,7 @@ impl<H: Handle, P: Pacer, J: Job> Worker<H, P, J> {
     #[inline]
     fn record(&mut self, sent: Nanos, done: Nanos) {
         self.advance(done);
-        self.job.record(&mut self.desk.recorder, sent, done);
+        self.task.record(&mut self.desk.recorder, sent, done);
         self.desk.free = done;
     }
 }
@@ -288,7 +302,7 @@ impl Desk {
         }
     }
 
-    /// Nothing more can be had of the store.
+    /// Nothing more can be had of what is called.
     #[cold]
     fn lose(&mut self, fault: &Fault) {
         self.recorder.tell(self.free, fault.code, &fault.message);
@@ -296,7 +310,7 @@ impl Desk {
         self.control.set_connections(self.recorder.connections());
     }
 
-    /// An interval ends. Of its CPU time the recorder is told what was not the thread's own: the store's work, which is done on
+    /// An interval ends. Of its CPU time the recorder is told what was not the thread's own: the task's work, which is done on
     /// this thread, and waiting awake.
     #[cold]
     fn close(&mut self) {

@@ -1,0 +1,29 @@
+"""Processors, by the definition of sysbench's `cpu` test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from loadcell.workloads.probe.section import Section
+
+
+class CpuOptions(Section):
+    """How often a second all primes below a bound are found by trial division, as `sysbench cpu` does."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="cpu")
+
+    max_prime: int = Field(
+        default=10_000,
+        ge=4,
+        le=1_000_000_000,
+        description="Every number from 3 up to below this one is divided by 2 and on, up to its square root: that is an event. As "
+        "`--cpu-max-prime`.",
+    )
+
+    def engine(self) -> dict[str, Any]:
+        return self.model_dump()
+
+    def notes(self) -> tuple[str, ...]:
+        return ("probe.cpu",)

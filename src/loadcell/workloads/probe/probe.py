@@ -1,0 +1,88 @@
+"""The workload `probe`: what the machine itself can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict, Field, model_validator
+
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.workloads.base import Workload
+from loadcell.workloads.probe.cpu import CpuOptions
+from loadcell.workloads.probe.section import Section
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+
+class ProbeOptions(Options):
+    """Which of the machine's parts is probed: one of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="probe")
+
+    cpu: CpuOptions | None = Field(
+        default=None, description="Processors: primes by trial division, as `sysbench cpu`."
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> ProbeOptions:
+        if len(self._given()) != 1:
+            raise ValueError(
+                f"a probe is one of: {', '.join(f'`{name}`' for name in type(self).model_fields)}"
+            )
+        return self
+
+    def _given(self) -> dict[str, Section]:
+        every = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: section for name, section in every.items() if section is not None}
+
+    @property
+    def kind(self) -> str:
+        """The name of what is probed."""
+        return next(iter(self._given()))
+
+    @property
+    def section(self) -> Section:
+        """Its options."""
+        return next(iter(self._given().values()))
+
+
+class Probe(Workload[ProbeOptions]):
+    """The machine at work on nothing but itself. Figures of its own come from the engine."""
+
+    name = "probe"
+    summary = "what this machine can do: cpu"
+    Options = ProbeOptions
+    targets = ("host",)
+    unit: ClassVar[str] = "operation"
+
+    def data(self) -> None:
+        return None
+
+    @property
+    def changes_data(self) -> bool:
+        return False
+
+    def engine(self) -> dict[str, Any]:
+        return {"probe": {self.options.kind: self.options.section.engine()}}
+
+    def notes(self) -> tuple[str, ...]:
+        return self.options.section.notes()
+
+    def advice(self) -> list[Advice]:
+        kind = self.options.kind
+        return [Advice(f"{kind}.{one.path}", one.text) for one in self.options.section.advice()]
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        kind, found = self.options.kind, []
+        if load.rate is not None:
+            found.append(
+                Misfit(
+                    "load.rate",
+                    "a probe goes as fast as the machine lets it: nothing is due at a rate",
+                    "a closed loop: `load.clients`, without a rate",
+                )
+            )
+        for one in self.options.section.misfits(load):
+            found.append(Misfit(f"workload.probe.{kind}.{one.path}", one.finding, one.allowed))
+        return found

@@ -1,0 +1,31 @@
+"""What the options of every probe give."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from loadcell.plan.parts import Advice, Misfit, Options
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+
+class Section(Options):
+    """One probe's options. Paths of remarks and misfits are relative to them."""
+
+    @abstractmethod
+    def engine(self) -> dict[str, Any]:
+        """What the engine is told of it."""
+
+    def notes(self) -> tuple[str, ...]:
+        """By which definition it measures: keys of `note.*` in the report's texts."""
+        return ()
+
+    def advice(self) -> list[Advice]:
+        """Remarks on options that are valid but unwise."""
+        return []
+
+    def misfits(self, load: Load) -> list[Misfit]:  # noqa: ARG002
+        """What makes it impossible to probe under that load."""
+        return []
