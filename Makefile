@@ -18,7 +18,7 @@ help:
 	@echo 'make test    format, lint, types, unit and end-to-end tests'
 	@echo 'make setup   only set up: .venv with loadcell in it (then: .venv/bin/loadcell --help)'
 	@echo 'make lint    format, lint and types; make format mends what can be mended'
-	@echo 'make bench   loadcell against its peers, on this machine (about 30 minutes)'
+	@echo 'make bench   loadcell against its peers, on this machine (about 40 minutes)'
 	@echo 'make truth   measure what has a known answer at full strength, and write docs/trust.md (a quiet machine, 15 minutes)'
 	@echo 'make docs    the documentation as HTML, in docs/_build'
 
@@ -85,7 +85,7 @@ e2e-rest:
 	$(BIN)/python -m pytest tests $(RUNS:%=--ignore=%) $(SERVERS:%=--ignore=%)
 
 bench: setup
-	@scripts/need sysbench:sysbench /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
+	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
 	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server \
 	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils
 	cd engine && cargo build --release --quiet --examples
@@ -97,6 +97,7 @@ bench: setup
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost
+	$(BIN)/python -m bench.probes
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 

@@ -69,6 +69,19 @@ def in_turn(
     return costs
 
 
+def figures_in_turn(
+    rounds: int, contenders: Mapping[str, Callable[[], float]], unit: str
+) -> dict[str, list[float]]:
+    """The same of contenders that each give one figure."""
+    names = list(contenders)
+    figures: dict[str, list[float]] = {name: [] for name in names}
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            figures[name].append(contenders[name]())
+            note(f"  round {number + 1}/{rounds} {name:12} {figures[name][-1]:12.6g} {unit}")
+    return figures
+
+
 def spread(values: Sequence[float]) -> dict[str, float]:
     """Minimum, median and maximum."""
     return {"min": min(values), "median": statistics.median(values), "max": max(values)}

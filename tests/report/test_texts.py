@@ -33,10 +33,16 @@ from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
 from loadcell.workloads.probe.cpu import CpuOptions
+from loadcell.workloads.probe.latency import LatencyOptions
+from loadcell.workloads.probe.memory import MemoryOptions, Test
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 #: Every definition by which the machine is probed.
-PROBES = (CpuOptions(),)
+PROBES = (
+    CpuOptions(),
+    *(MemoryOptions(test=test) for test in get_args(Test)),
+    LatencyOptions(),
+)
 #: Keys that code puts together, from everything that can be put in.
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")
 HOST_KEYS = (

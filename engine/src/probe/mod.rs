@@ -12,6 +12,11 @@
 mod cpu;
 #[cfg(test)]
 mod cpu_tests;
+mod latency;
+mod memory;
+mod room;
+#[cfg(test)]
+mod tests;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -138,13 +143,16 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let Some((name, section)) = only else {
         return Err(Problem::new("spec", "`probe` must be an object with one key, what is probed", PROBES));
     };
+    let clients = spec.load.clients;
     match name.as_str() {
         "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?)?)),
+        "memory" => Ok(boxed(memory::Memory::new(&read(name, section)?, clients, spec.seed)?)),
+        "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
         _ => Err(Problem::new("spec", format!("there is no probe `{name}`"), PROBES)),
     }
 }
 
-const PROBES: &str = "use `cpu`";
+const PROBES: &str = "use `cpu`, `memory` or `latency`";
 
 fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn Startable> {
     Box::new(Direct(Probed(probe)))
@@ -162,6 +170,7 @@ pub fn advice(code: &str) -> &'static str {
     match code {
         fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",
         fault::DENIED => "name a directory in `target.host.directory` that loadcell may write to",
+        room::LIMIT => "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have",
         _ => "",
     }
 }

@@ -68,6 +68,13 @@ METRICS: Mapping[str, Metric] = {
         ),
         Metric("tpmTotal", "count", "TPC-C: transactions of all types completed per minute"),
         Metric("events_per_s", "rate", "probe cpu: events by sysbench's definition, of all threads together"),
+        Metric("mib_per_s", "count", "probe memory: MiB a second, of all threads together"),
+        Metric(
+            "best_mib_per_s",
+            "count",
+            "probe memory, STREAM's tests by one thread: MiB a second in the best pass",
+        ),
+        Metric("access_ns", "count", "probe latency: nanoseconds that one access takes"),
         *(
             Metric(f"leak.{kind}", "count", f"bytes {kind}ly lost when the server ended, under valgrind")
             for kind in ("definite", "indirect")
@@ -77,6 +84,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("target.cpu", "share", "CPU use of the target's processes; 100% is one core"),
     )
 }
+
+#: workloads' own figures that are no amount: of several client groups together there is none
+NOT_ADDITIVE = ("access_ns", "best_mib_per_s")
 
 #: what there is of the whole load only: threads and processes are not told apart by the groups they work for
 _OF_THE_WHOLE = ("client.cpu", "target.cpu", "leak.definite", "leak.indirect", "leak.possible")

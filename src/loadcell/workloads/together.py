@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.plan.expect import NOT_ADDITIVE
 from loadcell.plan.model import Group, Resolved
 from loadcell.plan.parts import Parts
 from loadcell.workloads.base import Ask, Condition
@@ -41,11 +42,13 @@ class Together:
         return any(workload.verifies_values for _, workload in self.members)
 
     def figures(self, result: Mapping[str, Any], seconds: float) -> dict[str, float]:
-        """Figures that only some workloads have, of all groups together."""
+        """Figures that only some workloads have, of all groups together; of several those alone that add up."""
+        every = self.figures_of_groups(result, seconds)
         found: dict[str, float] = {}
-        for own in self.figures_of_groups(result, seconds).values():
+        for own in every.values():
             for name, value in own.items():
-                found[name] = found.get(name, 0.0) + value
+                if len(every) == 1 or name not in NOT_ADDITIVE:
+                    found[name] = found.get(name, 0.0) + value
         return found
 
     def figures_of_groups(self, result: Mapping[str, Any], seconds: float) -> dict[str, dict[str, float]]:

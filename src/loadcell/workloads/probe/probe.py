@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
 from loadcell.workloads.probe.cpu import CpuOptions
+from loadcell.workloads.probe.latency import LatencyOptions
+from loadcell.workloads.probe.memory import MemoryOptions
 from loadcell.workloads.probe.section import Section
 
 if TYPE_CHECKING:
@@ -22,6 +24,13 @@ class ProbeOptions(Options):
 
     cpu: CpuOptions | None = Field(
         default=None, description="Processors: primes by trial division, as `sysbench cpu`."
+    )
+
+    memory: MemoryOptions | None = Field(
+        default=None, description="Memory: the tests of `sysbench memory`, mbw and STREAM."
+    )
+    latency: LatencyOptions | None = Field(
+        default=None, description="Memory: how long one access takes, by a chase through pointers."
     )
 
     @model_validator(mode="after")
@@ -51,7 +60,7 @@ class Probe(Workload[ProbeOptions]):
     """The machine at work on nothing but itself. Figures of its own come from the engine."""
 
     name = "probe"
-    summary = "what this machine can do: cpu"
+    summary = "what this machine can do: cpu, memory, latency"
     Options = ProbeOptions
     targets = ("host",)
     unit: ClassVar[str] = "operation"

@@ -1,0 +1,146 @@
+"""Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and mbw.
+
+In turn on one machine; of each pair of one round the ratio of the figures. sysbench reads the clock and counts for every block:
+with blocks of 1 KiB that is most of its time, which growing blocks show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from bench.paired import figures_in_turn, first_line, keep, note, ratios, spread, whole_process
+from loadcell.tools import mbw, sysbench
+
+#: Blocks of sysbench's memory test: the default, and sizes at which the tool's own work per block gets lost.
+BLOCKS = {"1KiB": 2**10, "16KiB": 2**14, "256KiB": 2**18, "4MiB": 2**22, "64MiB": 2**26}
+#: mbw's tests by their number, and how often each copies.
+METHODS = {"memcpy": 0, "dumb": 1, "mcblock": 2}
+COPIES = 20
+
+Contenders = dict[str, Callable[[], float]]
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--mib", type=int, default=256, help="size of mbw's arrays")
+    parser.add_argument("--only", default="", help="cases whose name has this in it")
+    asked = parser.parse_args()
+    found: dict[str, Any] = {}
+    for name, unit, contenders in cases(asked.seconds, asked.mib):
+        if asked.only not in name:
+            continue
+        note(name)
+        figures = figures_in_turn(asked.rounds, contenders, unit)
+        (_, ours), (tool, theirs) = figures.items()
+        found[name] = {
+            "unit": unit,
+            **{who: spread(each) for who, each in figures.items()},
+            f"loadcell / {tool}": ratios(ours, theirs),
+        }
+    result = {
+        "rounds": asked.rounds,
+        "seconds": asked.seconds,
+        "mbw_mib": asked.mib,
+        "sysbench": first_line("sysbench", "--version"),
+        "cases": found,
+    }
+    print(json.dumps(result, indent=2))
+    if not asked.only:
+        keep("probes", f"python -m bench.probes --rounds {asked.rounds} --seconds {asked.seconds}", result)
+
+
+def cases(seconds: int, mib: int) -> Iterator[tuple[str, str, Contenders]]:
+    """Name, unit, and who measures it: loadcell, and the tool."""
+    for threads in sorted({1, os.cpu_count() or 1}):
+        yield (
+            f"cpu, {threads} thread{'s' if threads > 1 else ''}",
+            "events/s",
+            {
+                "loadcell": partial(probe, {"cpu": {}}, "events_per_s", seconds, threads),
+                "sysbench": partial(cpu, seconds, threads),
+            },
+        )
+    for operation in ("read", "write"):
+        for text, block in BLOCKS.items():
+            section = {"test": "sysbench", "operation": operation, "block": block}
+            yield (
+                f"memory {operation}, blocks of {text}",
+                "MiB/s",
+                {
+                    "loadcell": partial(probe, {"memory": section}, "mib_per_s", seconds),
+                    "sysbench": partial(memory, operation, block, seconds),
+                },
+            )
+    for test, number in METHODS.items():
+        section = {"test": test, "size": mib * 2**20}
+        yield (
+            f"mbw {test.upper()}, {mib} MiB",
+            "MiB/s",
+            {
+                "loadcell": partial(probe, {"memory": section}, "mib_per_s", 600, requests=COPIES),
+                "mbw": partial(copies, number, mib),
+            },
+        )
+
+
+def probe(
+    section: dict[str, Any], figure: str, seconds: int, threads: int = 1, requests: int | None = None
+) -> float:
+    """What a worker process measures; with `requests` so many passes."""
+    load = {
+        "clients": threads,
+        "warmup_ns": 200_000_000,
+        "duration_ns": seconds * 10**9,
+        "requests": requests,
+    }
+    spec = {
+        "version": 1,
+        "seed": 1,
+        "target": {"protocol": "host"},
+        "workload": {"probe": section},
+        "load": load,
+    }
+    order = {"mode": "run", "parent": os.getpid(), "spec": spec}
+    _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=json.dumps(order))
+    last = json.loads(output.splitlines()[-1])
+    if last["type"] != "result":
+        raise SystemExit(str(last))
+    return float(last["result"]["figures"][figure])
+
+
+def cpu(seconds: int, threads: int) -> float:
+    """Events a second of `sysbench cpu`."""
+    _, output = whole_process(["sysbench", "cpu", f"--time={seconds}", f"--threads={threads}", "run"])
+    [one] = sysbench.read(output.splitlines()).measured
+    assert one.throughput_per_s is not None, output
+    return one.throughput_per_s
+
+
+def memory(operation: str, block: int, seconds: int) -> float:
+    """MiB/s of `sysbench memory`, for as long as it is let."""
+    _, output = whole_process(
+        ["sysbench", "memory", f"--time={seconds}", f"--memory-oper={operation}",
+         f"--memory-block-size={block}", "--memory-total-size=100T", "run"]
+    )  # fmt: skip
+    [one] = sysbench.read(output.splitlines()).measured
+    return one.figures["mib_per_s"]
+
+
+def copies(number: int, mib: int) -> float:
+    """MiB/s of mbw's mean copy."""
+    _, output = whole_process(["mbw", "-n", str(COPIES), f"-t{number}", str(mib)])
+    [one] = mbw.read(output.splitlines()).measured
+    return one.figures["average_mib_per_s"]
+
+
+if __name__ == "__main__":
+    main()

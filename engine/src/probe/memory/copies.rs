@@ -1,0 +1,70 @@
+//! mbw's tests: an array is copied to another.
+
+use std::arch::asm;
+use std::hint::black_box;
+
+use super::WORD;
+use crate::direct::Fault;
+use crate::probe::room;
+
+/// What mbw calls its tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// One call of the C library's `memcpy`.
+    Memcpy,
+    /// Word by word.
+    Dumb,
+    /// Calls of `memcpy` for 262144 bytes each, and one for the tail. mbw does not move on in the array that it copies from:
+    /// its first block is copied over and over, from a cache.
+    Mcblock,
+}
+
+/// What mbw fills its arrays with, and how large its blocks are.
+const FILLING: u64 = 0xaa;
+const BLOCK_BYTES: u64 = 262_144;
+const BLOCK: usize = (BLOCK_BYTES / WORD) as usize;
+
+pub struct Copies {
+    manner: Manner,
+    from: Vec<u64>,
+    to: Vec<u64>,
+}
+
+impl Copies {
+    /// Of arrays of so many bytes.
+    pub fn new(manner: Manner, bytes: u64) -> Result<Self, Fault> {
+        let words = (bytes / WORD) as usize;
+        Ok(Self { manner, from: room::filled(words, FILLING)?, to: room::filled(words, FILLING)? })
+    }
+
+    pub fn pass(&mut self) {
+        let (from, to) = (black_box(&self.from[..]), black_box(&mut self.to[..]));
+        match self.manner {
+            Manner::Memcpy => to.copy_from_slice(from),
+            Manner::Dumb => word_by_word(from, to),
+            Manner::Mcblock => {
+                for part in to.chunks_mut(BLOCK) {
+                    part.copy_from_slice(&black_box(from)[..part.len()]);
+                }
+            }
+        }
+        black_box(&mut self.to[..]);
+    }
+
+    /// The two arrays.
+    #[cfg(test)]
+    pub fn arrays(&mut self) -> (&mut Vec<u64>, &mut Vec<u64>) {
+        (&mut self.from, &mut self.to)
+    }
+}
+
+/// A compiler that saw what this does would call `memcpy`.
+#[inline(never)]
+fn word_by_word(from: &[u64], to: &mut [u64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        let mut word = *from;
+        // SAFETY: there is no instruction in it; it hides that the word stays what it is.
+        unsafe { asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags)) };
+        *to = word;
+    }
+}

@@ -1,0 +1,27 @@
+"""How long one access to memory takes, by a chase through pointers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from loadcell.plan.units import Size
+from loadcell.workloads.probe.section import Section
+
+
+class LatencyOptions(Section):
+    """How long memory takes to answer. As a factor `size` shows the caches one after the other."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="latency")
+
+    size: Annotated[Size, Field(ge=128, le=2**50)] = Field(
+        default=Size(256 * 2**20),
+        description="The working set of each thread: pointers in lines of 64 bytes, in one cycle of random order.",
+    )
+
+    def engine(self) -> dict[str, Any]:
+        return {"size": int(self.size)}
+
+    def notes(self) -> tuple[str, ...]:
+        return ("probe.latency",)

@@ -1,0 +1,82 @@
+"""Memory, by the definitions of sysbench's `memory` test, of mbw and of STREAM."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from loadcell.plan.units import Size
+from loadcell.workloads.probe.section import Section
+
+Test = Literal["sysbench", "memcpy", "dumb", "mcblock", "copy", "scale", "add", "triad"]
+
+#: Which tool's a test is, by the last part of its note's key; settings that only sysbench's test has.
+_TOOLS = {
+    "sysbench": "sysbench",
+    **dict.fromkeys(("memcpy", "dumb"), "mbw"),
+    "mcblock": "mcblock",
+    **dict.fromkeys(("copy", "scale", "add", "triad"), "stream"),
+}
+_OF_SYSBENCH = ("block", "access", "operation", "scope")
+#: what all of them work in
+_WORD = 8
+_LARGEST = 2**50
+
+_Bytes = Annotated[Size, Field(ge=_WORD, le=_LARGEST)]
+
+
+class MemoryOptions(Section):
+    """How many MiB a second go through memory, as `sysbench memory`, mbw or STREAM counts them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="memory")
+
+    test: Test = Field(
+        default="sysbench",
+        description="`sysbench`: passes over a block. mbw's: `memcpy` (one call), `dumb` (word by word), `mcblock` (blocks of 256 KiB). "
+        "STREAM's: `copy` (c = a), `scale` (b = 3 c), `add` (c = a + b), `triad` (a = b + 3 c).",
+    )
+    size: _Bytes = Field(
+        default=Size(256 * 2**20),
+        description="Tests of mbw and STREAM: the size of one array. Each thread has two of its own (mbw) or three (STREAM).",
+    )
+    block: _Bytes = Field(
+        default=Size(1024),
+        description="`sysbench`: what a pass goes over, as `--memory-block-size`.",
+    )
+    access: Literal["seq", "rnd"] = Field(
+        default="seq",
+        description="`sysbench`: word after word, or words drawn at random, as `--memory-access-mode`.",
+    )
+    operation: Literal["read", "write", "none"] = Field(
+        default="write", description="`sysbench`: what is done with each word, as `--memory-oper`."
+    )
+    scope: Literal["global", "local"] = Field(
+        default="global",
+        description="`sysbench`: one block for all threads, or each thread its own, as `--memory-scope`.",
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> MemoryOptions:
+        given = self.model_fields_set
+        if self.test != "sysbench":
+            strange = [name for name in _OF_SYSBENCH if name in given]
+            if strange:
+                raise ValueError(
+                    f"`{strange[0]}` belongs to the test `sysbench`, and the test is `{self.test}`"
+                )
+        elif "size" in given:
+            raise ValueError("`size` is of the arrays of mbw and STREAM: sysbench's test has a `block`")
+        for name in ("size", "block"):
+            size: Size = getattr(self, name)
+            if size % _WORD:
+                raise ValueError(f"`{name}` ({size.text}) is no whole number of words of {_WORD} bytes")
+        return self
+
+    def engine(self) -> dict[str, Any]:
+        if self.test == "sysbench":
+            return {"test": self.test, **{name: getattr(self, name) for name in _OF_SYSBENCH}}
+        return {"test": self.test, "size": int(self.size)}
+
+    def notes(self) -> tuple[str, ...]:
+        return (f"probe.memory.{_TOOLS[self.test]}",)

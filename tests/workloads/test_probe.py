@@ -1,0 +1,126 @@
+"""The probes' options, and what follows from them: what the engine is told, what fits, what a reader must know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.problems import PlanError
+from loadcell.workloads.probe import Probe, ProbeOptions
+from loadcell.workloads.probe.memory import Test
+
+SECTIONS = ("cpu", "memory", "latency")
+
+
+def probe(**sections: Any) -> Probe:
+    return Probe(ProbeOptions(**sections))
+
+
+def plan(home: Path, text: str) -> LoadedPlan:
+    path = home / "plan.yaml"
+    path.write_text("target: {host: {}}\n" + text)
+    return load_plan(path, installed(), env={})
+
+
+def mistake(home: Path, text: str) -> str:
+    with pytest.raises(PlanError) as caught:
+        plan(home, text)
+    return str(caught.value)
+
+
+def test_every_option_is_described_in_the_schema() -> None:
+    schema = ProbeOptions.model_json_schema()
+    for model in (schema, *schema["$defs"].values()):
+        assert all(one.get("description") for one in model.get("properties", {}).values()), model["title"]
+
+
+def test_defaults_are_those_of_the_tools() -> None:
+    assert probe(cpu={}).engine() == {"probe": {"cpu": {"max_prime": 10_000}}}
+    assert probe(memory={}).engine() == {
+        "probe": {
+            "memory": {
+                "test": "sysbench",
+                "block": 1024,
+                "access": "seq",
+                "operation": "write",
+                "scope": "global",
+            }
+        }
+    }
+
+
+def test_arrays_and_working_sets_have_a_size() -> None:
+    assert probe(memory={"test": "dumb", "size": "1MiB"}).engine() == {
+        "probe": {"memory": {"test": "dumb", "size": 2**20}}
+    }
+    assert probe(latency={"size": "4KiB"}).engine() == {"probe": {"latency": {"size": 4096}}}
+
+
+def test_every_probe_says_by_which_definition_it_measures() -> None:
+    every = [probe(cpu={}), probe(latency={}), *(probe(memory={"test": test}) for test in get_args(Test))]
+    assert all(len(one.notes()) == 1 for one in every)
+    assert probe(memory={"test": "dumb"}).notes() != probe(memory={"test": "mcblock"}).notes()
+
+
+def test_a_probe_needs_no_data_and_changes_none() -> None:
+    assert probe(cpu={}).data() is None
+    assert not probe(cpu={}).changes_data
+
+
+@pytest.mark.parametrize("sections", [{}, {"cpu": {}, "latency": {}}])
+def test_one_thing_is_probed(sections: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="a probe is one of: `cpu`"):
+        probe(**sections)
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (
+            {"test": "memcpy", "block": "1MiB"},
+            "`block` belongs to the test `sysbench`, and the test is `memcpy`",
+        ),
+        ({"test": "triad", "scope": "local"}, "`scope` belongs to the test `sysbench`"),
+        ({"size": "1MiB"}, "sysbench's test has a `block`"),
+        ({"test": "memcpy", "size": "1001B"}, r"`size` \(1001B\) is no whole number of words"),
+        ({"block": "12B"}, r"`block` \(12B\) is no whole number of words"),
+        ({"test": "bogus"}, "Input should be 'sysbench'"),
+    ],
+)
+def test_settings_that_say_nothing_are_mistakes(memory: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        probe(memory=memory)
+
+
+def test_a_plan_varies_any_of_it(tmp_path: Path) -> None:
+    found = plan(
+        tmp_path,
+        "workload: {probe: {latency: {size: 16KiB}}}\n"
+        "load: {clients: 1}\nfactors: {workload.probe.latency.size: [16KiB, 1MiB, 64MiB]}\n"
+        "expect: [access_ns > 0, errors == 0]\n",
+    )
+    assert found.plan.base.workload.latency.size == 16 * 1024
+
+
+def test_nothing_is_due_at_a_rate(tmp_path: Path) -> None:
+    said = mistake(tmp_path, "workload: {probe: {cpu: {}}}\nload: {clients: 1, rate: 100/s}\n")
+    assert "nothing is due at a rate" in said
+    assert "load.rate" in said
+
+
+def test_a_database_is_not_probed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text("target: {redis: {}}\nworkload: {probe: {cpu: {}}}\nload: {clients: 1}\n")
+    with pytest.raises(PlanError, match="host"):
+        load_plan(path, installed(), env={})
+
+
+def test_a_mistake_within_a_probe_has_its_place(tmp_path: Path) -> None:
+    said = mistake(tmp_path, "workload: {probe: {cpu: {max_prim: 5}}}\nload: {clients: 1}\n")
+    assert "max_prime" in said
