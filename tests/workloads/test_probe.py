@@ -105,7 +105,8 @@ def test_a_plan_varies_any_of_it(tmp_path: Path) -> None:
         "load: {clients: 1}\nfactors: {workload.probe.latency.size: [16KiB, 1MiB, 64MiB]}\n"
         "expect: [access_ns > 0, errors == 0]\n",
     )
-    assert found.plan.base.workload.latency.size == 16 * 1024
+    assert [factor.key for factor in found.factors] == ["workload.probe.latency.size"]
+    assert Probe(found.base.workload).engine() == {"probe": {"latency": {"size": 16 * 1024}}}
 
 
 def test_nothing_is_due_at_a_rate(tmp_path: Path) -> None:
