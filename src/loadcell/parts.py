@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from loadcell import monitors, targets, workloads
+from loadcell.host.topology import topology
 from loadcell.plan.parts import Parts
 
 
@@ -33,4 +34,5 @@ def installed() -> Parts:
         targets=_found_in(targets, "loadcell.targets"),
         workloads=_found_in(workloads, "loadcell.workloads"),
         monitors=_found_in(monitors, "loadcell.monitors"),
+        topology=topology,
     )

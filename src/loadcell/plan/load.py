@@ -26,9 +26,9 @@ from loadcell.plan.source import compose, read_text
 #: the keys a plan may have
 KEYS = (
     *("title", "question"),
-    *SECTIONS[:4],
+    *SECTIONS[:5],
     *("factors", "cross", "design", "repeats", "order", "seed"),
-    *SECTIONS[4:],
+    *SECTIONS[5:],
     *("expect", "profile"),
 )
 #: up to here every treatment is checked when the plan is loaded; of more, this many spread evenly over all

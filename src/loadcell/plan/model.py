@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model, model_validator
 
 from loadcell.plan import rate as rates
+from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
 from loadcell.plan.rate import AnyRate
@@ -193,6 +194,7 @@ class Resolved:
     limits: Limits = field(default_factory=Limits)
     expect: tuple[Expectation, ...] = ()
     groups: tuple[Group, ...] = ()
+    affinity: Affinity = field(default_factory=Affinity)
 
     @property
     def each(self) -> tuple[Group, ...]:
@@ -223,6 +225,7 @@ class Resolved:
             "target": {self.target_name: self.target.model_dump(mode="json", by_alias=True)},
             **work,
             "load": load,
+            **({"affinity": self.affinity.document()} if self.affinity.given else {}),
             "monitors": {
                 name: options.model_dump(mode="json", by_alias=True)
                 for name, options in self.monitors.items()

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from loadcell.plan.topology import Topology
 
 
 class Options(BaseModel):
@@ -22,7 +25,8 @@ class Options(BaseModel):
 class Part(Protocol):
     """What a plan needs to know of a target, workload or monitor.
 
-    More is optional: a workload's `targets` names the targets it can be run on, its `load_settings(options)` gives
+    More is optional: a target's `in_worker` says that it lives in the process that makes the load, its `started(options)` that
+    loadcell starts its processes; a workload's `targets` names the targets it can be run on, its `load_settings(options)` gives
     settings of the load that the plan itself leaves open, its `misfits(load, target)` are reasons why it cannot run under that
     load; a monitor with `by_default = False` watches only in plans that name it; `advice` remarks on options that are
     valid but unwise.
@@ -58,8 +62,9 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything a plan can name, by name."""
+    """Everything a plan can name, by name; `topology` tells how the machine that it would run on is laid out."""
 
     targets: Mapping[str, type[Any]] = field(default_factory=dict)
     workloads: Mapping[str, type[Any]] = field(default_factory=dict)
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
+    topology: Callable[[], Topology] | None = None

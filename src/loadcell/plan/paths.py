@@ -13,12 +13,13 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
+from loadcell.plan.affinity import Affinity
 from loadcell.plan.model import GroupLoad, Limits, Load
 from loadcell.plan.parts import Parts
 from loadcell.plan.problems import listed, nearest, shown
 
 #: the sections of a plan whose settings a treatment has; all else says how the experiment is done
-SECTIONS = ("target", "workload", "workloads", "load", "monitors", "limits")
+SECTIONS = ("target", "workload", "workloads", "load", "affinity", "monitors", "limits")
 
 
 class PathError(ValueError):
@@ -103,7 +104,7 @@ def fields_at(annotation: Any, keys: tuple[str | int, ...]) -> list[str]:
 
 def _section(section: str, parts: Parts) -> Any:
     """What stands below a section: a model, or models by name."""
-    fixed: dict[str, Any] = {"load": Load, "limits": Limits}
+    fixed: dict[str, Any] = {"load": Load, "affinity": Affinity, "limits": Limits}
     if section in fixed:
         return fixed[section]
     installed = {"target": parts.targets, "workload": parts.workloads, "monitors": parts.monitors}[section]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from loadcell.plan import rate
+from loadcell.plan import placed, rate
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Advice, Parts
@@ -55,6 +55,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     if hasattr(target, "advice"):
         load = {**settings.load.model_dump(), "clients": settings.clients}
         said += target.advice(settings.target, load)
+    said += placed.remarks(settings, parts)
     for group in settings.each:
         found = _of_group(settings.alone(group), parts)
         said += [Advice(group.placed(own.path), own.text) for own in found]

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from loadcell.plan import explain, groups, rate
+from loadcell.plan import explain, groups, placed, rate
+from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
@@ -114,6 +115,7 @@ class Resolver:
         workload = self._one_part(root, "workload", self._parts.workloads, problems)
         load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
+        affinity = self._affinity(root, target, problems)
         monitors = self._monitors(root, problems)
         if load is not None:
             found = _load_problems(root, load)
@@ -128,7 +130,10 @@ class Resolver:
             problems.extend(self._watched(root, target[0], monitors))
         if problems or target is None or workload is None or load is None or limits is None:
             return None, problems
-        return Resolved(*target, *workload, load, monitors, limits, self._expect), []
+        found_all = Resolved(
+            *target, *workload, load, monitors, limits, self._expect, affinity=affinity or Affinity()
+        )
+        return found_all, []
 
     def _several(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
         """The same of a plan with client groups, each of which is resolved as if it stood alone."""
@@ -136,6 +141,7 @@ class Resolver:
         target = self._one_part(root, "target", self._parts.targets, problems)
         load = self._section(root, "load", Load, problems)
         limits = self._section(root, "limits", Limits, problems)
+        affinity = self._affinity(root, target, problems)
         monitors = self._monitors(root, problems)
         if load is None:
             return None, problems
@@ -145,8 +151,20 @@ class Resolver:
         problems.extend(problem for problem in found if problem not in problems)
         if problems or target is None or limits is None:
             return None, problems
-        settings = Resolved(*target, "", Options(), load, monitors, limits, self._expect, each)
+        settings = Resolved(
+            *target, "", Options(), load, monitors, limits, self._expect, each, affinity or Affinity()
+        )
         return settings, []
+
+    def _affinity(
+        self, root: Keys, target: tuple[str, Options] | None, problems: list[Problem]
+    ) -> Affinity | None:
+        """Placements that are possible on this machine, of this target."""
+        affinity = self._section(root, "affinity", Affinity, problems)
+        if affinity is not None and affinity.given:
+            part = None if target is None else self._parts.targets[target[0]]
+            problems.extend(placed.problems(root, affinity, part, target and target[1], self._parts.topology))
+        return affinity
 
     def _read(
         self, model: type[M], node: Node, path: tuple[str, ...], mark: Mark, problems: list[Problem]

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS, METRICS
 from loadcell.plan.model import GroupLoad, Head, Limits, Load
 from loadcell.plan.parts import Parts
@@ -32,7 +33,10 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
     ]
     models: list[type[BaseModel]] = list(
         dict.fromkeys(
-            [Head, Load, GroupLoad, Limits, SearchOptions, CpuProfile, *(part.Options for part in everything)]
+            [
+                *(Head, Load, GroupLoad, Affinity, Limits, SearchOptions, CpuProfile),
+                *(part.Options for part in everything),
+            ]
         )
     )
     references, definitions = models_json_schema(
@@ -58,6 +62,7 @@ def plan_schema(parts: Parts) -> dict[str, Any]:
             ),
             "workloads": _groups(parts, known),
             "load": {"description": _first_line(Load), **known[Load]},
+            "affinity": {"description": _first_line(Affinity), **known[Affinity]},
             "factors": _factors(parts),
             "cross": {
                 "description": "In a one-at-a-time design: factors combined with everything, or names of factors that are.",

@@ -360,6 +360,11 @@ REASONS = {
         "the server counted other transactions than the client",
         "See that nothing else uses this server, and run it again.",
     ),
+    "affinity": (
+        "processes did not run where the plan's affinity puts them",
+        "Something moved them: the target itself (a setting of its own), a cpuset, or taskset. `affinity` in trial.json has what was "
+        "read back, and where.",
+    ),
     "pgbench-balances": (
         "the balances of branches, tellers, accounts and history do not agree after the load",
         "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",

@@ -18,6 +18,9 @@ TICK_S = 0.1
 #: How long a worker may take to end in order once asked, before it is killed: drain, merge, write.
 STOP_PATIENCE_S = 15.0
 
+#: What a specification says to the worker, and not to whoever makes the load in it.
+OF_THE_WORKER = ("made_by", "pin")
+
 OnEvent = Callable[[dict[str, Any]], None]
 
 
@@ -59,7 +62,8 @@ class Executor(Protocol):
     ) -> dict[str, Any]:
         """Make the load (`mode` is run or prepare) and give its result.
 
-        `made_by` in the specification names the module that makes it; without it, the engine does.
+        `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in it says where the
+        process that makes it runs, `[cpus, memory]`.
 
         `on_tick` is called some ten times a second. Raises LoadError, LoadTimeoutError, LoadStoppedError.
         """
@@ -98,9 +102,9 @@ class WorkerExecutor:
         stop_asked: Callable[[], bool],
     ) -> dict[str, Any]:
         deadline = time.monotonic() + limit_s
-        made_by = spec.get("made_by")
-        spec = {key: value for key, value in spec.items() if key != "made_by"}
-        order = json.dumps({"mode": mode, "parent": os.getpid(), "made_by": made_by, "spec": spec}).encode()
+        how = {key: spec.get(key) for key in OF_THE_WORKER}
+        spec = {key: value for key, value in spec.items() if key not in OF_THE_WORKER}
+        order = json.dumps({"mode": mode, "parent": os.getpid(), **how, "spec": spec}).encode()
         process = self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.plan.model import Resolved
+from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.targets.base import Target, TargetContext
 
 Event = Callable[[dict[str, Any]], None]
 
 
 class Keeper:
-    """One target is up at a time. A treatment with other options of the target has a target object of its own.
+    """One target is up at a time. A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target
+    object of its own: where a process runs is settled when it is started.
 
     All of one kind share a work directory, so that settings can vary over one data set.
     """
@@ -35,9 +37,9 @@ class Keeper:
         self._up: Target[Any] | None = None
         self._came_up: set[int] = set()
 
-    def up(self, resolved: Resolved, event: Event) -> Target[Any]:
+    def up(self, resolved: Resolved, event: Event, pin: Pin = ANYWHERE) -> Target[Any]:
         """The target of these settings, answering. Raises TargetError."""
-        target = self._target(resolved)
+        target = self._target(resolved, pin)
         if self._up is not None and self._up is not target:
             self._up.down()
         self._up = target
@@ -73,13 +75,14 @@ class Keeper:
         if trouble is not None:
             raise trouble
 
-    def _target(self, resolved: Resolved) -> Target[Any]:
-        options = json.dumps([resolved.target_name, resolved.target.model_dump(mode="json")], sort_keys=True)
+    def _target(self, resolved: Resolved, pin: Pin) -> Target[Any]:
+        named = [resolved.target_name, resolved.target.model_dump(mode="json"), pin.cpus, pin.memory]
+        options = json.dumps(named, sort_keys=True)
         target = self._targets.get(options)
         if target is None:
             work = self._work / resolved.target_name
             work.mkdir(mode=0o755, exist_ok=True)
-            context = TargetContext(work=work, log=self._log, secret=self._secret)
+            context = TargetContext(work=work, log=self._log, secret=self._secret, pin=pin)
             part: type[Target[Any]] = self._parts[resolved.target_name]
             target = self._targets[options] = part(resolved.target, context)
         return target

@@ -13,7 +13,7 @@ from loadcell.design.order import Trial
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
-from loadcell.run import checks, groups, others
+from loadcell.run import checks, groups, others, pinning
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
     DATA_SEED,
@@ -59,6 +59,7 @@ class TrialRun:
     _target: Target[Any] | None = None
     #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
     _target_here: list[int] | None = None
+    _pinning: pinning.Pinning | None = None
 
     @property
     def _resolved(self) -> Resolved:
@@ -86,7 +87,9 @@ class TrialRun:
     def _live(self) -> None:
         limits = self._resolved.limits
         with self._phases.step("up", limits.up):
-            target = self._target = self.keeper.up(self._resolved, self._event)
+            pins = self._pinning = pinning.of(self._resolved, self.means.parts, self.means.root)
+            target = self._target = self.keeper.up(self._resolved, self._event, pins.target)
+            pins.look("target", "up", target.processes())
         with self._phases.step("prepare", limits.prepare):
             self._prepare(target)
         result = self._load(target)
@@ -109,7 +112,7 @@ class TrialRun:
                 )
                 made_by = workload.made_by
                 own = self._execute(
-                    "prepare", {**spec, **made_by}, self._loading, self._resolved.limits.prepare
+                    "prepare", {**spec, **made_by, **self._pin}, self._loading, self._resolved.limits.prepare
                 )
                 account = {**own, "rows": account.get("rows", 0) + own["rows"]} if account else own
             return account
@@ -136,7 +139,8 @@ class TrialRun:
             self._target_here = roots if known else None
             try:
                 with profiling(self.sampler, target, self.writer.output):
-                    result = self._execute("run", spec, self._told, limit_s)
+                    result = self._execute("run", {**spec, **self._pin}, self._told, limit_s)
+                self._placed.look("target", "load", target.processes())
             finally:
                 self._document["monitors"] = self._watch.stop_monitors()
             self._document.update(measured(result))
@@ -205,7 +209,8 @@ class TrialRun:
         return checks.server_counters(before, after, lifetime, alone=alone, groups=groups)
 
     def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
-        first = [*groups.held(result, self._resolved, self.means.cores), checks.percentiles(result)]
+        first = [*groups.held(result, self._resolved, self._cores), checks.percentiles(result)]
+        self._checks += self._placed.checks()
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
         for name, conditions in self._workload().verify(target.ask).items():
             self._checks.append(checks.conditions(name, conditions))
@@ -253,6 +258,8 @@ class TrialRun:
     def _told(self, event: dict[str, Any]) -> None:
         """The engine said something while it made the load."""
         self._watch.event(event)
+        if event.get("type") in ("pinned", "phase"):
+            self._placed.told(event)
         if self.sampler is not None and event.get("type") == "phase":
             self.sampler.phase(event["phase"], event["mono_ns"])
 
@@ -271,7 +278,24 @@ class TrialRun:
 
     def _threads(self, target: Target[Any]) -> int:
         load, local = self._resolved.load, bool(target.processes())
-        return threads(load, self.means.cores, local=local, clients=self._resolved.clients)
+        apart = self._placed.apart
+        return threads(load, self._cores, local=local and not apart, clients=self._resolved.clients)
+
+    @property
+    def _placed(self) -> pinning.Pinning:
+        """Where the processes run; nowhere in particular before the target is up."""
+        return self._pinning or pinning.Pinning()
+
+    @property
+    def _pin(self) -> dict[str, Any]:
+        """What the worker is told of where to run."""
+        pin = self._placed.pins.client
+        return {"pin": [pin.cpus, pin.memory]} if pin.given else {}
+
+    @property
+    def _cores(self) -> int:
+        """How many processors the client may use."""
+        return self._placed.pins.client.size or self.means.cores
 
     def _event(self, event: dict[str, Any]) -> None:
         self.writer.event({"mono_ns": self.means.monotonic_ns(), "utc": utc_text(), **event})
@@ -338,4 +362,5 @@ class TrialRun:
                 {"expression": one.text, "verdict": verdict.verdict, "value": verdict.value}
                 for one, verdict in verdicts
             ],
+            **self._placed.document(),
         }

@@ -1,7 +1,7 @@
 """The process that makes one load: `python -m loadcell.run.worker`, an order on stdin, JSON lines on stdout.
 
-The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "spec": {...}}`; the lines are the engine's
-events, then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports
+The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null, "spec": {...}}`;
+the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports
 nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
 
 A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
@@ -18,6 +18,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -28,6 +29,21 @@ def die_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
+    """Run there from now on, before there are threads; whether the kernel lets us."""
+    from loadcell.targets.shared import pin
+
+    try:
+        pin.pin(cpus, memory)
+    except OSError as error:
+        advice = "Name processors and nodes that this process may use: `loadcell check` tells which."
+        say(_error("affinity", f"the load cannot be pinned: {error.strerror}", advice))
+        return False
+    there = pin.pinned()
+    say(json.dumps({"type": "pinned", "cpus": there[0], "memory": there[1]}))
+    return True
 
 
 def main() -> int:
@@ -42,6 +58,8 @@ def main() -> int:
         while data:
             data = data[os.write(lines, data) :]
 
+    if order.get("pin") and not settle(*order["pin"], say):
+        return 1
     try:
         from loadcell import _engine
     except ImportError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.plan.parts import Advice, Options
+from loadcell.plan.topology import ANYWHERE, Pin
 
 Opts = TypeVar("Opts", bound=Options)
 
@@ -36,11 +37,13 @@ class TargetContext:
     `work` is a directory of the run's own, readable by other users, removed at the run's end.
     `log` takes one line at a time for the trial's output.log; secrets are removed by the receiver.
     `secret` turns `${env:NAME}` in an option into its value, and makes sure that it is never written.
+    `pin` is where the processes run that the target starts.
     """
 
     work: Path
     log: Callable[[str], None]
     secret: Callable[[str], str]
+    pin: Pin = ANYWHERE
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class Target(ABC, Generic[Opts]):
     def __init__(self, options: Opts, context: TargetContext) -> None:
         self.options = options
         self.context = context
+
+    @classmethod
+    def started(cls, options: Opts) -> bool:
+        """Whether loadcell starts the system's processes with these options, and so decides where they run."""
+        return getattr(options, "server", None) != "external"
 
     @abstractmethod
     def up(self) -> None:

@@ -228,7 +228,9 @@ class Command(Target[CommandOptions]):
             **{name: self._filled(value) for name, value in self.options.env.items()},
         }
         words[0] = self._found(words[0], directory, environment["PATH"])
-        who = account.Account(account.current(), os.geteuid(), os.getegid(), (), other=False)
+        who = account.Account(
+            account.current(), os.geteuid(), os.getegid(), (), other=False, pin=self.context.pin
+        )
         if self.options.under == "valgrind":
             words = valgrind.command(self._valgrind(), words, self._account)
         command = who.command(words, directory=directory, death=Signals[f"SIG{self.options.stop.signal}"])

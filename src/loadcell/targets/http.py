@@ -50,6 +50,10 @@ class Http(Target[HttpOptions]):
         super().__init__(options, context)
         self._address = Address.of(options.url)
 
+    @classmethod
+    def started(cls, options: HttpOptions) -> bool:  # noqa: ARG003
+        return False
+
     def up(self) -> None:
         self._address.knock(_ASK_LIMIT_S)
 

@@ -74,7 +74,27 @@ def _what(scene: Scene) -> list[tuple[str, str]]:
     for name, group in (settings.get("workloads") or {}).items():
         workload = next((key for key in group if key not in ("share", "load")), "")
         entries.append((texts("method.group", name=name), _part(workload, group.get(workload))))
-    return entries
+    return entries + _affinity(scene)
+
+
+def _affinity(scene: Scene) -> list[tuple[str, str]]:
+    """Where target and client ran, and where the target's memory came from: in the plan's words, and what that was here."""
+    texts = scene.texts
+    said: dict[str, dict[str, None]] = {}
+    for record in scene.stored.trials:
+        placed = record.get("affinity") or {}
+        for key, asked in (placed.get("asked") or {}).items():
+            in_client = key == "client" or placed.get("target_in_client")
+            side = placed.get("client" if in_client else "target") or {}
+            what = side.get("memory" if key == "memory" else "cpus")
+            if what:
+                value = texts(f"method.affinity.{key}.value", asked=str(asked), what=str(what))
+                said.setdefault(key, {})[value] = None
+    return [
+        (texts(f"method.affinity.{key}"), texts("mark.list").join(said[key]))
+        for key in ("target", "client", "memory")
+        if key in said
+    ]
 
 
 def _part(name: str, options: Any) -> str:

@@ -58,7 +58,7 @@ class Mysql(Target[MysqlOptions]):
 
     def _make(self) -> Server:
         options = self.options
-        who = account.choose(options.run_as, product="MariaDB", kind="mysql")
+        who = account.choose(options.run_as, product="MariaDB", kind="mysql", pin=self.context.pin)
         found = binaries.find(options.binaries)
         parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
         given = {

@@ -68,7 +68,7 @@ class Postgres(Target[PostgresOptions]):
 
     def _make(self) -> Server:
         options = self.options
-        who = account.choose(options.run_as, product="PostgreSQL", kind="postgres")
+        who = account.choose(options.run_as, product="PostgreSQL", kind="postgres", pin=self.context.pin)
         if options.server == "embedded":
             found = binaries.embedded(options.version)
         else:

@@ -63,7 +63,7 @@ class Redis(Target[RedisOptions]):
 
     def _make(self) -> Server:
         options = self.options
-        who = account.choose(options.run_as, product="Redis", kind="redis")
+        who = account.choose(options.run_as, product="Redis", kind="redis", pin=self.context.pin)
         found = binaries.find(options.bin)
         parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
         given = {

@@ -11,23 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
+from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.targets.base import TargetError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
-#: The launcher's own exit status: it could not become the user, or could not enter the directory.
+#: The launcher's own exit status: it could not become the user, or could not run where it was to.
 CANNOT_LAUNCH = 126
 
 
 @dataclass(frozen=True)
 class Account:
-    """A user of this machine. `other` says that it is not the one loadcell runs as."""
+    """A user of this machine. `other` says that it is not the one loadcell runs as; `pin` is where its programs run."""
 
     name: str
     uid: int
     gid: int
     groups: tuple[int, ...]
     other: bool
+    pin: Pin = ANYWHERE
 
     def own(self, path: Path) -> None:
         """Give a file or directory of ours to this user."""
@@ -51,6 +53,8 @@ class Account:
             str(int(death)),
             str(os.getpid()),
             str(directory),
+            self.pin.cpus or "-",
+            self.pin.memory or "-",
         ]
         return launch + [str(word) for word in program]
 
@@ -90,7 +94,7 @@ def current() -> str:
         ) from None
 
 
-def choose(run_as: str | None, *, product: str, kind: str) -> Account:
+def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) -> Account:
     """The user for the server: oneself, or for root `run_as`, else the product's own (named as `kind`), else `nobody`."""
     me = current()
     option = f"target.{kind}.run_as"
@@ -100,7 +104,7 @@ def choose(run_as: str | None, *, product: str, kind: str) -> Account:
                 f"only root can run the server as another user (`run_as: {run_as}`; loadcell runs as {me})",
                 advice=f"leave `{option}` out, or run loadcell as root",
             )
-        return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False)
+        return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False, pin=pin)
     for name in [run_as] if run_as else [kind, "nobody"]:
         try:
             found = pwd.getpwnam(name)
@@ -109,7 +113,7 @@ def choose(run_as: str | None, *, product: str, kind: str) -> Account:
         if found.pw_uid == 0:
             raise TargetError(f"{product} refuses to run as root", advice=f"name another user in `{option}`")
         groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
-        return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True)
+        return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True, pin=pin)
     raise TargetError(
         f"there is no user `{run_as or kind}` on this machine, and {product} refuses to run as root",
         advice=f"name a user that exists in `{option}`",

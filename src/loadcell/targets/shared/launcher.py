@@ -1,10 +1,11 @@
-"""Becomes another program: under another user, in a given directory, and not outliving its parent.
+"""Becomes another program: under another user, in a given directory, on given processors, and not outliving its parent.
 
 Run as a script by a bare interpreter, it knows nothing of loadcell:
 
-    python -I -S launcher.py UID GID GROUP,GROUP SIGNAL PARENT DIRECTORY PROGRAM [WORD...]
+    python -I -S launcher.py UID GID GROUP,GROUP SIGNAL PARENT DIRECTORY CPUS MEMORY PROGRAM [WORD...]
 
-with `- - ""` for UID, GID and groups when the user stays. The order matters: a change of user clears the death signal,
+with `- - ""` for UID, GID and groups when the user stays, and `- -` for processors and memory when these are as they come; all that the
+program starts inherits them. The order matters: a change of user clears the death signal,
 so that one is asked for afterwards; a parent that died before then is noticed by the changed parent process id.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import runpy
 import signal
 import sys
 from pathlib import Path
@@ -34,9 +36,20 @@ def _first_closed(directory: Path) -> Path:
     return directory
 
 
+def _pin(cpus: str, memory: str) -> None:
+    if (cpus, memory) == ("-", "-"):
+        return
+    beside = runpy.run_path(str(Path(__file__).with_name("pin.py")))  # nothing can be imported here
+    try:
+        beside["pin"](cpus.strip("-"), memory.strip("-"))
+    except OSError as error:
+        _fail(f"cannot pin: {error.strerror}")
+
+
 def main(words: list[str]) -> NoReturn:
     """Never returns: the program takes this process over, or it ends with status 126 and a line that says why."""
-    uid, gid, groups, death, parent, directory, *program = words
+    uid, gid, groups, death, parent, directory, cpus, memory, *program = words
+    _pin(cpus, memory)
     libc = ctypes.CDLL(None, use_errno=True)
     if uid != "-":
         try:

@@ -1,0 +1,128 @@
+"""Where processes run and where their memory lies: what a plan says of it.
+
+Placements are kept as text, in one way of writing each; what they are on a machine is `plan/topology.py`'s to say.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from loadcell.plan.parts import Options
+from loadcell.plan.problems import nearest, shown
+
+#: levels that are made from the machine's layout
+ONE_NODE, HALF, ALL = "one node", "half the cores", "all"
+INTERLEAVE = "interleave"
+#: what a processor's or a node's number may be: the most that Linux can be built for (CONFIG_NR_CPUS, CONFIG_NODES_SHIFT)
+_LARGEST = 8191
+
+_CPU_FORMS = f"`cpus 0-31`, `node 0`, `{ONE_NODE}`, `{HALF}` or `{ALL}`"
+_MEMORY_FORMS = f"`node 0` or `{INTERLEAVE}`"
+_NUMBERED = re.compile(r"(cpus?|nodes?)\s+(\S.*)", re.IGNORECASE)
+_LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
+
+
+class PlacementError(ValueError):
+    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant."""
+
+    def __init__(self, finding: str, *, allowed: str, nearest: str | None = None) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.allowed = allowed
+        self.nearest = nearest
+
+
+def numbers(text: str, allowed: str) -> tuple[int, ...]:
+    """`0-2,8` -> 0, 1, 2, 8. Raises PlacementError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise PlacementError(f"found {shown(text)}, which is no list of numbers", allowed=allowed)
+        low, high = int(first), int(last or first)
+        if high < low:
+            raise PlacementError(
+                f"found {shown(text)}, whose range {low}-{high} runs backwards",
+                allowed=allowed,
+                nearest=f"{high}-{low}",
+            )
+        if high > _LARGEST:
+            raise PlacementError(f"found {shown(text)}: no machine has a number {high}", allowed=allowed)
+        found.update(range(low, high + 1))
+    return tuple(sorted(found))
+
+
+def ranges(found: tuple[int, ...]) -> str:
+    """The other way round, as the kernel writes it: 0, 1, 2, 8 -> `0-2,8`."""
+    parts: list[list[int]] = []
+    for number in sorted(found):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def _placement(value: Any, kinds: tuple[str, ...], words: tuple[str, ...], allowed: str) -> str:
+    """The one way of writing what `value` says: a kind with its numbers, or one of the words."""
+    if not isinstance(value, str):
+        near = f"{kinds[0]}s {value}" if isinstance(value, int) and not isinstance(value, bool) else None
+        raise PlacementError(f"found {shown(value)}", allowed=allowed, nearest=near)
+    text = " ".join(value.split())
+    if text.lower() in words:
+        return text.lower()
+    numbered = _NUMBERED.fullmatch(text)
+    kind = numbered[1].lower().rstrip("s") if numbered else ""
+    if numbered and kind in kinds:
+        found = numbers(numbered[2], allowed)
+        plural = "s" if kind == "cpu" or len(found) > 1 else ""
+        return f"{kind}{plural} {ranges(found)}"
+    near = f"{kinds[0]}s {text}" if re.fullmatch(_LIST, text) else nearest(text, words)
+    raise PlacementError(f"found {shown(value)}", allowed=allowed, nearest=near)
+
+
+def _cpus(value: Any) -> str:
+    return _placement(value, ("cpu", "node"), (ONE_NODE, HALF, ALL), _CPU_FORMS)
+
+
+def _memory(value: Any) -> str:
+    return _placement(value, ("node",), (INTERLEAVE,), _MEMORY_FORMS)
+
+
+def _schema(kinds: str, words: tuple[str, ...]) -> WithJsonSchema:
+    pattern = rf"^\s*({kinds}\s+{_LIST}|{'|'.join(words)})\s*$"
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [*words]})
+
+
+Cpus = Annotated[str, BeforeValidator(_cpus), _schema("(cpus?|nodes?)", (ONE_NODE, HALF, ALL))]
+Memory = Annotated[str, BeforeValidator(_memory), _schema("nodes?", (INTERLEAVE,))]
+
+
+class Affinity(Options):
+    """On which processors target and client run, and from which memory the target takes its own."""
+
+    target: Cpus | None = Field(
+        default=None,
+        description="Processors of the target, with all that it starts: `cpus 0-31`, `node 0`, or from the machine's layout "
+        "`one node`, `half the cores`, `all`. Default: as loadcell itself may run.",
+    )
+    client: Cpus | None = Field(
+        default=None, description="Processors of the process that makes the load, written the same way."
+    )
+    memory: Memory | None = Field(
+        default=None,
+        description="Where the target's memory comes from: `node 0` (that node only), `interleave` (all nodes in turn). "
+        "Default: the node of whichever processor touches it first.",
+    )
+
+    @property
+    def given(self) -> bool:
+        """Whether the plan says anything of it."""
+        return any(value is not None for value in (self.target, self.client, self.memory))
+
+    def document(self) -> dict[str, str]:
+        """Plain JSON values: what is given."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}

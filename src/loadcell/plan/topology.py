@@ -1,0 +1,187 @@
+"""A machine's layout, as far as placing processes goes, and what the placements of a plan are on it.
+
+Pure: `loadcell.host.topology` reads a machine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from loadcell.plan.affinity import (
+    ALL,
+    HALF,
+    INTERLEAVE,
+    ONE_NODE,
+    Affinity,
+    PlacementError,
+    numbers,
+    ranges,
+)
+from loadcell.plan.parts import Advice
+
+
+@dataclass(frozen=True)
+class Topology:
+    """`usable` are the processors that this process may run on, `memory_nodes` the nodes that it may have memory of.
+
+    `cores` are the hardware threads of each core, `nodes` the online processors of each NUMA node.
+    """
+
+    online: tuple[int, ...]
+    usable: tuple[int, ...]
+    cores: tuple[tuple[int, ...], ...]
+    nodes: Mapping[int, tuple[int, ...]]
+    memory_nodes: tuple[int, ...]
+    offline: tuple[int, ...] = ()
+
+    def cpus_of(self, placement: str) -> tuple[int, ...]:
+        """The processors that a placement means here, in order; never none. Raises PlacementError."""
+        if placement == ALL:
+            return self.usable
+        if placement == ONE_NODE:
+            return max(self._usable_nodes().values(), key=len)  # the first of those with most
+        if placement == HALF:
+            cores = self._usable_cores()
+            half = cores[: max(1, len(cores) // 2)]
+            return tuple(sorted(number for core in half for number in core))
+        kind, _, listed = placement.partition(" ")
+        wanted = numbers(listed, "")
+        return self._nodes(wanted) if kind.startswith("node") else self._cpus(wanted)
+
+    def written(self, placement: str) -> str:
+        """The same as the kernel writes it: `0-3,8`."""
+        return ranges(self.cpus_of(placement))
+
+    def memory_of(self, placement: str) -> str:
+        """The kernel's name of the policy that a placement of memory means here. Raises PlacementError."""
+        if placement == INTERLEAVE:
+            return f"interleave:{ranges(self.memory_nodes)}"
+        wanted = numbers(placement.partition(" ")[2], "")
+        self._known_nodes(wanted)
+        without = [number for number in wanted if number not in self.memory_nodes]
+        if without:
+            raise PlacementError(
+                f"node {without[0]} has no memory that loadcell may use",
+                allowed=f"memory of {self._named(self.memory_nodes)}",
+            )
+        return f"bind:{ranges(wanted)}"
+
+    def _cpus(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        allowed = f"CPUs {ranges(self.usable)}"
+        unknown = tuple(number for number in wanted if number not in (*self.online, *self.offline))
+        if unknown:
+            raise PlacementError(f"this machine has no CPU {ranges(unknown)}", allowed=allowed)
+        off = tuple(number for number in wanted if number in self.offline)
+        if off:
+            raise PlacementError(f"CPU {ranges(off)} is offline", allowed=allowed)
+        kept = tuple(number for number in wanted if number not in self.usable)
+        if kept:
+            raise PlacementError(
+                f"loadcell may not run on CPU {ranges(kept)}: a cpuset (of a container or service) or taskset keeps it from there",
+                allowed=allowed,
+            )
+        return wanted
+
+    def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        self._known_nodes(wanted)
+        usable = self._usable_nodes()
+        found = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
+        if not found:
+            raise PlacementError(
+                f"{self._named(wanted)} has no CPU that loadcell may run on",
+                allowed=self._named(tuple(usable)),
+            )
+        return found
+
+    def _known_nodes(self, wanted: tuple[int, ...]) -> None:
+        unknown = [number for number in wanted if number not in self.nodes]
+        if unknown:
+            raise PlacementError(
+                f"this machine has no node {unknown[0]}", allowed=self._named(tuple(self.nodes))
+            )
+
+    @staticmethod
+    def _named(found: tuple[int, ...]) -> str:
+        return f"node{'s' if len(found) > 1 else ''} {ranges(found)}"
+
+    def _usable_nodes(self) -> dict[int, tuple[int, ...]]:
+        """Nodes with processors of ours, each with these."""
+        usable = set(self.usable)
+        each = {node: tuple(sorted(usable.intersection(cpus))) for node, cpus in sorted(self.nodes.items())}
+        return {node: cpus for node, cpus in each.items() if cpus} or {0: self.usable}
+
+    def _usable_cores(self) -> list[tuple[int, ...]]:
+        """Cores with threads of ours, node by node, whatever the numbers of their threads."""
+        usable = set(self.usable)
+        home = {cpu: node for node, cpus in self.nodes.items() for cpu in cpus}
+        each = (tuple(cpu for cpu in core if cpu in usable) for core in self.cores)
+        return sorted((core for core in each if core), key=lambda core: (home.get(core[0], 0), core))
+
+    def remarks(self, affinity: Affinity, *, together: bool) -> Iterator[Advice]:
+        """What there is to say of placements that are possible here. `together`: target and client are one process."""
+        for key in ("target", "client"):
+            placement = getattr(affinity, key)
+            if placement is not None:
+                yield from self._remarks_on(f"affinity.{key}", placement)
+        if affinity.memory == INTERLEAVE and len(self.memory_nodes) == 1:
+            yield Advice(
+                "affinity.memory", "this machine has one NUMA node: interleaved memory is all of that node"
+            )
+        if affinity.target is None or affinity.client is None or together:
+            return
+        target, client = set(self.cpus_of(affinity.target)), set(self.cpus_of(affinity.client))
+        shared = tuple(sorted(target & client))
+        siblings = [core for core in self.cores if target & set(core) and client & set(core)]
+        if shared:
+            yield Advice(
+                "affinity.client",
+                f"target and client share CPU {ranges(shared)}: there each waits while the other works",
+            )
+        elif siblings:
+            yield Advice(
+                "affinity.client",
+                f"CPUs {ranges(siblings[0])} are threads of one core, and are the target's and the client's: each slows the "
+                "other down; give whole cores to each",
+            )
+
+    def _remarks_on(self, path: str, placement: str) -> Iterator[Advice]:
+        everything = ranges(self.usable)
+        if placement == ONE_NODE and len(self.nodes) == 1:
+            yield Advice(
+                path,
+                f"this machine has one NUMA node: `{ONE_NODE}` is all of its CPUs ({everything}), as `{ALL}` is, and both "
+                f"levels are the same; `{HALF}` and `cpus ...` differ",
+            )
+        if placement == HALF and len(self._usable_cores()) == 1:
+            yield Advice(path, f"there is one core (CPU {everything}): half of it is all of it")
+        if placement.startswith("node"):
+            wanted = [cpu for node in numbers(placement.partition(" ")[2], "") for cpu in self.nodes[node]]
+            found = self.cpus_of(placement)
+            if len(found) < len(wanted):
+                yield Advice(
+                    path,
+                    f"`{placement}` has CPUs {ranges(tuple(wanted))}, of which loadcell may run on {ranges(found)}",
+                )
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Where processes run, as the kernel writes it: processors `0-3,8`; memory `bind:0`, `interleave:0-1`. Empty: as it comes."""
+
+    cpus: str = ""
+    memory: str = ""
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is to be done."""
+        return bool(self.cpus or self.memory)
+
+    @property
+    def size(self) -> int | None:
+        """How many processors; None where that is as it comes."""
+        return len(numbers(self.cpus, "")) if self.cpus else None
+
+
+#: nothing is said of it
+ANYWHERE = Pin()
