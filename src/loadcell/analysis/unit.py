@@ -1,4 +1,5 @@
-"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind, or MiB of data."""
+"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind, composites of queries, or MiB of
+data."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: What there is a word for in a report.
-UNITS = ("transaction", "request", "operation", "MiB")
+UNITS = ("transaction", "request", "operation", "composite", "MiB")
 
 
 def of(records: Iterable[Mapping[str, Any]]) -> str:

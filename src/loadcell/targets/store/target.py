@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -67,31 +66,7 @@ class Store(Target[StoreOptions]):
     # -- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
-        directory, began = self._made(), time.monotonic()
-        wanted = fingerprint(data)
-        found, state = directory.holds()
-        detail: dict[str, Any] = {"kind": "directory", "directory": str(directory.data)}
-        if found == wanted and state == "ready":
-            how = "reused"
-        elif directory.has_copy(wanted):
-            directory.put_back(wanted)
-            detail.update(method="copy", copy_s=time.monotonic() - began)
-            how = "restored"
-        else:
-            how = "restored" if found == wanted and state == "changed" else "loaded"
-            directory.empty(wanted)
-            account = load(self.endpoint())
-            directory.note(wanted, "ready")
-            detail.update(method="load", load_s=time.monotonic() - began, rows=account["rows"])
-        if will_change and not directory.has_copy(wanted):
-            copying = time.monotonic()
-            directory.keep_copy(wanted)
-            detail.update(kept_copy_s=time.monotonic() - copying)
-        if how != "reused":
-            directory.flush()
-        size = storage.used_bytes(directory.data)
-        directory.note(wanted, "changed" if will_change else "ready")
-        return DataSet(wanted, how, time.monotonic() - began, size, detail)
+        return self._made().prepare(fingerprint(data), lambda: load(self.endpoint()), will_change=will_change)
 
     def _made(self) -> StoreDirectory:
         if self._directory is None:
