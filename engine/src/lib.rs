@@ -1,6 +1,7 @@
 //! Makes load and records it. It has no idea of plans, factors or reports: it is given one specification, and gives back
 //! a snapshot each interval and one result at the end.
 
+pub mod calls;
 pub mod clock;
 pub mod direct;
 #[cfg(test)]

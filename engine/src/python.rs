@@ -1,5 +1,7 @@
 //! The Python module `loadcell._engine`: JSON in, JSON out, and no call per request.
 
+mod calls;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -82,6 +84,13 @@ fn run(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
     listen(py, on_event, |listener| start::run(&spec, listener)).map(|result| result.to_string())
 }
 
+/// Makes the load that `spec` (JSON) describes by calling what `client` gives for each client's number; otherwise as `run`.
+#[pyfunction]
+fn run_calls(py: Python<'_>, spec: String, on_event: Py<PyAny>, client: Py<PyAny>) -> PyResult<String> {
+    let clients = calls::Clients(client);
+    listen(py, on_event, |listener| start::run_calls(&spec, clients, listener)).map(|result| result.to_string())
+}
+
 /// Loads the data that `spec` (JSON) describes; otherwise as `run`.
 #[pyfunction]
 fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
@@ -132,7 +141,9 @@ fn version() -> &'static str {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add_class::<calls::Recording>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_calls, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(store, module)?)?;

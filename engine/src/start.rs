@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::calls::{self, Callees, Calls};
+use crate::direct::Direct;
 use crate::groups::{self, Group};
 use crate::http::{self, Version};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
@@ -31,6 +33,16 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
     run_load(&*sessions(&spec)?, &ground(&spec)?, &spec.load, observer)
 }
 
+/// Makes the load that `spec` describes by calling `callees`.
+pub fn run_calls(spec: &str, callees: impl Callees, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    let spec = Spec::read(spec)?;
+    let ("calls", section) = spec.workload() else {
+        return Err(Problem::new("spec", "the workload is not `calls`", "see `loadcell/_engine.pyi`").into());
+    };
+    let calls = Direct(Calls { callees, operations: calls::operations(section)? });
+    run_load(&calls, &ground(&spec)?, &spec.load, observer)
+}
+
 /// Makes the load of several groups of clients at once.
 fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, NoResult> {
     let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
@@ -48,6 +60,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
         Protocol::Store => store::sessions(spec),
         Protocol::Host => probe::sessions(spec),
+        Protocol::Calls => Err(Problem::new("spec", "there is nothing to call", "use `run_calls`")),
         Protocol::Resp => match spec.workload() {
             ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
             ("ycsb", section) => Ok(Box::new(redis::ycsb(spec, section)?)),

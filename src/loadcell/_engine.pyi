@@ -5,6 +5,7 @@ Specifications, events and results are JSON texts. Times are integers in nanosec
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 class EngineError(Exception):
@@ -49,6 +50,29 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     trouble and intervals say of which group they are. A group that is lost or overloaded ends the load for all.
 
     Raises EngineError when the specification cannot be carried out.
+    """
+
+class Recording:
+    """What a client's callable tells of the parts of a call: each is recorded as an operation of its own."""
+
+    def timed(self, name: str) -> AbstractContextManager[None]:
+        """A part, timed from entering to leaving; it fails with what is raised within. Raises KeyError for an unknown name."""
+
+    def retried(self, name: str) -> None:
+        """What is in progress of a part failed in a way that may be tried again, and is."""
+
+def run_calls(
+    spec: str, on_event: Callable[[str], None], client: Callable[[int, Recording], Callable[[], object]]
+) -> str:
+    """Make a load of Python's: as `run`, of a target `{"protocol": "calls"}` and a workload `{"calls": {"operations": [{"name",
+    "kind": "read" | "write" | "other"}, ...]}}`, the names of parts.
+
+    Each client is a thread (`load.threads` and `load.timeout_ns` have no effect). It asks `client(number, recording)`, on its own thread
+    and before anything is measured, for what it calls then: each call is one transaction. A call that raises has failed, with the
+    exception's `code` (a str; else its class's name) and the first line of its text; with `fatal = True`, or where it is no
+    `Exception`, nothing more is called by this client. One that `client` raises ends the load as `connect-failed`.
+
+    What a call takes is not the client's own time, of which only what lies between calls is told (`busy`).
     """
 
 def prepare(spec: str, on_event: Callable[[str], None]) -> str:

@@ -26,6 +26,15 @@ pub trait Task {
     /// Carries out what was chosen; whether anything more can be.
     fn carry_out(&mut self) -> Result<(), Fault>;
 
+    /// Of what happened within what was carried out, when the first was that is to be in the record and is not yet.
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Puts that into the record.
+    fn record_event(&mut self, _: &mut Recorder) {}
+
     /// Puts what was carried out, from `sent` to `done`, into the record.
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos);
 }
@@ -239,6 +248,10 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     /// What was carried out from `sent` to `done` goes into the record.
     #[inline]
     fn record(&mut self, sent: Nanos, done: Nanos) {
+        while let Some(at) = self.task.next_event() {
+            self.advance(at.min(done));
+            self.task.record_event(&mut self.desk.recorder);
+        }
         self.advance(done);
         self.task.record(&mut self.desk.recorder, sent, done);
         self.desk.free = done;

@@ -29,6 +29,8 @@ pub enum Protocol {
     Http,
     /// Nothing: the machine itself is probed.
     Host,
+    /// Nothing: somebody else's code is called.
+    Calls,
 }
 
 impl Protocol {
@@ -40,7 +42,7 @@ impl Protocol {
             Self::Store => 0,
             Self::Resp => 6379,
             Self::Http => 80,
-            Self::Host => 0,
+            Self::Host | Self::Calls => 0,
         }
     }
 
@@ -52,7 +54,7 @@ impl Protocol {
             Self::Store => None,
             Self::Resp => None,
             Self::Http => None,
-            Self::Host => None,
+            Self::Host | Self::Calls => None,
         }
     }
 
@@ -65,6 +67,7 @@ impl Protocol {
             Self::Resp => resp::advice,
             Self::Http => crate::http::advice,
             Self::Host => crate::probe::advice,
+            Self::Calls => |_| "",
         }
     }
 }

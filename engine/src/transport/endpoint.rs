@@ -30,6 +30,9 @@ impl Endpoint {
         if target.protocol == Protocol::Host {
             return Ok(Self { name: "this machine".into(), addresses: Vec::new(), tls: None });
         }
+        if target.protocol == Protocol::Calls {
+            return Ok(Self { name: "what they call".into(), addresses: Vec::new(), tls: None });
+        }
         if let Some(path) = target.socket_path() {
             return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });
         }
