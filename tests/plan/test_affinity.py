@@ -1,0 +1,165 @@
+"""Placements in plans: how they are written, what is made of them, and what is said where they cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from loadcell.plan.load import load_plan
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.parts import Parts
+from loadcell.plan.placed import of
+from loadcell.plan.problems import PlanError
+from loadcell.plan.remarks import remarks
+from loadcell.plan.topology import Topology
+from plan.fake_parts import PARTS, PLAN, Cache, Database, DatabaseOptions
+
+#: two nodes of four cores each
+MACHINE = Topology(
+    online=tuple(range(8)),
+    usable=tuple(range(8)),
+    cores=tuple((cpu,) for cpu in range(8)),
+    nodes={0: (0, 1, 2, 3), 1: (4, 5, 6, 7)},
+    memory_nodes=(0, 1),
+)
+
+
+class Elsewhere(Database):
+    @classmethod
+    def started(cls, options: DatabaseOptions) -> bool:
+        return options.server != "external"
+
+
+class Inside(Cache):
+    in_worker: ClassVar[bool] = True
+
+
+HERE: Parts = replace(PARTS, targets={"database": Elsewhere, "cache": Inside}, topology=lambda: MACHINE)
+
+
+def read(directory: Path, text: str, parts: Parts = HERE, sets: tuple[str, ...] = ()) -> LoadedPlan:
+    path = directory / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_plan(path, parts, sets=sets, env={})
+
+
+def mistake(directory: Path, more: str, plan: str = PLAN) -> str:
+    """The one thing that is wrong: place, path and finding."""
+    with pytest.raises(PlanError) as caught:
+        read(directory, plan + more)
+    [problem] = caught.value.problems
+    return f"{problem.line}:{problem.column} {problem.path}: {problem.finding}; {problem.allowed}; {problem.nearest}"
+
+
+@pytest.mark.parametrize(
+    ("written", "means", "cpus"),
+    [
+        ("cpus 0-3", "cpus 0-3", "0-3"),
+        ("CPU 2", "cpus 2", "2"),
+        ("cpus 6, 0-1,1", "cpus 0-1,6", "0-1,6"),
+        ("node 1", "node 1", "4-7"),
+        ("nodes 0-1", "nodes 0-1", "0-7"),
+        ("one  node", "one node", "0-3"),
+        ("Half the cores", "half the cores", "0-3"),
+        ("all", "all", "0-7"),
+    ],
+)
+def test_a_placement_is_written_in_many_ways_and_kept_in_one(
+    tmp_path: Path, written: str, means: str, cpus: str
+) -> None:
+    settings = read(tmp_path, PLAN + f"affinity: {{target: '{written}'}}").base
+    assert settings.affinity.target == means
+    assert settings.document()["affinity"] == {"target": means}
+    assert of(settings.affinity, MACHINE, in_worker=False).target.cpus == cpus
+
+
+def test_a_plan_that_says_nothing_of_it_has_none(tmp_path: Path) -> None:
+    settings = read(tmp_path, PLAN).base
+    assert not settings.affinity.given
+    assert "affinity" not in settings.document()
+
+
+def test_target_client_and_memory_are_placed_each_by_itself(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "affinity: {target: node 0, client: cpus 4-5, memory: interleave}")
+    pins = of(plan.base.affinity, MACHINE, in_worker=False)
+    assert (pins.target.cpus, pins.target.memory, pins.target.size) == ("0-3", "interleave:0-1", 4)
+    assert (pins.client.cpus, pins.client.memory, pins.client.size) == ("4-5", "", 2)
+    inside = of(plan.base.affinity, MACHINE, in_worker=True)
+    assert (inside.target.given, inside.client.cpus, inside.client.memory) == (False, "0-3", "interleave:0-1")
+
+
+def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, half the cores, all]}")
+    assert [one.id for one in plan.treatments] == ["target=one_node", "target=half_the_cores", "target=all"]
+    assert [one.resolved.affinity.target for one in plan.treatments] == ["one node", "half the cores", "all"]
+    named = "factors: {where: {near: {affinity.target: node 0, affinity.memory: node 0}, far: {affinity.target: node 0, affinity.memory: node 1}}}"
+    plan = read(tmp_path, PLAN + named)
+    assert [one.resolved.affinity.memory for one in plan.treatments] == ["node 0", "node 1"]
+    set_ = read(tmp_path, PLAN, sets=("affinity.client=cpus 0-1",))
+    assert set_.base.affinity.client == "cpus 0-1"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("affinity: {target: 0-3}", '4:20 affinity.target: found "0-3"; `cpus 0-31`'),
+        ("affinity: {target: 0-3}", "; cpus 0-3"),
+        ("affinity: {target: 3}", "affinity.target: found 3; "),
+        ("affinity: {target: [0, 1]}", "affinity.target: found a list of 2; "),
+        ("affinity: {target: half of them}", "; half the cores"),
+        ("affinity: {target: cpus}", '"cpus"'),
+        ("affinity: {target: cpus 3-1}", "whose range 3-1 runs backwards"),
+        ("affinity: {target: cpus x}", "no list of numbers"),
+        ("affinity: {target: cpus 0-99999}", "no machine has a number 99999"),
+        ("affinity: {memory: cpus 0}", "affinity.memory: found "),
+        ("affinity: {memory: interleaved}", "; interleave"),
+        ("affinity: {targets: all}", "affinity.targets: there is no setting"),
+        ("affinity: {target: cpus 6-9}", "this machine has no CPU 8-9; CPUs 0-7"),
+        ("affinity: {client: node 2}", "affinity.client: this machine has no node 2; nodes 0-1"),
+        ("affinity: {memory: node 2}", "affinity.memory: this machine has no node 2; nodes 0-1"),
+        ("factors: {affinity.target: [all, cpus 9]}", "4:35 affinity.target: this machine has no CPU 9"),
+        ("factors: {affinity.targt: [all]}", "there is no setting"),
+    ],
+)
+def test_what_cannot_be_had_is_said_where_it_stands(tmp_path: Path, more: str, says: str) -> None:
+    assert says in mistake(tmp_path, more)
+
+
+EXTERNAL = PLAN.replace("{database: {}}", "{database: {server: external, dsn: x}}")
+INSIDE = PLAN.replace("{database: {}}", "{cache: {}}")
+
+
+def test_a_target_that_loadcell_does_not_start_cannot_be_placed(tmp_path: Path) -> None:
+    for key, value in (("target", "all"), ("memory", "node 0")):
+        said = mistake(tmp_path, f"affinity: {{{key}: {value}}}", EXTERNAL)
+        assert f"affinity.{key}: loadcell does not start this target" in said
+        assert "numactl" in said
+    assert read(tmp_path, EXTERNAL + "affinity: {client: node 1}").base.affinity.client == "node 1"
+
+
+def test_a_target_in_the_client_runs_where_the_client_does(tmp_path: Path) -> None:
+    said = mistake(tmp_path, "affinity: {target: node 0, client: node 1}", INSIDE)
+    assert (
+        "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target lives in the process" in said
+    )
+    read(tmp_path, INSIDE + "affinity: {target: node 0, client: cpus 0-3}")
+
+
+def test_a_plan_is_read_where_nothing_is_known_of_the_machine(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "affinity: {target: cpus 4000}", PARTS)
+    assert plan.base.affinity.target == "cpus 4000"
+    assert remarks(plan, PARTS) == [one for one in remarks(plan, PARTS) if "affinity" not in one.path]
+
+
+def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "affinity: {target: cpus 0-3, client: cpus 3-4}")
+    said = {one.path: one.text for one in remarks(plan, HERE)}
+    assert said["affinity.client"].startswith("target and client share CPU 3")
+    narrow = replace(HERE, topology=lambda: replace(MACHINE, nodes={0: tuple(range(8))}, memory_nodes=(0,)))
+    plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, all]}", narrow)
+    [remark] = [one for one in remarks(plan, narrow) if one.path == "affinity.target"]
+    assert remark.treatment == "target=one_node"
+    assert "one NUMA node" in remark.text

@@ -1,0 +1,58 @@
+"""The composite of queries: what its options may be, and what it says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.parts import installed
+from loadcell.plan.load import load_text
+from loadcell.plan.problems import PlanError
+from loadcell.plan.remarks import remarks
+from loadcell.workloads.duckdb import Duckdb, DuckdbOptions
+
+PLAN = "target: {duckdb: {}}\nworkload: {duckdb: {rows: 5000, distinct: 10}}\nload: {clients: 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rows": 1000, "distinct": 1001}, "more than `rows`"),
+        ({"rows": 1000, "distinct": 10, "page_size": 100, "pages": 11}, "fewer `pages`"),
+        ({"rows": 10}, "rows"),
+        ({"updates": -1}, "updates"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        DuckdbOptions(**options)
+
+
+def test_data_depend_on_rows_and_names_alone() -> None:
+    one, other = Duckdb(DuckdbOptions(updates=5)), Duckdb(DuckdbOptions(updates=0, pages=2))
+    assert one.data() == other.data() == {"duckdb": {"rows": 1_000_000, "distinct": 10_000}}
+    assert (one.changes_data, other.changes_data) == (True, False)
+    assert one.calls({"update": 7, "page": 2}) == {"update": 7}
+    assert other.calls({"update": 0, "page": 2}) == {}
+
+
+def test_what_cannot_be_is_said_of_the_plan() -> None:
+    with pytest.raises(PlanError, match=r"load\.timeout: a call of DuckDB cannot be given up"):
+        load_text(PLAN.replace("1}", "1, timeout: 5s}"), Path("plan.yaml"), installed(), env={})
+    with pytest.raises(PlanError, match="cannot be run on the target redis"):
+        load_text(PLAN.replace("{duckdb: {}}", "{redis: {}}"), Path("plan.yaml"), installed(), env={})
+
+
+def test_what_has_no_effect_is_remarked_on() -> None:
+    plan = load_text(
+        PLAN.replace("1}", "1, threads: 2}").replace("10}", "10, updates: 0}"),
+        Path("plan.yaml"),
+        installed(),
+        env={},
+    )
+    said = {one.path: one.text for one in remarks(plan, installed())}
+    assert "has no effect" in said["load.threads"]
+    assert "only reads" in said["workload.duckdb.updates"]
