@@ -104,11 +104,11 @@ def test_so_many_calls_are_made_and_parts_lie_in_the_intervals_in_which_they_hap
     )
 
 
-class NotThere(Exception):
+class NotThereError(Exception):
     code = "not-there"
 
 
-class Gone(Exception):
+class GoneError(Exception):
     fatal = True
 
 
@@ -120,7 +120,7 @@ def test_what_is_raised_has_failed_by_its_code_or_its_class() -> None:
             time.sleep(0.001)
             with recording.timed("look"):
                 if next(turns) % 2:
-                    raise NotThere("no such row\nand more of it")
+                    raise NotThereError("no such row\nand more of it")
             raise ValueError("not a number")
 
         return call
@@ -150,7 +150,7 @@ def test_what_is_tried_again_is_counted_apart() -> None:
 
 def test_clients_that_cannot_begin_end_the_load() -> None:
     def client(number: int, recording: _engine.Recording) -> Callable[[], None]:
-        raise NotThere("the file is locked")
+        raise NotThereError("the file is locked")
 
     result = run(client)
     assert (result["outcome"], result["window"]) == ("connect-failed", None)
@@ -163,7 +163,7 @@ def test_a_client_that_is_lost_calls_no_more_and_all_of_them_end_the_load() -> N
     def client(number: int, recording: _engine.Recording) -> Callable[[], None]:
         def call() -> None:
             calls.append(number)
-            raise Gone("invalidated")
+            raise GoneError("invalidated")
 
         return call
 

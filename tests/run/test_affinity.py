@@ -27,7 +27,7 @@ SERVER = "import http.server, subprocess, sys; subprocess.Popen(['sleep', '60'])
 COMMAND = f"""
 target:
   command: {{command: [python3, -c, "{SERVER}", "{{port}}"], url: "http://127.0.0.1:{{port}}"}}
-workload: {{http: {{path: /missing, check: {{status: 404}}}}}}
+workload: {{http: {{path: /}}}}
 load: {{clients: 2, warmup: 0s, duration: 300ms, interval: 100ms}}
 affinity: {{target: cpus {LAST}}}
 repeats: 1

@@ -184,7 +184,7 @@ def test_a_file_that_another_has_open_is_said(bench: Bench) -> None:
     target = bench.target()
     bench.prepare(target)
     with duckdb.connect(target.endpoint()["database"]):
-        with pytest.raises(LoadError, match="cannot open .*lock") as caught:
+        with pytest.raises(LoadError, match=r"cannot open .*lock") as caught:
             bench.run(target)
         assert "nothing else has the file open" in caught.value.advice
 

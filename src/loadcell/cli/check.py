@@ -53,10 +53,11 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
     from loadcell.design.estimate import NEEDS_CONSENT, estimate
     from loadcell.design.order import trials
     from loadcell.parts import installed
+    from loadcell.plan.placed import meanings
     from loadcell.plan.remarks import remarks
     from loadcell.plan.treatment import short_keys
 
-    time = estimate(plan)
+    time, topology = estimate(plan), installed().topology
     known_order = plan.search is None and (plan.order == "as-written" or seed is not None)
     return {
         "ok": True,
@@ -68,6 +69,7 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
             "target": {plan.base.target_name: _given(plan.base.target)},
             **_given_work(plan.base),
         },
+        "placements": meanings((one.resolved for one in plan.treatments), topology()) if topology else {},
         "open_loop": None if plan.base.groups else _open_loop(plan.base.load),
         "groups": [
             {

@@ -77,6 +77,8 @@ def _facts(document: dict[str, Any]) -> Table:
     table.add_row("load", escape(_options(_load(settings["load"]))))
     if document["open_loop"]:
         table.add_row("open loop", escape(_open_loop(document["open_loop"])))
+    for key, meant in document["placements"].items():
+        table.add_row(f"affinity.{key}", escape(_placements(key, meant)))
     table.add_row("monitors", escape(", ".join(settings["monitors"]) or "none"))
     if document["profile"]:
         [(kind, options)] = document["profile"].items()
@@ -84,6 +86,13 @@ def _facts(document: dict[str, Any]) -> Table:
             "profile", escape(f"{kind}: {_options(options)}; its trials come on top, and are not scored")
         )
     return table
+
+
+def _placements(key: str, meant: dict[str, str]) -> str:
+    """`half the cores (CPUs 0-63), all (CPUs 0-127)`."""
+    kind = "" if key == "memory" else "CPUs "
+    shown = [f"{placement} ({kind}{here})" for placement, here in meant.items()]
+    return ", ".join(_cut(shown, _LEVELS_AT_MOST, "..."))
 
 
 def _group_load(group: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,19 @@ def remarks(settings: Resolved, parts: Parts) -> list[Advice]:
         return []
     together = bool(getattr(parts.targets[settings.target_name], "in_worker", False))
     return list(parts.topology().remarks(settings.affinity, together=together))
+
+
+def meanings(each: Iterable[Resolved], machine: Topology) -> dict[str, dict[str, str]]:
+    """Of all these settings: what each placement is here, by the key that it stands under (`target` -> `all` -> `0-7`)."""
+    found: dict[str, dict[str, str]] = {}
+    for settings in each:
+        for key, placement in settings.affinity.document().items():
+            known = found.setdefault(key, {})
+            if placement not in known:
+                known[placement] = (
+                    machine.memory_of(placement) if key == "memory" else machine.written(placement)
+                )
+    return found
 
 
 @dataclass(frozen=True)
