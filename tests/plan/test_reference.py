@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.plan import units
+from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import COMPARATORS, METRICS
 from loadcell.plan.load import KEYS, load_plan
 from loadcell.plan.model import Limits, Load
@@ -23,7 +24,9 @@ PROFILE = list(CpuProfile.model_fields)
 SEARCH = [field.alias or name for name, field in SearchOptions.model_fields.items()]
 
 
-@pytest.mark.parametrize("name", [*KEYS, *Load.model_fields, *Limits.model_fields, *SEARCH, *PROFILE])
+@pytest.mark.parametrize(
+    "name", [*KEYS, *Load.model_fields, *Affinity.model_fields, *Limits.model_fields, *SEARCH, *PROFILE]
+)
 def test_every_key_has_its_row(name: str) -> None:
     assert f"\n| `{name}` |" in PAGE
 

@@ -82,6 +82,16 @@ def test_a_server_and_the_load_run_where_the_plan_says_and_the_report_tells(tmp_
     assert "The client ran on" in page
 
 
+def test_what_placements_are_on_this_machine_is_told_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(POSTGRES)
+    done = loadcell(tmp_path, "check", "plan.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    placements = json.loads(done.stdout)["placements"]
+    assert placements["target"][f"cpus {FIRST}"] == str(FIRST)
+    assert placements["client"] == {f"cpus {LAST}": str(LAST)}
+    assert f"cpus {FIRST} (CPUs {FIRST})" in loadcell(tmp_path, "check", "plan.yaml").stdout
+
+
 def test_a_command_runs_there_with_all_that_it_starts(tmp_path: Path) -> None:
     [trial] = run(tmp_path, COMMAND)
     assert trial["status"] == "ok", trial["reason"]

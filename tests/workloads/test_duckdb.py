@@ -46,6 +46,12 @@ def test_what_cannot_be_is_said_of_the_plan() -> None:
         load_text(PLAN.replace("{duckdb: {}}", "{redis: {}}"), Path("plan.yaml"), installed(), env={})
 
 
+def test_it_is_no_client_group_among_others() -> None:
+    text = "target: {duckdb: {}}\nworkloads:\n  a: {duckdb: {}, share: 1}\nload: {clients: 1}\n"
+    with pytest.raises(PlanError, match=r"workloads\.a: the workload duckdb makes its load by itself"):
+        load_text(text, Path("plan.yaml"), installed(), env={})
+
+
 def test_what_has_no_effect_is_remarked_on() -> None:
     plan = load_text(
         PLAN.replace("1}", "1, threads: 2}").replace("10}", "10, updates: 0}"),

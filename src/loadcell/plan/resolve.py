@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from loadcell.plan import explain, groups, placed, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
-from loadcell.plan.model import BOUNDS, OPEN_LOOP, Limits, Load, Resolved
+from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
 from loadcell.plan.parts import Options, Parts
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
@@ -148,6 +148,7 @@ class Resolver:
         problems.extend(_uncounted(root, load))
         found: list[Problem] = []
         each = groups.Reader(self._parts, self.resolve, root, load, found).read()
+        problems.extend(_alone(root, each, self._parts))
         problems.extend(problem for problem in found if problem not in problems)
         if problems or target is None or limits is None:
             return None, problems
@@ -312,6 +313,16 @@ class Resolver:
                     Problem.at(mark, f"monitors.{name}", finding, allowed=f"the target {listed(able)}")
                 )
         return found
+
+
+def _alone(root: Keys, each: Sequence[Group], parts: Parts) -> Iterator[Problem]:
+    """Only the engine makes the loads of several groups in one window."""
+    section = root.get("workloads")
+    for group in each:
+        if getattr(parts.workloads[group.workload_name], "made_by", None) is not None:
+            mark = section.place(group.name) if isinstance(section, Keys) else root.mark
+            finding = f"the workload {group.workload_name} makes its load by itself"
+            yield Problem.at(mark, f"workloads.{group.name}", finding, allowed="it as the one `workload`")
 
 
 def _uncounted(root: Keys, load: Load) -> Iterator[Problem]:

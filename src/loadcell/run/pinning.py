@@ -57,8 +57,8 @@ class Pinning:
 
     @property
     def target(self) -> Pin:
-        """Where the processes that the target starts run."""
-        return self.pins.target
+        """Where the target runs: one in the worker, where that does."""
+        return self.pins.client if self.in_worker else self.pins.target
 
     @property
     def apart(self) -> bool:
