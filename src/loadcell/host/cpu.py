@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from loadcell.host.files import chosen, line, numbers, ranges, text, whole
+from loadcell.host.files import chosen, line, numbers, text, whole
+from loadcell.plan.affinity import ranges
 
 _CPUS = "sys/devices/system/cpu"
 

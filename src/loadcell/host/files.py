@@ -39,14 +39,3 @@ def numbers(listed: str | None) -> list[int]:
         if first.isdecimal():
             found.extend(range(int(first), int(last if last.isdecimal() else first) + 1))
     return found
-
-
-def ranges(found: list[int]) -> str:
-    """The other way round: [0, 1, 2, 8] -> `0-2,8`."""
-    parts: list[list[int]] = []
-    for number in sorted(found):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)

@@ -6,6 +6,7 @@ Placements are kept as text, in one way of writing each; what they are on a mach
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -55,7 +56,7 @@ def numbers(text: str, allowed: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def ranges(found: tuple[int, ...]) -> str:
+def ranges(found: Iterable[int]) -> str:
     """The other way round, as the kernel writes it: 0, 1, 2, 8 -> `0-2,8`."""
     parts: list[list[int]] = []
     for number in sorted(found):
