@@ -67,7 +67,7 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
     match spec.target.protocol {
         Protocol::Store => return crate::store::load(spec, observer),
         Protocol::Resp => return redis::prepare(spec, observer),
-        Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host => {}
+        Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
     }
     match spec.workload() {
         ("sysbench", section) => prepare_sysbench(spec, section, observer),
