@@ -77,6 +77,14 @@ def _what(scene: Scene) -> list[tuple[str, str]]:
     return entries + _affinity(scene)
 
 
+#: What a plan can place, with the names of its title and of how it is said.
+_AFFINITY = {
+    "target": ("method.affinity.target", "method.affinity.target.value"),
+    "client": ("method.affinity.client", "method.affinity.client.value"),
+    "memory": ("method.affinity.memory", "method.affinity.memory.value"),
+}
+
+
 def _affinity(scene: Scene) -> list[tuple[str, str]]:
     """Where target and client ran, and where the target's memory came from: in the plan's words, and what that was here."""
     texts = scene.texts
@@ -88,11 +96,11 @@ def _affinity(scene: Scene) -> list[tuple[str, str]]:
             side = placed.get("client" if in_client else "target") or {}
             what = side.get("memory" if key == "memory" else "cpus")
             if what:
-                value = texts(f"method.affinity.{key}.value", asked=str(asked), what=str(what))
+                value = texts(_AFFINITY[key][1], asked=str(asked), what=str(what))
                 said.setdefault(key, {})[value] = None
     return [
-        (texts(f"method.affinity.{key}"), texts("mark.list").join(said[key]))
-        for key in ("target", "client", "memory")
+        (texts(title), texts("mark.list").join(said[key]))
+        for key, (title, _) in _AFFINITY.items()
         if key in said
     ]
 
