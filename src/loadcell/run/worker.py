@@ -58,8 +58,10 @@ def main() -> int:
         while data:
             data = data[os.write(lines, data) :]
 
-    if order.get("pin") and not settle(*order["pin"], say):
-        return 1
+    if order.get("pin"):
+        cpus, memory = order["pin"]
+        if not settle(cpus, memory, say):
+            return 1
     try:
         from loadcell import _engine
     except ImportError as error:
