@@ -15,6 +15,9 @@ pub enum Want {
     Reply,
     /// Nothing is in progress: call `begin` when the pacer says the next transaction is due.
     Turn,
+    /// Of several transactions at once some are in progress, and more can be begun: call `begin` now if any may be. Only in a
+    /// closed loop.
+    Another,
     /// It waits by its own choice, in the middle of a transaction: call `resume` at this instant.
     Pause(Nanos),
     /// It waits for something outside of the conversation: call `resume` when this descriptor can be read. It stays open
@@ -63,6 +66,9 @@ pub struct Context<'a> {
 
 /// One connection's conversation. Everything to be sent is appended to `out`; the reactor writes it at once.
 pub trait Session {
+    /// Several transactions are in progress at once, each begun at its own time: the session knows which of them takes too long.
+    const SEVERAL: bool = false;
+
     /// The transport is connected.
     fn opened(&mut self, out: &mut Vec<u8>) -> Want;
 
@@ -93,6 +99,19 @@ pub trait Session {
     /// it is a loss.
     fn closed(&mut self, _cx: &mut Context<'_>, _at: Nanos, _out: &mut Vec<u8>) -> Option<Want> {
         None
+    }
+
+    /// Of several transactions at once, those that were begun at `limit` or before have failed: they took too long, as `why` says.
+    /// What it wants now, and when the oldest of the others was begun.
+    fn give_up(
+        &mut self,
+        _cx: &mut Context<'_>,
+        _at: Nanos,
+        _limit: Nanos,
+        _why: &Failure,
+        _out: &mut Vec<u8>,
+    ) -> (Want, Option<Nanos>) {
+        (Want::Reply, None)
     }
 
     /// The code of a failure for an error of the operating system, where it has a name of its own.

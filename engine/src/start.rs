@@ -72,8 +72,9 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         },
         Protocol::Http => match spec.workload() {
             ("http", section) => Ok(match http::version(section)? {
-                Version::One => Box::new(http::Sessions::<Http1>::new(spec, section)?),
-                Version::Two => Box::new(http::Sessions::<Http2>::new(spec, section)?),
+                (Version::One, _) => Box::new(http::Sessions::<Http1>::new(spec, section)?),
+                (Version::Two, 1) => Box::new(http::Sessions::<Http2>::new(spec, section)?),
+                (Version::Two, _) => Box::new(http::StreamSessions::new(spec, section)?),
             }),
             (name, _) => Err(unknown(name)),
         },
@@ -126,7 +127,7 @@ pub fn about_store(engine: &str) -> Result<Value, Problem> {
 fn ground(spec: &Spec) -> Result<Ground, Problem> {
     let mut endpoint = Endpoint::of(&spec.target)?;
     if let ("http", section) = spec.workload() {
-        let version = http::version(section)?;
+        let (version, _) = http::version(section)?;
         endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
     }
     Ok(Ground {

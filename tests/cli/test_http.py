@@ -83,6 +83,13 @@ class TestWords:
         }
         assert found["load"]["timeout"] == "5s"
 
+    def test_streams_are_of_http_2(self) -> None:
+        found = planned("http", "http://x", "--http2", "--streams", "8")
+        assert (found["workload"]["http"]["version"], found["workload"]["http"]["streams"]) == (2, 8)
+        assert "a connection of HTTP/1.1 carries one request at a time" in refused(
+            "http", "http://x", "--streams", "8"
+        )
+
     def test_data_are_posted_and_a_scheme_may_be_left_out(self) -> None:
         words = ("--data", "k=${k}", "-H", "Content-Type: text/plain", "-p", "k=a,b", "--no-keep-alive")
         found = planned("http", "localhost:8080", *words, "--success", "2xx,404")

@@ -20,6 +20,7 @@ def load(
 ) -> Result:
     """A short load of these requests; its counts agree with each other."""
     options = {"version": "2", "requests": [request], "parameters": more.pop("parameters", {})}
+    options["streams"] = more.pop("streams", 1)
     settings = {"warmup_ns": 0, "duration_ns": 200 * MS, "drain_ns": 20_000 * MS, **more}
     result = run(target or server.target(), options, workload="http", **settings)
     for one in result["operations"]:
@@ -71,6 +72,38 @@ def test_a_server_that_is_reloaded_loses_no_count(tmp_path: Path) -> None:
     # Of a connection that is reset, the word that the server leaves need not be heard.
     assert codes(result) <= {"reset", "connection"}
     assert made <= len(log) <= made + result["lifetime"]["failed"]
+
+
+def test_several_requests_at_once_are_in_the_servers_log_once_each(tmp_path: Path) -> None:
+    # Whoever asks for more is refused, and asks again elsewhere.
+    with Nginx(tmp_path, lines="keepalive_requests 25;") as server:
+        result = load(server, ONE, requests=400, clients=3, streams=8, duration_ns=30_000 * MS)
+        assert server.log(400) == ["200 HTTP/2.0 GET /index.html"] * 400
+    assert (codes(result), result["lifetime"]["transactions"]) == (set(), 400)
+    assert result["client"]["connects"] >= 400 // 25
+
+
+def test_no_more_are_made_at_once_than_the_server_takes(tmp_path: Path) -> None:
+    said = []
+
+    def listen(event: Event) -> None:
+        said.extend([event["message"]] if event["type"] == "trouble" else [])
+
+    with Nginx(tmp_path, lines="http2_max_concurrent_streams 3;") as server:
+        result = load(
+            server, ONE, on_event=listen, requests=300, clients=2, streams=16, duration_ns=30_000 * MS
+        )
+        assert server.log(300) == ["200 HTTP/2.0 GET /index.html"] * 300
+    assert (codes(result), operation(result, "transaction")["retried"]) == (set(), 0)
+    assert said[0] == "the server takes 3 requests at once on a connection: fewer than `streams: 16`"
+
+
+def test_bodies_sent_at_once_share_a_tiny_window(tmp_path: Path) -> None:
+    request = {"method": "POST", "path": "/", "body": "${text}", "check": {"size": 50_000}}
+    with Nghttpd(tmp_path, "--window-bits=10", "--connection-window-bits=16", "--padding=7") as server:
+        letters = {"text": {"letters": 50_000}}
+        result = load(server, request, parameters=letters, clients=2, streams=5, requests=40)
+    assert (codes(result), result["lifetime"]["transactions"]) == (set(), 40)
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,33 @@ def test_versions_can_be_compared_and_counts_are_the_servers(tmp_path: Path) -> 
     assert Counter(line for line in log if " GET " in line) == {
         f"200 {version} GET /index.html": count for version, count in made.items()
     }
+
+
+STREAMS = """
+target: {{http: {{url: "http://127.0.0.1:{port}"}}}}
+workload: {{http: {{path: /, version: 2}}}}
+load: {{clients: 2, warmup: 0s, duration: 300ms, interval: 100ms}}
+factors: {{workload.http.streams: [1, 8]}}
+repeats: 1
+monitors: []
+expect: [errors == 0]
+"""
+
+
+def test_streams_are_requests_at_once_and_little_s_law_knows_of_them(tmp_path: Path) -> None:
+    with Nginx(tmp_path / "nginx") as server:
+        (tmp_path / "plan.yaml").write_text(STREAMS.format(port=server.port))
+        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        trials = [
+            json.loads(path.read_text())
+            for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json"))
+        ]
+        made = sum(trial["lifetime"]["transactions"] for trial in trials)
+        assert len(server.log(made)) == made
+    for trial in trials:
+        assert trial["status"] == "ok", trial["reason"]
+        streams, totals = trial["values"]["workload.http.streams"], trial["totals"]
+        at_once = totals["throughput_per_s"] * totals["response"]["mean_ns"] / 1e9
+        assert at_once <= 2 * streams * 1.2
+        assert at_once > streams, "as many are in progress as there may be"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from loadcell.plan.model import Load
 from loadcell.workloads.http import Http, HttpOptions
 
 
@@ -49,6 +50,16 @@ def test_http_2_has_no_headers_that_belong_to_a_connection() -> None:
     for name in ("Keep-Alive", "Proxy-Connection", "TE"):
         assert "must not be sent in HTTP/2" in mistake(version=2, headers={name: "x"})
         section(version=1.1, headers={name: "x"})
+
+
+def test_streams_are_several_requests_at_once_on_a_connection_of_http_2() -> None:
+    assert (section()["streams"], section(version=2, streams=8)["streams"]) == (1, 8)
+    said = "`streams: 8`: a connection of HTTP/1.1 carries one request at a time: use version 2, or more clients"
+    assert said in mistake(streams=8)
+    assert "stands beside `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
+    load = Load.model_validate({"rate": "100/s", "clients": 5, "duration": "1s"})
+    http = Http(HttpOptions.model_validate({"version": 2, "streams": 8}))
+    assert [misfit.path for misfit in http.misfits(load, "http")] == ["workload.http.streams"]
 
 
 def test_a_mix_has_common_headers_and_own_ones() -> None:

@@ -14,25 +14,44 @@ pub struct Client {
     /// What parameters are just now: where each one's text lies in `text`.
     values: Vec<(usize, usize)>,
     text: Vec<u8>,
+}
+
+/// A request with what stands in its places, to be sent as often as need be.
+pub struct Made {
     target: Vec<u8>,
     body: Vec<u8>,
     /// Header fields of kinds in which they change.
     fields: Vec<Option<Fields>>,
 }
 
+impl Made {
+    pub fn new(plan: &Plan) -> Self {
+        let own = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
+        Self { target: Vec::new(), body: Vec::new(), fields: plan.requests.iter().map(own).collect() }
+    }
+
+    /// It, as it was made of request number `number` of `plan`.
+    #[inline]
+    pub fn request<'a>(&'a self, plan: &'a Plan, number: usize) -> Request<'a> {
+        let kind = &plan.requests[number];
+        Request {
+            method: &kind.method,
+            target: &self.target,
+            fields: self.fields[number].as_ref().unwrap_or(&kind.fields),
+            body: kind.body.is_some().then_some(self.body.as_slice()),
+        }
+    }
+}
+
 impl Client {
     /// Client number `client` of `clients`.
     pub fn new(plan: Arc<Plan>, seed: u64, client: u32, clients: u32) -> Self {
         let choosers = plan.parameters.iter().map(|parameter| parameter.chooser(client, clients)).collect();
-        let own = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
         Self {
             random: Random::stream(seed, client.into()),
             choosers,
             values: vec![(0, 0); plan.parameters.len()],
             text: Vec::new(),
-            target: Vec::new(),
-            body: Vec::new(),
-            fields: plan.requests.iter().map(own).collect(),
             plan,
         }
     }
@@ -48,10 +67,11 @@ impl Client {
         self.plan.bounds[..last].iter().position(|bound| drawn < *bound).unwrap_or(last)
     }
 
-    /// Draws what stands in the places of request number `number`, and gives it whole.
+    /// Draws what stands in the places of request number `number`.
     #[inline]
-    pub fn make(&mut self, number: usize) -> Request<'_> {
-        let Self { plan, random, choosers, values, text, target, body, fields } = self;
+    pub fn make(&mut self, number: usize, made: &mut Made) {
+        let Self { plan, random, choosers, values, text } = self;
+        let Made { target, body, fields } = made;
         let kind = &plan.requests[number];
         text.clear();
         for &parameter in &kind.parameters {
@@ -72,19 +92,6 @@ impl Client {
                 template.write(&mut own.list[*place].1, value);
             }
             own.write();
-        }
-        self.last(number)
-    }
-
-    /// The request that was made last, whose number is `number`, once more.
-    #[inline]
-    pub fn last(&self, number: usize) -> Request<'_> {
-        let kind = &self.plan.requests[number];
-        Request {
-            method: &kind.method,
-            target: &self.target,
-            fields: self.fields[number].as_ref().unwrap_or(&kind.fields),
-            body: kind.body.is_some().then_some(self.body.as_slice()),
         }
     }
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::client::Client;
+use super::exchange::Operations;
 use super::options::Plan;
-use super::session::{HttpSession, Operations};
+use super::session::HttpSession;
+use super::streams::StreamsSession;
 use super::wire::Http;
+use crate::protocol::http2::Http2;
 use crate::record::{Kind, OpId, Operation};
 use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
@@ -27,9 +30,18 @@ impl<H: Http> Sessions<H> {
     /// `section` is what stands under `http` in the specification.
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
         let plan = Plan::read(section, &spec.target)?;
+        if plan.streams > 1 && spec.load.schedule.is_some() {
+            let finding =
+                "with `streams` a connection has several requests at once, and with a rate each has a time of its own";
+            return Err(Problem::new("spec", finding, "use `streams: 1` with a rate, or leave the rate out"));
+        }
         let (operations, numbers) = counted(&plan);
         let (seed, clients) = (spec.seed, spec.load.clients);
         Ok(Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData })
+    }
+
+    fn client(&self, client: u32) -> Client {
+        Client::new(self.plan.clone(), self.seed, client, self.clients)
     }
 }
 
@@ -65,6 +77,27 @@ impl<H: Http> SessionFactory for Sessions<H> {
     }
 
     fn session(&self, client: u32) -> Self::Session {
-        HttpSession::new(Client::new(self.plan.clone(), self.seed, client, self.clients), self.numbers)
+        HttpSession::new(self.client(client), self.numbers)
+    }
+}
+
+/// The same with several requests at once on a connection of HTTP/2.
+pub struct StreamSessions(Sessions<Http2>);
+
+impl StreamSessions {
+    pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
+        Sessions::new(spec, section).map(Self)
+    }
+}
+
+impl SessionFactory for StreamSessions {
+    type Session = StreamsSession;
+
+    fn operations(&self) -> &[Operation] {
+        self.0.operations()
+    }
+
+    fn session(&self, client: u32) -> StreamsSession {
+        StreamsSession::new(self.0.client(client), self.0.numbers)
     }
 }

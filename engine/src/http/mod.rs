@@ -2,6 +2,7 @@
 
 mod check;
 mod client;
+mod exchange;
 mod factory;
 mod options;
 mod parameter;
@@ -10,12 +11,26 @@ mod session;
 mod session_http2_tests;
 #[cfg(test)]
 mod session_tests;
+mod streams;
+#[cfg(test)]
+mod streams_tests;
 mod template;
 mod wire;
 
-pub use factory::{Sessions, check};
+pub use factory::{Sessions, StreamSessions, check};
 pub use options::version;
 pub use wire::{Fields, Http, Limits, Request, Said, Version};
+
+/// The code of a failure for an error of the operating system, where it has a name of its own.
+fn class(errno: i32) -> Option<&'static str> {
+    match errno {
+        libc::ECONNREFUSED => Some("refused"),
+        libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => Some("reset"),
+        libc::EADDRNOTAVAIL => Some("ports"),
+        libc::EMFILE | libc::ENFILE => Some("descriptors"),
+        _ => None,
+    }
+}
 
 /// What a person can do about a failure of this code; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {

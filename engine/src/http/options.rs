@@ -22,6 +22,9 @@ pub struct Options {
     /// One connection carries one request after the other; or each request makes its own.
     #[serde(default = "yes")]
     pub keep_alive: bool,
+    /// How many requests are in progress at once on a connection.
+    #[serde(default = "one_request")]
+    pub streams: u32,
     #[serde(default = "two_and_three")]
     pub success: Vec<String>,
     #[serde(default = "most_header_bytes")]
@@ -54,6 +57,9 @@ fn yes() -> bool {
 fn one() -> f64 {
     1.0
 }
+fn one_request() -> u32 {
+    1
+}
 fn get() -> String {
     "GET".into()
 }
@@ -72,6 +78,7 @@ pub struct Plan {
     pub bounds: Vec<u64>,
     pub parameters: Vec<Parameter>,
     pub keep_alive: bool,
+    pub streams: u32,
     pub tls: bool,
     pub success: Statuses,
     pub limits: Limits,
@@ -92,6 +99,9 @@ pub struct Kind {
     pub check: Option<Check>,
 }
 
+/// More than any server takes at once.
+const MOST_STREAMS: u32 = 10_000;
+
 /// What the protocol itself has to say, and nobody else.
 const OWN: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
 
@@ -107,14 +117,34 @@ fn options(section: &Value) -> Result<Options, Problem> {
         .map_err(|error| wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`"))
 }
 
-/// The version of the protocol that `section` asks for.
-pub fn version(section: &Value) -> Result<Version, Problem> {
-    Ok(options(section)?.version)
+/// The version of the protocol that `section` asks for, and how many requests are to be in progress at once on a connection.
+pub fn version(section: &Value) -> Result<(Version, u32), Problem> {
+    let options = options(section)?;
+    Ok((options.version, options.streams))
+}
+
+/// Whether a connection can have so many requests at once.
+fn check_streams(options: &Options) -> Result<(), Problem> {
+    let streams = options.streams;
+    if !(1..=MOST_STREAMS).contains(&streams) {
+        let finding = format!("`streams` is {streams}: it must be 1 to {MOST_STREAMS}");
+        return Err(wrong(finding, "it is the number of requests at once on each connection"));
+    }
+    if streams > 1 && options.version == Version::One {
+        let finding = format!("`streams: {streams}`: a connection of HTTP/1.1 carries one request at a time");
+        return Err(wrong(finding, "use version 2, or more clients"));
+    }
+    if streams > 1 && !options.keep_alive {
+        let finding = format!("`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection");
+        return Err(wrong(finding, "leave one of them out"));
+    }
+    Ok(())
 }
 
 impl Plan {
     pub fn read(section: &Value, target: &Target) -> Result<Self, Problem> {
         let options = options(section)?;
+        check_streams(&options)?;
         let (names, parameters): (Vec<&str>, Vec<_>) =
             options.parameters.iter().map(|(name, own)| (name.as_str(), Parameter::read(name, own))).unzip();
         let requests: Result<Vec<_>, _> =
@@ -124,6 +154,7 @@ impl Plan {
             bounds: bounds(options.requests.iter().map(|request| request.share))?,
             parameters: parameters.into_iter().collect::<Result<_, _>>()?,
             keep_alive: options.keep_alive,
+            streams: options.streams,
             tls: target.sslmode != SslMode::Disable,
             success: Statuses::read(&options.success)?,
             limits: Limits { header_bytes: options.header_bytes },
@@ -307,6 +338,14 @@ mod tests {
         assert!(request(r#"{"path":"/","share":-1}"#).contains("shares"));
         assert!(finding(&json!({"requests": []})).contains("shares"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]})).contains("`ok`"));
+        let streams = |more: Value| {
+            let mut section = json!({"requests": [{"path": "/"}], "streams": 8});
+            section.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            finding(&section)
+        };
+        assert!(streams(json!({})).contains("a connection of HTTP/1.1 carries one request at a time"));
+        assert!(streams(json!({"version": "2", "keep_alive": false})).contains("stands beside `keep_alive: false`"));
+        assert!(streams(json!({"streams": 0})).contains("must be 1 to 10000"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "depth": 1})).contains("unknown field `depth`"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameter `p`"));
     }

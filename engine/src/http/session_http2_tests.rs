@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::client::Client;
+use super::exchange::Operations;
 use super::options::Plan;
-use super::session::{HttpSession, Operations};
+use super::session::HttpSession;
 use crate::protocol::http2::Http2;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Want};
@@ -136,4 +137,15 @@ fn a_connection_that_the_server_leaves_carries_no_other_request() {
     assert_eq!(talk.hear(OK), Ok(Want::Turn));
     assert_eq!(talk.hear(LEAVES), Ok(Want::Reply), "while nothing is asked");
     assert_eq!(talk.begin(), Want::Connect);
+}
+
+#[test]
+fn a_request_that_is_reset_has_failed_and_its_connection_goes_on() {
+    let mut talk = Talk::new();
+    talk.begin();
+    assert_eq!(talk.hear(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(Want::Turn));
+    assert_eq!(talk.counts(TRANSACTION), [1, 0, 1, 0]);
+    assert_eq!(talk.counts(NUMBERS.first_byte), [1, 0, 1, 0]);
+    assert_eq!(talk.recorder.slot().errors[0].code, "INTERNAL_ERROR");
+    assert_eq!(talk.begin(), Want::Reply);
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::client::Client;
+use super::exchange::Operations;
 use super::options::Plan;
-use super::session::{HttpSession, Operations};
+use super::session::HttpSession;
 use crate::protocol::http1::Http1;
 use crate::record::{Counts, Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Want};

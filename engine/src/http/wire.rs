@@ -1,9 +1,11 @@
 //! What a version of HTTP gives to the session that makes requests with it. A version is sans-I/O, as every protocol is.
 //!
-//! A connection carries one request at a time: `opened`, then again and again `request` and `next` until `End`.
+//! As far as this goes a connection carries one request at a time: `opened`, then again and again `request` and `next` until
+//! `End`. What HTTP/2 does beyond that is in `streams`.
 
 use serde::Deserialize;
 
+use crate::protocol::http2::Code;
 use crate::protocol::http2::hpack::encode as hpack;
 use crate::session::Failure;
 
@@ -122,6 +124,8 @@ pub enum Said<'i> {
     Part,
     /// The peer has not begun the request in progress, and will not: it can be made again on another connection.
     Refused,
+    /// The peer has given up the request in progress, and why; the connection can carry another.
+    Reset(Code),
     /// The connection can carry no other request.
     Leaving,
     /// The status of the response, whose header fields are complete.

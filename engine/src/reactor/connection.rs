@@ -186,6 +186,7 @@ impl<S: Session> Connection<S> {
                     self.turn(desk, now);
                 }
             }
+            Want::Another => self.another(desk, now),
             Want::Connect => self.want_connection(desk),
             Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
             Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
@@ -303,6 +304,20 @@ impl<S: Session> Connection<S> {
             Want::Connect => self.want_connection(desk),
             want => debug_assert_eq!(want, Want::Reply, "nothing else comes of beginning"),
         }
+    }
+
+    /// More transactions beside those in progress, if any may be begun.
+    #[inline]
+    fn another<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a connection of its own");
+        desk.recorder.serve(self.client);
+        if self.state != State::Busy || now < desk.opens || now >= desk.closes || desk.recorder.allows(1) == 0 {
+            return;
+        }
+        desk.recorder.late(now - desk.woken.min(now).max(desk.opens));
+        let cx = &mut Context { recorder: &mut desk.recorder };
+        let want = self.session.begin(cx, now, now, &mut desk.output);
+        debug_assert_eq!(want, Want::Reply, "they have a connection");
     }
 
     /// A transaction was over without asking anything. Others have their turn before the next one.

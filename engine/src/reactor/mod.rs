@@ -257,6 +257,10 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             if connection.state != State::Busy && !connection.within {
                 continue;
             }
+            if S::SEVERAL && !connection.within {
+                next = next.min(self.give_up(index, now, timeout));
+                continue;
+            }
             let limit = connection.begun.saturating_add(timeout);
             if limit <= now {
                 self.lose(index, now, Loss::unanswered(timeout));
@@ -265,6 +269,22 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             }
         }
         self.desk.sweep = next.max(now + FINEST_SWEEP);
+    }
+
+    /// Ends those transactions of a client with several that take too long; when to look again.
+    #[cold]
+    fn give_up(&mut self, index: usize, now: Nanos, timeout: Nanos) -> Nanos {
+        let (connection, desk) = (&mut self.connections[index], &mut self.desk);
+        desk.advance(now);
+        desk.recorder.serve(connection.client);
+        let why = Loss::unanswered(timeout).why;
+        let cx = &mut Context { recorder: &mut desk.recorder };
+        let limit = now.saturating_sub(timeout);
+        let (want, oldest) = connection.session.give_up(cx, now, limit, &why, &mut desk.output);
+        if let Err(loss) = connection.follow(desk, want, now) {
+            self.lose(index, now, loss);
+        }
+        oldest.map_or(Nanos::MAX, |begun| begun.saturating_add(timeout))
     }
 
     /// A client's first transaction: due when the load begins, or when its connection is back.

@@ -196,7 +196,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
 
 def _pipeline(record: Mapping[str, Any]) -> int:
     workload = _section(_section(record, "settings"), "workload")
-    depths = (_section(workload, name).get("pipeline") for name in workload)
+    depths = (_section(workload, name).get(key) for name in workload for key in ("pipeline", "streams"))
     return max((depth for depth in depths if isinstance(depth, int)), default=1)
 
 

@@ -49,6 +49,10 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 @click.option(
     "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
 )
+@click.option(
+    "--streams", type=click.IntRange(min=1), metavar="N",
+    help="With --http2: requests in progress at once on each connection. Default: 1.",
+)  # fmt: skip
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
 @line_options
 def http(
@@ -60,6 +64,7 @@ def http(
     keep_alive: bool,
     success: str | None,
     http2: bool,
+    streams: int | None,
     insecure: bool,
     options: LineOptions,
 ) -> int:
@@ -96,6 +101,8 @@ def http(
         work["parameters"] = dict(map(_parameter, parameters))
     if http2:
         work["version"] = 2
+    if streams is not None:
+        work["streams"] = streams
     if not keep_alive:
         work["keep_alive"] = False
     if success is not None:

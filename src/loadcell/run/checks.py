@@ -65,8 +65,8 @@ def counting_identity(result: Mapping[str, Any]) -> Check:
 def littles_law(result: Mapping[str, Any], clients: int, pipeline: int = 1) -> Check:
     """The time that clients spend is the sum of all response times, failures included, and of rests (Little 1961).
 
-    Closed loop: that time is `clients * T`; of clients that send up to `pipeline` requests at once it is between that, as
-    the last answer to a batch is its end, and so many times that. Open loop: it is the integral of how many requests were due and not
+    Closed loop: that time is `clients * T`; of clients with up to `pipeline` requests at once (a pipeline, streams) it is between
+    that, as the last answer to a batch is its end, and so many times that. Open loop: it is the integral of how many requests were due and not
     answered, which the engine takes from its counts, without a look at any response time; rests are in none of them.
 
     The sum is taken over what ended in the window: what was carried in has a part before it, which is taken away, and what

@@ -75,8 +75,8 @@ def held(result: Mapping[str, Any], settings: Resolved, cores: int | None = None
 
 
 def _pipeline(settings: Resolved | Group) -> int:
-    """How many requests a client has under way at the most."""
-    return int(getattr(settings.workload, "pipeline", 1))
+    """How many requests a client has under way at the most: in a pipeline, or on streams."""
+    return max(int(getattr(settings.workload, name, 1)) for name in ("pipeline", "streams"))
 
 
 def _open(result: Mapping[str, Any]) -> list[Check]:

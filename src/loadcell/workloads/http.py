@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
 from loadcell.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
 
 #: How long a request may take where the plan does not say: who waits longer has gone away.
 TIMEOUT = "5s"
@@ -169,6 +172,12 @@ class HttpOptions(Options):
         default=True,
         description="A connection carries one request after the other; `false`: each request makes its own, within its response time.",
     )
+    streams: int = Field(
+        default=1,
+        ge=1,
+        le=10_000,
+        description="HTTP/2: how many requests each connection has in progress at once, or as many as the server takes.",
+    )
     success: tuple[str | int, ...] = Field(
         default=("2xx", "3xx"),
         min_length=1,
@@ -209,6 +218,7 @@ class HttpOptions(Options):
             "requests": [request.section(name) for name, request in self.kinds().items()],
             "parameters": {name: parameter.section() for name, parameter in self.parameters.items()},
             "keep_alive": self.keep_alive,
+            "streams": self.streams,
             "success": [str(word) for word in self.success],
             "header_bytes": int(self.header_limit),
         }
@@ -249,7 +259,7 @@ def _checked(section: dict[str, Any]) -> None:
 
 
 class Http(Workload[HttpOptions]):
-    """Requests, one after the other, over each of the load's connections."""
+    """Requests over each of the load's connections: one after the other, or with HTTP/2 several at once."""
 
     name = "http"
     summary = "requests of HTTP: one kind or a mix, with parameters in URL, headers and body"
@@ -271,6 +281,12 @@ class Http(Workload[HttpOptions]):
 
     def engine(self) -> dict[str, Any]:
         return {"http": self.options.section()}
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        if self.options.streams == 1 or load.rate is None:
+            return []
+        why = "under load.rate each request is due by itself, and with `streams` a connection has several at once"
+        return [Misfit("workload.http.streams", why, "1, or a closed loop (no rate)")]
 
     def advice(self) -> list[Advice]:
         options = self.options

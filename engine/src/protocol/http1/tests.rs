@@ -40,7 +40,7 @@ fn hear(http: &mut Http1, bytes: &[u8], piece: usize) -> Result<Heard, Failure> 
                 Said::Nothing | Said::Part => {}
                 Said::Status(status) => assert_eq!(heard.status.replace(status), None),
                 Said::Body(body) => heard.body.extend_from_slice(body),
-                Said::Refused | Said::Leaving => unreachable!("only HTTP/2 says such"),
+                Said::Refused | Said::Reset(_) | Said::Leaving => unreachable!("only HTTP/2 says such"),
                 Said::End { again } => heard.again = Some(again),
             }
         }

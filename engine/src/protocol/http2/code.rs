@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::protocol::Malformed;
+use crate::session::Failure;
 
 /// An error code as it is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,13 @@ impl Code {
             "HTTP_1_1_REQUIRED",
         ];
         NAMES.get(self.0 as usize).map_or_else(|| format!("0x{:x}", self.0).into(), |&name| name.into())
+    }
+
+    /// The server gave a request up with it.
+    #[cold]
+    pub fn reset(self) -> Failure {
+        let message = format!("the server reset the request's stream ({})", self.name());
+        Failure { code: self.name().into(), message }
     }
 
     /// What a peer did that it must not.

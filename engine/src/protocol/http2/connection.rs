@@ -1,17 +1,15 @@
-//! A connection, from the client's side.
+//! A connection, from the client's side: requests that are in progress at once, each on a stream of its own.
 
 use super::code::Code;
 use super::fields::Fields;
-use super::findings::{
-    known, no_http2, no_such_stream, number, of_the_connection, too_much_padding, unpadded, wrong_size,
-};
+use super::findings::{no_http2, number, of_the_connection, too_much_padding, unpadded, wrong_size};
 use super::frame::{self, Frame, HEAD};
-use super::hpack::{Decoder, encode};
+use super::hpack::Decoder;
 use super::settings::{self, FIRST_WINDOW, FRAME_SIZE, Settings};
 use super::stream::Stream;
-use super::upload::Upload;
+use super::streams::Streams;
 use crate::http::{Http, Limits, Request, Said};
-use crate::protocol::{Malformed, digits};
+use crate::protocol::Malformed;
 use crate::session::Failure;
 
 /// What a client says first (section 3.4), before its settings.
@@ -36,10 +34,11 @@ pub struct Http2 {
     leaving: Option<Box<Failure>>,
     decoder: Decoder,
     limits: Limits,
-    /// The request in progress, and the number of the next.
-    stream: Option<Stream>,
-    next_stream: u32,
-    upload: Upload,
+    streams: Streams,
+    /// Whose request it is that was spoken of last.
+    about: u32,
+    /// What is to be said next, before more is heard.
+    due: Due,
     /// How much was received on the connection that was not asked to be replaced by more.
     owed: u32,
     /// A header block that has come in part.
@@ -57,9 +56,22 @@ struct Continued {
     size: usize,
 }
 
+/// What is known and not said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Nothing,
+    /// The response on this stream is complete.
+    End(u32),
+    /// Requests on streams above this one are refused.
+    Refusals(u32),
+}
+
 /// A DATA frame whose head has come, and what is left of it.
 #[derive(Clone, Copy)]
 struct Data {
+    stream: u32,
+    /// Nobody waits for it any more.
+    unwanted: bool,
     left: usize,
     padding: usize,
     end: bool,
@@ -68,14 +80,15 @@ struct Data {
 impl Http for Http2 {
     fn new(limits: Limits) -> Self {
         Self {
-            settings: Settings::default(),
+            // Until the server says how many requests it takes at once, one: that it does.
+            settings: Settings { streams: 1, ..Settings::default() },
             greeted: false,
             leaving: None,
             decoder: Decoder::new(limits.header_bytes),
             limits,
-            stream: None,
-            next_stream: 1,
-            upload: Upload::default(),
+            streams: Streams::default(),
+            about: 0,
+            due: Due::Nothing,
             owed: 0,
             block: Vec::new(),
             continued: None,
@@ -98,36 +111,13 @@ impl Http for Http2 {
 
     #[inline]
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
-        let Request { method, target, fields, body } = *request;
-        let id = self.next_stream;
-        self.next_stream += 2;
-        self.stream = Some(Stream::new(id, method == "HEAD", self.settings.window));
-        let allowed = self.settings.streams > 0;
-        let head = if allowed { &mut *out } else { &mut self.upload.held };
-        let start = head.len();
-        let body = body.unwrap_or_default();
-        let flags = frame::END_HEADERS | if body.is_empty() { frame::END_STREAM } else { 0 };
-        frame::head(head, 0, frame::HEADERS, flags, id);
-        if id == 1 {
-            encode::no_table(head);
-        }
-        encode::field(head, b":method", method.as_bytes());
-        encode::field(head, b":path", target);
-        head.extend_from_slice(&fields.written);
-        if !body.is_empty() {
-            encode::field_with(head, b"content-length", |out| digits::decimal(out, body.len() as u64));
-        }
-        frame::set_length(head, start, self.settings.frame);
-        if !body.is_empty() {
-            self.upload.body.extend_from_slice(body);
-            self.push(out);
-        }
+        self.ask(request, 0, out);
     }
 
     #[inline]
     fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Next<'i> {
-        if self.stream.as_ref().is_some_and(|stream| stream.ended) {
-            return Ok(Some((0, self.finish(out))));
+        if self.due != Due::Nothing {
+            return Ok(Some((0, self.tell(out))));
         }
         if self.data.is_some() {
             return self.body(input);
@@ -145,7 +135,7 @@ impl Http for Http2 {
             frame::SETTINGS => self.settings(frame, payload, out)?,
             frame::PING => ping(frame, payload, out)?,
             frame::WINDOW_UPDATE => self.window_update(frame, payload, out)?,
-            frame::RST_STREAM => self.reset(frame, payload)?,
+            frame::RST_STREAM => self.reset(frame, payload, out)?,
             frame::GOAWAY => self.go_away(frame, payload)?,
             frame::PUSH_PROMISE => {
                 let finding = "the server pushes what nobody asked for, although it was told not to";
@@ -159,25 +149,70 @@ impl Http for Http2 {
 
     /// No response ends with its connection.
     fn closed(&mut self) -> Result<(), Failure> {
-        if let Some(stream) = &self.stream
-            && (stream.answered || self.continued.is_some())
-        {
-            return Err(stream.cut_off());
+        Err(self.streams.oldest().map_or_else(|| self.why_closed(), |stream| self.cut_off(stream)))
+    }
+}
+
+/// Several requests at once: whoever makes them gives each a tag, which no other in progress has.
+impl Http2 {
+    /// Appends a request, or keeps it until the server takes it.
+    #[inline]
+    pub fn ask(&mut self, request: &Request<'_>, tag: u32, out: &mut Vec<u8>) {
+        self.streams.ask(request, tag, &self.settings, out);
+    }
+
+    /// The tag of the request that what was said last concerns.
+    #[inline]
+    pub fn about(&self) -> u32 {
+        self.about
+    }
+
+    /// How many requests the server takes at once; none until it has said so.
+    #[inline]
+    pub fn taken_at_once(&self) -> Option<usize> {
+        self.greeted.then_some(self.settings.streams as usize)
+    }
+
+    /// Whether so many requests more can be made on this connection.
+    #[inline]
+    pub fn takes(&self, requests: usize) -> bool {
+        self.leaving.is_none() && self.streams.has_room_for(requests)
+    }
+
+    /// The client does not wait for a response any longer.
+    #[cold]
+    pub fn give_up(&mut self, tag: u32, out: &mut Vec<u8>) {
+        let Some(id) = self.streams.give_up(tag, &self.settings, out) else { return };
+        if let Some(data) = self.data.as_mut().filter(|data| data.stream == id) {
+            data.unwanted = true;
         }
+    }
+
+    /// Why a request has failed with its connection.
+    #[cold]
+    pub fn unanswered(&self, tag: u32) -> Failure {
+        self.streams.tagged(tag).map_or_else(|| self.why_closed(), |stream| self.cut_off(stream))
+    }
+
+    /// Why the connection takes no more requests.
+    #[cold]
+    pub fn why_closed(&self) -> Failure {
         let unexplained = || Failure { code: "connection".into(), message: "the server closed the connection".into() };
-        Err(self.leaving.as_ref().map_or_else(unexplained, |why| (**why).clone()))
+        self.leaving.as_ref().map_or_else(unexplained, |why| (**why).clone())
     }
 }
 
 impl Http2 {
+    fn cut_off(&self, stream: &Stream) -> Failure {
+        let begun = stream.answered || self.continued.is_some_and(|continued| continued.stream == stream.id);
+        if begun { stream.cut_off() } else { self.why_closed() }
+    }
+
     /// Whether a frame may come now at all.
     #[inline]
     fn check(&mut self, frame: &Frame, input: &[u8]) -> Result<(), Failure> {
-        if !self.greeted {
-            if frame.kind != frame::SETTINGS || frame.has(frame::ACK) {
-                return Err(no_http2(input));
-            }
-            self.greeted = true;
+        if !self.greeted && (frame.kind != frame::SETTINGS || frame.has(frame::ACK)) {
+            return Err(no_http2(input));
         }
         if frame.length > FRAME_SIZE {
             let finding = format!("the server sent a frame of {} bytes: the most is {FRAME_SIZE}", frame.length);
@@ -196,30 +231,28 @@ impl Http2 {
         }
     }
 
-    /// The stream of a frame with a part of a response.
-    #[inline]
-    fn stream(&mut self, frame: Frame) -> Result<&mut Stream, Malformed> {
-        match &mut self.stream {
-            Some(stream) if stream.id == frame.stream => Ok(stream),
-            _ => Err(no_such_stream(frame, self.next_stream)),
-        }
-    }
-
     #[inline]
     fn headers<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
-        self.stream(frame)?;
+        self.streams.answered_by(frame)?;
         let mut block = unpadded(frame, payload)?;
         if frame.has(frame::PRIORITISED) {
             block = block.get(5..).ok_or_else(|| wrong_size(frame))?;
         }
         let end = frame.has(frame::END_STREAM);
         if frame.has(frame::END_HEADERS) {
-            return self.unpack(block, end);
+            return self.unpack(frame.stream, block, end);
         }
         self.block.clear();
         self.block.extend_from_slice(block);
         self.continued = Some(Continued { stream: frame.stream, end, size: HEAD + block.len() });
-        Ok(Said::Part)
+        Ok(self.part(frame.stream))
+    }
+
+    /// Something came of the response on this stream that says nothing by itself.
+    fn part<'i>(&mut self, id: u32) -> Said<'i> {
+        let Some(place) = self.streams.find(id) else { return Said::Nothing };
+        self.about = self.streams.at(place).tag;
+        Said::Part
     }
 
     #[cold]
@@ -235,20 +268,25 @@ impl Http2 {
         }
         self.block.extend_from_slice(payload);
         if !frame.has(frame::END_HEADERS) {
-            return Ok(Said::Part);
+            return Ok(self.part(frame.stream));
         }
         let end = continued.end;
         self.continued = None;
         let block = std::mem::take(&mut self.block);
-        let said = self.unpack(&block, end);
+        let said = self.unpack(frame.stream, &block, end);
         self.block = block;
         said
     }
 
     /// A header block is whole.
     #[inline]
-    fn unpack<'i>(&mut self, block: &[u8], end: bool) -> Result<Said<'i>, Failure> {
-        let Some(stream) = &mut self.stream else { return Ok(Said::Nothing) };
+    fn unpack<'i>(&mut self, id: u32, block: &[u8], end: bool) -> Result<Said<'i>, Failure> {
+        let Some(place) = self.streams.find(id) else {
+            // What it says is of no use, but it may fill the table that others speak of.
+            self.decoder.decode(block, |_, _| Ok(()))?;
+            return Ok(Said::Nothing);
+        };
+        let stream = self.streams.at(place);
         let mut fields = Fields::default();
         if stream.answered {
             fields = Fields::trailing();
@@ -258,14 +296,19 @@ impl Http2 {
             }
         }
         self.decoder.decode(block, |name, value| fields.take(name, value))?;
-        Ok(stream.headed(&fields, end)?.map_or(Said::Part, Said::Status))
+        let status = stream.headed(&fields, end)?;
+        self.about = stream.tag;
+        if stream.ended {
+            self.due = Due::End(id);
+        }
+        Ok(status.map_or(Said::Part, Said::Status))
     }
 
     /// The head of a DATA frame, with the length of its padding.
     #[inline]
     fn data<'i>(&mut self, frame: Frame, rest: &[u8], out: &mut Vec<u8>) -> Next<'i> {
-        let stream = self.stream(frame)?;
-        if !stream.answered {
+        let place = self.streams.answered_by(frame)?;
+        if place.is_some_and(|place| !self.streams.at(place).answered) {
             return Err(Code::PROTOCOL_ERROR.because("the server sent a body before its header").into());
         }
         let (mut size, mut left, mut padding) = (HEAD, frame.length, 0);
@@ -274,53 +317,75 @@ impl Http2 {
             (size, padding) = (size + 1, usize::from(count));
             left = left.checked_sub(1 + padding).ok_or_else(|| too_much_padding(frame))?;
         }
-        stream.received(left)?;
         let end = frame.has(frame::END_STREAM);
         // All that is in the frame counts, padding too. Where the stream ends nobody waits for more of it.
-        stream.owed += frame.length as u32;
-        if stream.owed >= WINDOW / 2 && !end {
-            frame::window_update(out, stream.id, std::mem::take(&mut stream.owed));
+        if let Some(place) = place {
+            let stream = self.streams.at(place);
+            stream.received(left)?;
+            stream.owed += frame.length as u32;
+            if stream.owed >= WINDOW / 2 && !end {
+                frame::window_update(out, stream.id, std::mem::take(&mut stream.owed));
+            }
+            self.about = stream.tag;
         }
         self.owed += frame.length as u32;
         if self.owed >= WINDOW / 2 {
             frame::window_update(out, 0, std::mem::take(&mut self.owed));
         }
-        self.data = Some(Data { left, padding, end });
+        self.data = Some(Data { stream: frame.stream, unwanted: place.is_none(), left, padding, end });
         Ok(Some((size, Said::Nothing)))
     }
 
     /// What is in a DATA frame, as far as it has come.
     #[inline]
     fn body<'i>(&mut self, input: &'i [u8]) -> Next<'i> {
-        let (Some(data), Some(stream)) = (&mut self.data, &mut self.stream) else { return Ok(None) };
+        let Some(data) = &mut self.data else { return Ok(None) };
         if data.left > 0 {
             let piece = &input[..input.len().min(data.left)];
             data.left -= piece.len();
-            return Ok((!piece.is_empty()).then_some((piece.len(), Said::Body(piece))));
+            let said = if data.unwanted { Said::Nothing } else { Said::Body(piece) };
+            return Ok((!piece.is_empty()).then_some((piece.len(), said)));
         }
         let passed = input.len().min(data.padding);
         data.padding -= passed;
         if data.padding > 0 {
             return Ok((passed > 0).then_some((passed, Said::Nothing)));
         }
-        let end = data.end;
+        let Data { stream: id, end, unwanted, .. } = *data;
         self.data = None;
-        if end {
-            stream.end()?;
+        if end
+            && !unwanted
+            && let Some(place) = self.streams.find(id)
+        {
+            self.streams.at(place).end()?;
+            self.due = Due::End(id);
         }
         Ok(Some((passed, Said::Nothing)))
     }
 
-    /// The response is complete.
+    /// What is due.
     #[inline]
-    fn finish<'i>(&mut self, out: &mut Vec<u8>) -> Said<'i> {
-        if let Some(stream) = self.stream.take()
-            && self.upload.drop_rest()
-        {
-            // The server does not want the rest of the request.
-            frame::reset(out, stream.id, Code::CANCEL);
+    fn tell<'i>(&mut self, out: &mut Vec<u8>) -> Said<'i> {
+        match std::mem::replace(&mut self.due, Due::Nothing) {
+            Due::Nothing => Said::Nothing,
+            Due::Refusals(last) => self.refuse(last),
+            Due::End(id) => {
+                let Some(place) = self.streams.find(id) else { return Said::Nothing }; // It was given up.
+                self.about = self.streams.finish(place, &self.settings, out);
+                Said::End { again: self.takes(1) }
+            }
         }
-        Said::End { again: self.leaving.is_none() && self.next_stream < frame::LARGEST }
+    }
+
+    /// The request that was made last is refused; so are others that were made after `last`.
+    #[cold]
+    fn refuse<'i>(&mut self, last: u32) -> Said<'i> {
+        let Some(tag) = self.streams.pop() else { return Said::Nothing };
+        self.about = tag;
+        if self.streams.has_after(last) {
+            self.due = Due::Refusals(last);
+        }
+        Said::Refused
     }
 
     #[cold]
@@ -329,16 +394,15 @@ impl Http2 {
         if frame.has(frame::ACK) {
             return if payload.is_empty() { Ok(Said::Nothing) } else { Err(wrong_size(frame)) };
         }
+        if !std::mem::replace(&mut self.greeted, true) {
+            self.settings = Settings::default();
+        }
         let window = self.settings.window;
         self.settings.read(payload)?;
-        if let Some(stream) = &mut self.stream {
-            stream.allow(i64::from(self.settings.window) - i64::from(window))?;
-        }
+        self.streams.allow_each(i64::from(self.settings.window) - i64::from(window))?;
         frame::settings_received(out);
-        if self.settings.streams > 0 {
-            out.append(&mut self.upload.held);
-        }
-        self.push(out);
+        self.streams.push(&self.settings, out);
+        self.streams.release(&self.settings, out);
         Ok(Said::Nothing)
     }
 
@@ -349,30 +413,25 @@ impl Http2 {
             return Err(Code::PROTOCOL_ERROR.because("the server let a window grow by nothing").into());
         }
         if frame.stream == 0 {
-            self.upload.allow(increment)?;
-        } else if let Some(stream) = self.stream.as_mut().filter(|stream| stream.id == frame.stream) {
-            stream.allow(increment.into())?;
-        } else {
-            known(frame, self.next_stream)?;
+            self.streams.allow(increment)?;
+        } else if let Some(place) = self.streams.meant_by(frame)? {
+            self.streams.at(place).allow(increment.into())?;
         }
-        self.push(out);
+        self.streams.push(&self.settings, out);
         Ok(Said::Nothing)
     }
 
     #[cold]
-    fn reset<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
+    fn reset<'i>(&mut self, frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<Said<'i>, Failure> {
         let code = Code(number(frame, payload)?);
-        if self.stream.as_ref().is_some_and(|stream| stream.id == frame.stream) {
-            let message = format!("the server reset the request's stream ({})", code.name());
-            let why = Failure { code: code.name().into(), message };
-            if code != Code::REFUSED_STREAM {
-                return Err(why);
-            }
-            self.leaving = Some(Box::new(why));
-            return Ok(Said::Refused);
+        let Some(place) = self.streams.meant_by(frame)? else { return Ok(Said::Nothing) };
+        self.about = self.streams.at(place).tag;
+        self.streams.remove(place, &self.settings, out);
+        if code != Code::REFUSED_STREAM {
+            return Ok(Said::Reset(code));
         }
-        known(frame, self.next_stream)?;
-        Ok(Said::Nothing)
+        self.leaving = Some(Box::new(code.reset()));
+        Ok(Said::Refused)
     }
 
     #[cold]
@@ -389,18 +448,10 @@ impl Http2 {
         }
         let why = Failure { code: code.name().into(), message };
         self.leaving = Some(Box::new(why));
-        Ok(match &self.stream {
-            Some(stream) if stream.id > last => Said::Refused,
-            Some(_) => Said::Nothing,
-            None => Said::Leaving,
-        })
-    }
-
-    #[inline]
-    fn push(&mut self, out: &mut Vec<u8>) {
-        if let Some(stream) = &mut self.stream {
-            self.upload.push(stream, self.settings.frame, out);
+        if self.streams.has_after(last) {
+            self.due = Due::Refusals(last);
         }
+        Ok(if self.streams.is_empty() { Said::Leaving } else { Said::Nothing })
     }
 }
 

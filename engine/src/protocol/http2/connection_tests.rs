@@ -33,6 +33,12 @@ pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, 
     ask_with(client, method, target, Vec::new(), body, out);
 }
 
+/// A request beside others.
+pub fn ask_tagged(client: &mut Http2, tag: u32, out: &mut Vec<u8>) {
+    let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
+    client.ask(&Request { method: "GET", target: b"/", fields: &fields, body: None }, tag, out);
+}
+
 fn ask_with(
     client: &mut Http2,
     method: &str,
@@ -87,6 +93,7 @@ impl Bench {
             match said {
                 Said::Nothing | Said::Part => {}
                 Said::Refused => heard.push("refused".into()),
+                Said::Reset(code) => heard.push(format!("reset {}", code.name())),
                 Said::Leaving => heard.push("leaving".into()),
                 Said::Status(status) => heard.push(status.to_string()),
                 Said::Body(piece) => heard.push(String::from_utf8_lossy(piece).into()),
@@ -345,9 +352,12 @@ fn why_a_server_leaves_is_told() {
 #[test]
 fn a_reset_has_the_code_of_the_server() {
     for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
-        let why = Bench::asked().refuse(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code)));
-        assert_eq!(why.code, name);
-        assert!(why.message.contains(name));
+        let mut bench = Bench::asked();
+        assert_eq!(bench.hear(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(), format!("reset {name}"));
+        let why = Code(code).reset();
+        assert_eq!((why.code.as_str(), why.message.contains(name)), (name, true));
+        bench.get();
+        assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(), "200 end", "it goes on");
     }
 }
 

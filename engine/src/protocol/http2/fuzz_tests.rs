@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::connection_tests::{ask, frame, go_away, settings};
+use super::connection_tests::{ask, ask_tagged, frame, go_away, settings};
 use super::frame::{CONTINUATION, DATA, HEADERS, PADDED, PING, PRIORITISED, RST_STREAM, WINDOW_UPDATE};
 use super::*;
 use crate::http::{Http, Limits, Said};
@@ -75,6 +75,11 @@ fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
                     assert!(!piece.is_empty());
                     body += &String::from_utf8_lossy(piece);
                 }
+                Said::Reset(code) => {
+                    heard.push(format!("{body} {}", code.name()));
+                    body.clear();
+                    ask(&mut client, "GET", "/", None, &mut out);
+                }
                 Said::End { again } => {
                     heard.push(std::mem::take(&mut body));
                     if !again {
@@ -86,6 +91,53 @@ fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
         }
     }
     heard.push(format!("{body} {at} {}", client.closed().unwrap_err().message));
+    (heard, out)
+}
+
+/// The same with up to four requests at once, some of which are given up; what is heard is told with whose it is.
+fn converse_about_several(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
+    let mut client = Http2::new(Limits { header_bytes: 300 });
+    let (mut heard, mut out) = (Vec::new(), Vec::new());
+    client.opened(&mut out);
+    (0..4).for_each(|tag| ask_tagged(&mut client, tag, &mut out));
+    let mut asked = [true; 4];
+    let mut at = 0;
+    for &end in cuts.iter().chain([&stream.len()]) {
+        loop {
+            let (size, said) = match client.next(&stream[at..end], &mut out) {
+                Ok(Some(next)) => next,
+                Ok(None) => break,
+                Err(why) => {
+                    heard.push(why.message);
+                    return (heard, out);
+                }
+            };
+            at += size;
+            let tag = client.about();
+            if !matches!(said, Said::Nothing | Said::Leaving) {
+                assert!(asked[tag as usize], "{said:?} of a request that is over");
+            }
+            match said {
+                Said::Nothing | Said::Part | Said::Leaving => {}
+                Said::Body(piece) => heard.extend(piece.iter().map(|byte| format!("{tag}: {byte}"))),
+                Said::Status(status) => {
+                    heard.push(format!("{tag}: {status}"));
+                    if tag == 2 {
+                        client.give_up(tag, &mut out);
+                        asked[2] = false;
+                    }
+                }
+                Said::Refused => asked[tag as usize] = false,
+                Said::Reset(_) | Said::End { .. } => {
+                    heard.push(format!("{tag}: over"));
+                    asked[tag as usize] = client.takes(1);
+                    if client.takes(1) {
+                        ask_tagged(&mut client, tag, &mut out);
+                    }
+                }
+            }
+        }
+    }
     (heard, out)
 }
 
@@ -105,11 +157,16 @@ proptest! {
         prop_assert_eq!(&converse(&stream, &cuts), &whole);
         let all: Vec<_> = (0..stream.len()).collect();
         prop_assert_eq!(&converse(&stream, &all), &whole, "octet by octet");
+        let whole = converse_about_several(&stream, &[]);
+        prop_assert_eq!(&converse_about_several(&stream, &cuts), &whole);
+        prop_assert_eq!(&converse_about_several(&stream, &all), &whole, "octet by octet");
     }
 
     #[test]
     fn garbage_breaks_nothing(stream in prop::collection::vec(any::<u8>(), 0..200)) {
         converse(&stream, &[]);
-        converse(&[settings(&[]), stream].concat(), &[]);
+        let stream = [settings(&[]), stream].concat();
+        converse(&stream, &[]);
+        converse_about_several(&stream, &[]);
     }
 }

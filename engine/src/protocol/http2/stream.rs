@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::fields::Fields;
 use super::frame::LARGEST;
+use super::upload::Unsent;
 use crate::protocol::Malformed;
 use crate::session::Failure;
 
@@ -15,6 +16,8 @@ const NOT_MODIFIED: u16 = 304;
 #[derive(Debug)]
 pub struct Stream {
     pub id: u32,
+    /// What whoever asked calls it.
+    pub tag: u32,
     /// Its method is HEAD: its response tells of a body that does not come.
     bodiless: bool,
     /// The header fields of the response have come, but for trailers.
@@ -27,12 +30,24 @@ pub struct Stream {
     /// How much of the request's body may be sent, and how much of the response's was not asked to be replaced by more.
     pub allowance: i64,
     pub owed: u32,
+    /// What the server does not take yet of the request. Allocates nothing where it takes all at once.
+    pub unsent: Unsent,
 }
 
 impl Stream {
-    pub fn new(id: u32, bodiless: bool, window: u32) -> Self {
-        let allowance = window.into();
-        Self { id, bodiless, answered: false, ended: false, length: None, received: 0, allowance, owed: 0 }
+    pub fn new(id: u32, tag: u32, bodiless: bool, window: u32) -> Self {
+        Self {
+            id,
+            tag,
+            bodiless,
+            answered: false,
+            ended: false,
+            length: None,
+            received: 0,
+            allowance: window.into(),
+            owed: 0,
+            unsent: Unsent::default(),
+        }
     }
 
     /// A header block has come whole. Its status; none where it was not the response's own: an interim one, or trailers.
