@@ -121,3 +121,27 @@ def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> N
     assert "Medians of" in said
     head = next(line for line in said.splitlines() if "99.9%" in line)
     assert head.split()[:4] == ["clients", "tx/s", "mean", "50%"]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored, lang: str) -> None:
+    def of_http(run: StoredRun) -> StoredRun:
+        trials = [
+            {
+                **trial,
+                "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20},
+            }
+            for trial in run.trials
+            if trial.get("totals")
+        ]
+        return replace(run, trials=trials)
+
+    several = of_http(stored("two"))
+    assert printed(several, lang).count("1.50 MiB") == 2
+    assert all(
+        cell_len(line) <= 80 or str(several.path) in line for line in printed(several, lang).splitlines()
+    )
+    assert "1.50 MiB" not in printed(stored("two"), lang)
+    single = printed(of_http(only(stored("two"))), lang)
+    said = {"en": r"Received +1\.50 MiB +/s, headers included", "zh": r"接收 +1\.50 MiB +/秒，含头部"}[lang]
+    assert re.search(said, single), single

@@ -275,3 +275,16 @@ def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:
     assert zh.value("meaning", Meaning("23505", "a unique key was there already")) == "唯一键已存在"
     assert zh.value("meaning", Meaning("23999", "?")) == "违反完整性约束"
     assert zh.value("meaning", Meaning("gone", "as recorded")) == "as recorded"
+
+
+def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is() -> None:
+    zh = Texts("zh")
+    percentile = zh("compare.metric.percentile", percentile="p50")
+    assert zh("compare.place", metric=percentile, context="写入 8", change=0.05).startswith(
+        "写入 8 时的 p50 响应时间"
+    )
+    assert zh("compare.place", metric="吞吐量", context="写入 8", change=0.05).startswith("写入 8 时的吞吐量")
+    marked = zh.marked(
+        Phrase("compare.place", {"metric": "p50", "context": "c", "change": 0.05}), "[{}]".format, str
+    )
+    assert marked.startswith("[c] 时的 [p50]（")

@@ -85,8 +85,10 @@ def of_record(record: Mapping[str, Any]) -> Ab | None:
 
 
 def _clients(record: Mapping[str, Any]) -> int | None:
+    """How many requests are in progress at once: those of all connections, with HTTP/2 several on each."""
     threads = (record.get("client") or {}).get("threads") or ()
-    return sum(thread.get("connections") or 0 for thread in threads) or None
+    http = ((record.get("settings") or {}).get("workload") or {}).get("http") or {}
+    return sum(thread.get("connections") or 0 for thread in threads) * (http.get("streams") or 1) or None
 
 
 def _times(totals: Mapping[str, Any], operations: Mapping[str, Any]) -> dict[str, Times]:

@@ -90,6 +90,8 @@ class Trial:
     advice: str | None = None
     throughput_per_s: float | None = None
     queries_per_s: float | None = None
+    #: what services of HTTP sent, headers included; None where the work is another
+    received_bytes_per_s: float | None = None
     attempted: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -162,6 +164,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         advice=record.get("advice"),
         throughput_per_s=_number(totals.get("throughput_per_s")),
         queries_per_s=_number(totals.get("queries_per_s")),
+        received_bytes_per_s=_number(totals.get("received_bytes_per_s")) if totals.get("statuses") else None,
         attempted=transactions.get("attempted") or 0,
         succeeded=transactions.get("succeeded") or 0,
         failed=transactions.get("failed") or 0,

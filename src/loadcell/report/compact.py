@@ -38,6 +38,8 @@ class Figures:
 
     throughput_per_s: float | None
     statements_per_s: float | None
+    #: what services of HTTP sent, headers included
+    received_bytes_per_s: float | None
     offered_per_s: float | None
     duration_s: float | None
     succeeded: int
@@ -67,6 +69,7 @@ def figures(treatment: Treatment, records: Sequence[Mapping[str, Any]] = ()) -> 
     return Figures(
         median(trial.throughput_per_s for trial in trials),
         median(trial.queries_per_s for trial in trials),
+        median(trial.received_bytes_per_s for trial in trials),
         median(loop.offered_per_s for loop in loops),
         median(trial.duration_s for trial in trials),
         sum(trial.succeeded for trial in trials),
@@ -155,6 +158,8 @@ def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
         row("compact.offered", numbers.rate(found.offered_per_s), texts("unit.per-second"))
     if found.statements_per_s and abs(found.statements_per_s / (found.throughput_per_s or 1) - 1) > 0.001:
         row("compact.statements", numbers.rate(found.statements_per_s), texts("compact.statements.unit"))
+    if found.received_bytes_per_s is not None:
+        row("compact.received", numbers.size(found.received_bytes_per_s), texts("compact.received.unit"))
     row("compact.succeeded", numbers.whole(found.succeeded))
     share = texts("compact.failed.of", failed_share=found.failed / ended) if found.failed else ""
     row("compact.failed", numbers.whole(found.failed), share, "red" if found.failed else "")
@@ -197,15 +202,17 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
     table.add_column(
         texts("mark.list").join(short for _, short, _ in factors), no_wrap=True, overflow="ellipsis"
     )
+    several = [(treatment, figures(treatment)) for treatment in treatments]
+    with_bytes = any(found.received_bytes_per_s is not None for _, found in several)
     for title in (
         texts("terminal.throughput"),
+        *((texts("compact.column.received"),) if with_bytes else ()),
         *(_name(scene, key) for key in _SEVERAL),
         texts("column.errors"),
     ):
         table.add_column(title, justify="right", no_wrap=True)
-    for treatment in treatments:
-        found = figures(treatment)
-        rate = found.throughput_per_s
+    for treatment, found in several:
+        rate, received = found.throughput_per_s, found.received_bytes_per_s
         well = all(trial.status == "ok" for trial in treatment.trials)
         table.add_row(
             Text(", ".join(treatment.levels.get(key, "") for key, _, _ in factors) or treatment.label),
@@ -213,6 +220,7 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
                 texts("mark.none") if rate is None else numbers.rate(rate),
                 style="bold" if treatment is scene.best else "" if well else "yellow",
             ),
+            *((texts("mark.none") if received is None else numbers.size(received),) if with_bytes else ()),
             *(_milliseconds(scene, found.response.get(key)) for key in _SEVERAL),
             Text(numbers.whole(found.failed), style="red" if found.failed else ""),
         )

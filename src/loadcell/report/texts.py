@@ -21,6 +21,9 @@ from loadcell.report import numbers
 LANGUAGES = ("en", "zh")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
+#: Between Chinese characters and what is written in Latin letters or figures stands a blank.
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z0-9]")
 #: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
 _WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short"}
 _UNITS: dict[str, Callable[[float], str]] = {
@@ -73,7 +76,7 @@ class Texts:
 
     def __call__(self, key: str, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
-        return self._fill(catalogue()[key][self.language], params, lambda written: written)
+        return self._fill(catalogue()[key][self.language], params)
 
     def say(self, phrase: Phrase) -> str:
         """A phrase of the analysis as plain text."""
@@ -84,10 +87,11 @@ class Texts:
         text = catalogue()[phrase.key][self.language]
         parts, end = [], 0
         for match in _PLACEHOLDER.finditer(text):
-            parts.append(plain(text[end : match.start()]))
             written = self._one(match, phrase.params)
+            before, after = _blanks(match, written)
+            parts.append(plain(text[end : match.start()] + before))
             figure = match["one"] is None and not match["by"] and match["name"] not in _WORDS
-            parts.append(mark(written) if figure else plain(written))
+            parts.append((mark(written) if figure else plain(written)) + after)
             end = match.end()
         return "".join([*parts, plain(text[end:])])
 
@@ -118,8 +122,12 @@ class Texts:
                 return write(value)
         return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
 
-    def _fill(self, text: str, params: Mapping[str, Any], mark: Callable[[str], str]) -> str:
-        return _PLACEHOLDER.sub(lambda match: mark(self._one(match, params)), text)
+    def _fill(self, text: str, params: Mapping[str, Any]) -> str:
+        def written(match: re.Match[str]) -> str:
+            found = self._one(match, params)
+            return found.join(_blanks(match, found))
+
+        return _PLACEHOLDER.sub(written, text)
 
     def _one(self, match: re.Match[str], params: Mapping[str, Any]) -> str:
         if match["name"] in _WORDS:
@@ -135,3 +143,13 @@ class Texts:
         """What throughput counts, as this placeholder has it."""
         said = catalogue()[f"unit.{self.unit}{_WORDS[name]}"][self.language]
         return said[0].upper() + said[1:] if name[0].isupper() else said
+
+
+def _blanks(match: re.Match[str], written: str) -> tuple[str, str]:
+    """The blanks that are missing before and behind what stands in a placeholder's place."""
+    text = match.string
+    before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() : match.end() + 1]
+    return (
+        " " if _HAN.match(before) and _LATIN.match(written[:1]) else "",
+        " " if _HAN.match(after) and _LATIN.match(written[-1:]) else "",
+    )
