@@ -54,12 +54,22 @@ def test_http_2_has_no_headers_that_belong_to_a_connection() -> None:
 
 def test_streams_are_several_requests_at_once_on_a_connection_of_http_2() -> None:
     assert (section()["streams"], section(version=2, streams=8)["streams"]) == (1, 8)
-    said = "`streams: 8`: a connection of HTTP/1.1 carries one request at a time: use version 2, or more clients"
+    said = (
+        "`streams: 8`: a connection of HTTP/1.1 carries one request at a time: use version 2, or more clients"
+    )
     assert said in mistake(streams=8)
     assert "stands beside `keep_alive: false`" in mistake(version=2, streams=8, keep_alive=False)
     load = Load.model_validate({"rate": "100/s", "clients": 5, "duration": "1s"})
     http = Http(HttpOptions.model_validate({"version": 2, "streams": 8}))
     assert [misfit.path for misfit in http.misfits(load, "http")] == ["workload.http.streams"]
+
+
+def test_a_body_is_checked_by_a_regular_expression() -> None:
+    [request] = section(check={"pattern": "^a+$"})["requests"]
+    assert request["check"]["pattern"] == "^a+$"
+    assert 'the pattern "a(" cannot be used: unclosed group' in mistake(check={"pattern": "a("})
+    said = mistake(check={"pattern": "[ab]*a[ab]{40}$"})
+    assert "it is too large: use fewer or smaller counted repetitions" in said
 
 
 def test_a_mix_has_common_headers_and_own_ones() -> None:

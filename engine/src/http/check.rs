@@ -3,6 +3,7 @@
 use memchr::memmem;
 use serde::Deserialize;
 
+use super::pattern::{Pattern, Reached};
 use crate::session::Failure;
 use crate::spec::Problem;
 
@@ -14,6 +15,9 @@ pub struct Options {
     pub contains: Option<String>,
     #[serde(default)]
     pub equals: Option<String>,
+    /// A regular expression.
+    #[serde(default)]
+    pub pattern: Option<String>,
     /// Its length in bytes.
     #[serde(default)]
     pub size: Option<u64>,
@@ -24,16 +28,18 @@ pub struct Options {
 pub struct Check {
     contains: Option<memmem::Finder<'static>>,
     equals: Option<Vec<u8>>,
+    pattern: Option<Pattern>,
     size: Option<u64>,
 }
 
 impl Check {
-    pub fn new(options: &Options) -> Self {
-        Self {
+    pub fn read(options: &Options) -> Result<Self, Problem> {
+        Ok(Self {
             contains: options.contains.as_ref().map(|text| memmem::Finder::new(text).into_owned()),
             equals: options.equals.as_ref().map(|text| text.clone().into_bytes()),
+            pattern: options.pattern.as_deref().map(Pattern::read).transpose()?,
             size: options.size,
-        }
+        })
     }
 }
 
@@ -45,13 +51,15 @@ pub struct Body {
     found: bool,
     differs: bool,
     tail: Vec<u8>,
+    /// How far a pattern has followed it; none at its beginning.
+    reached: Option<Reached>,
 }
 
 impl Body {
     /// The next response begins.
     #[inline]
     pub fn begin(&mut self) {
-        (self.bytes, self.found, self.differs) = (0, false, false);
+        (self.bytes, self.found, self.differs, self.reached) = (0, false, false, None);
         self.tail.clear();
     }
 
@@ -67,6 +75,9 @@ impl Body {
         if let Some(wanted) = &check.equals {
             let from = usize::try_from(self.bytes).unwrap_or(usize::MAX);
             self.differs |= wanted.get(from..from.saturating_add(piece.len())) != Some(piece);
+        }
+        if let Some(pattern) = &check.pattern {
+            self.reached = Some(pattern.follow(self.reached.unwrap_or(pattern.start()), piece));
         }
         let Some(finder) = check.contains.as_ref().filter(|_| !self.found) else { return };
         let kept = finder.needle().len().saturating_sub(1);
@@ -96,6 +107,10 @@ impl Body {
         if let Some(finder) = check.contains.as_ref().filter(|finder| !self.found && !finder.needle().is_empty()) {
             let text = finder.needle().escape_ascii();
             return wrong(format!("the body (of {} bytes) does not contain \"{text}\"", self.bytes));
+        }
+        let matches = |pattern: &Pattern| pattern.matches(self.reached.unwrap_or(pattern.start()));
+        if let Some(pattern) = check.pattern.as_ref().filter(|pattern| !matches(pattern)) {
+            return wrong(format!("the body (of {} bytes) does not match {:?}", self.bytes, pattern.text()));
         }
         Ok(())
     }
@@ -145,7 +160,7 @@ mod tests {
     use super::*;
 
     fn judge(options: &Options, pieces: &[&[u8]]) -> Result<(), String> {
-        let (check, mut body) = (Check::new(options), Body::default());
+        let (check, mut body) = (Check::read(options).unwrap(), Body::default());
         body.begin();
         pieces.iter().for_each(|piece| body.add(piece, Some(&check)));
         body.judge(Some(&check)).map_err(|why| {
@@ -167,6 +182,10 @@ mod tests {
         let contains = Options { contains: Some("needle".into()), ..Options::default() };
         assert_eq!(judge(&contains, &[b"hay nee", b"dle hay"]), Ok(()));
         assert!(judge(&contains, &[b"hay nee", b" dle"]).unwrap_err().contains("does not contain \"needle\""));
+        let pattern = Options { pattern: Some("^nee+dle$".into()), ..Options::default() };
+        assert_eq!(judge(&pattern, &[b"nee", b"edle"]), Ok(()));
+        assert!(judge(&pattern, &[]).unwrap_err().contains("(of 0 bytes) does not match \"^nee+dle$\""));
+        assert!(judge(&pattern, &[b"needle", b"s"]).is_err());
         assert_eq!(judge(&Options { contains: Some(String::new()), ..Options::default() }, &[]), Ok(()));
     }
 

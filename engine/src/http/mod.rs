@@ -6,6 +6,7 @@ mod exchange;
 mod factory;
 mod options;
 mod parameter;
+mod pattern;
 mod session;
 #[cfg(test)]
 mod session_http2_tests;

@@ -135,7 +135,8 @@ fn check_streams(options: &Options) -> Result<(), Problem> {
         return Err(wrong(finding, "use version 2, or more clients"));
     }
     if streams > 1 && !options.keep_alive {
-        let finding = format!("`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection");
+        let finding =
+            format!("`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection");
         return Err(wrong(finding, "leave one of them out"));
     }
     Ok(())
@@ -250,7 +251,7 @@ impl Kind {
             changing,
             body,
             parameters,
-            check: check.as_ref().map(Check::new),
+            check: check.as_ref().map(Check::read).transpose()?,
         })
     }
 }
@@ -335,6 +336,7 @@ mod tests {
         assert!(request(r#"{"path":"/","headers":{"X":"a\r\nb"}}"#).contains("cannot be sent"));
         assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("cannot be sent"));
         assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("loadcell's own"));
+        assert!(request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("the pattern \"a(\" cannot be used"));
         assert!(request(r#"{"path":"/","share":-1}"#).contains("shares"));
         assert!(finding(&json!({"requests": []})).contains("shares"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]})).contains("`ok`"));

@@ -43,6 +43,9 @@ class Check(Options):
 
     contains: str | None = Field(default=None, min_length=1, description="This text is in it.")
     equals: str | None = Field(default=None, description="It is this text.")
+    pattern: str | None = Field(
+        default=None, min_length=1, max_length=10_000, description="This regular expression is found in it."
+    )
     size: int | None = Field(default=None, ge=0, description="It has so many bytes.")
 
 
@@ -121,7 +124,8 @@ class Request(Options):
         default=1, ge=0, description="How often it is made, in shares of the sum of all requests' shares."
     )
     check: Check | None = Field(
-        default=None, description="What the body of its response must be: `contains`, `equals`, `size`."
+        default=None,
+        description="What the body of its response must be: `contains`, `equals`, `pattern`, `size`.",
     )
 
     def section(self, name: str) -> dict[str, Any]:
@@ -157,7 +161,7 @@ class HttpOptions(Options):
     body: str | None = Field(default=None, description="What is sent with it, with parameters.")
     check: Check | None = Field(
         default=None,
-        description="What the body of a response must be: `contains`, `equals` (a text), `size` (bytes).",
+        description="What the body of a response must be: `contains`, `equals` (a text), `pattern` (a regular expression), `size` (bytes).",
     )
     requests: dict[Name, Request] | None = Field(
         default=None,
