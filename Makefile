@@ -100,6 +100,8 @@ bench: setup
 	$(BIN)/python -m bench.probes
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
+	$(BIN)/python -m bench.import_speed
+	$(BIN)/python -m bench.host_speed
 
 # Each figure is measured again, and the page is made of all that could be, also where one did not hold.
 truth: setup system-packages

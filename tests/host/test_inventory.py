@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from host import trees
-from loadcell.host import cpu, disks, inventory, memory, network, system
-from loadcell.host.ask import ask
+from loadcell.host import cpu, disks, inventory, memory, network, remarks, system
+from loadcell.host.ask import AT_ONCE, UnavailableError, ask
+from nobody import nobody
 
 
 def test_a_kunpeng_is_known_by_its_parts_and_laid_out_as_lscpu_says(tmp_path: Path) -> None:
@@ -38,7 +43,11 @@ def test_1024_processors_of_which_some_are_off(tmp_path: Path) -> None:
     found = cpu.cpu(tmp_path)
     assert (found["sockets"], found["cores"], found["threads"]) == (8, 512, 1022)
     assert (found["online"], found["offline"]) == ("0-4,6-1022", "5,1023")
-    assert len(cpu.numa(tmp_path) or ()) == 8
+    nodes = cpu.numa(tmp_path) or []
+    assert [len(node["distances"]) for node in nodes] == [8] * 8
+    shared = [one for one in cpu.caches(tmp_path) or () if one["level"] == 3]
+    assert sum(one["count"] for one in shared) == 8
+    assert {one["threads"] for one in shared} == {127, 128}
 
 
 def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Path) -> None:
@@ -91,26 +100,69 @@ def test_5000_mounts_are_read_and_only_those_that_store_are_told(tmp_path: Path)
     assert found["options"] == "logbsize=256k,noatime,rw"
 
 
-def test_a_mount_that_never_answers_is_named_and_holds_nothing_up(tmp_path: Path) -> None:
-    """A FUSE server that reads no request: whoever asks for the size of its file system waits for ever."""
-    place = tmp_path / "dead"
+@pytest.fixture
+def fuse(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """A mounted FUSE file system, and the process that serves it."""
+    place = tmp_path / "mount point"
     place.mkdir()
-    libc = ctypes.CDLL(None, use_errno=True)
-    server = os.open("/dev/fuse", os.O_RDWR)
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("fuse_server.py")), str(place)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
-        options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
-        assert libc.mount(b"loadcell-test", bytes(place), b"fuse", 0, options) == 0, os.strerror(
-            ctypes.get_errno()
-        )
-        began = time.monotonic()
-        found = {one["mount"]: one for one in disks.filesystems(Path("/"))}
-        took_s = time.monotonic() - began
-        assert found[str(place)]["answers"] is False
-        assert found["/"]["size_bytes"] > 0
-        assert took_s < 30  # it waits for about one second; without a limit it would wait for ever
+        assert server.stdout is not None
+        assert server.stdout.readline() == "mounted\n"
+        yield place, server
     finally:
-        libc.umount2(bytes(place), 2)  # MNT_DETACH
-        os.close(server)
+        server.kill()  # whoever waits for an answer of it is let go
+        server.communicate()
+        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
+
+
+def test_a_mount_whose_server_is_stopped_is_named_and_holds_nothing_up(
+    fuse: tuple[Path, subprocess.Popen[str]],
+) -> None:
+    place, server = fuse
+    alive = {one["mount"]: one for one in disks.filesystems(Path("/"))}[str(place)]
+    assert (alive["size_bytes"], alive["free_bytes"]) == (1000 * 4096, 500 * 4096)
+    server.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    found = inventory.collect()
+    took_s = time.monotonic() - began
+    mounts = {one["mount"]: one for one in found["filesystems"]}
+    assert mounts[str(place)]["answers"] is False
+    assert "size_bytes" not in mounts[str(place)]
+    assert mounts["/"]["size_bytes"] > 0
+    assert any(one.phrase.params.get("mount") == str(place) for one in remarks.findings(found))
+    assert took_s < 30  # it waits for about one second; without a limit it would wait for ever
+
+
+def test_of_5000_mounts_that_hang_some_are_asked_and_all_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{number} 1 0:{number} / /nfs/{number} rw - nfs4 nas:/{number} rw" for number in range(5000)]
+    trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
+    never = threading.Event()
+    monkeypatch.setattr(disks, "_space", lambda place: never.wait())
+    monkeypatch.setattr(disks, "_ANSWER_S", 0.2)
+    try:
+        found = disks.filesystems(tmp_path)
+    finally:
+        never.set()
+    assert len(found) == 5000
+    silent = [one for one in found if one.get("answers") is False]
+    assert 0 < len(silent) <= AT_ONCE
+    assert all("size_bytes" not in one for one in found)
+
+
+def test_of_5000_mounts_that_answer_every_size_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{number} 1 8:{number} / / rw - xfs /dev/sd{number} rw" for number in range(5000)]
+    trees.write(tmp_path, "proc/self/mountinfo", "\n".join(rows))
+    monkeypatch.setattr(disks, "_ANSWER_S", 60)
+    assert all(one["size_bytes"] > 0 for one in disks.filesystems(tmp_path))
 
 
 def test_a_question_without_end_costs_its_limit_and_has_a_reason() -> None:
@@ -140,6 +192,77 @@ def test_names_of_pci_devices_come_from_the_distributions_list(tmp_path: Path) -
     assert found["device"] == "Huawei Technologies Co., Ltd. Hi1822 Family"
     assert found["mtu"] == 1500
     assert "speed_mbits" not in found
+
+
+def test_without_a_list_of_names_devices_are_numbers_and_it_is_said_why(tmp_path: Path) -> None:
+    network.pci_names(tmp_path)  # no device, no need for a name
+    trees.write(tmp_path, "sys/class/net/eth9/device/vendor", "0x19e5")
+    trees.write(tmp_path, "sys/class/net/eth9/device/device", "0xa222")
+    (found,) = network.interfaces(tmp_path)
+    assert found["device"] == "19e5:a222"
+    with pytest.raises(UnavailableError, match=r"no list of PCI names \(Debian's package `pci.ids`\)"):
+        network.pci_names(tmp_path)
+    trees.write(
+        tmp_path, "usr/share/misc/pci.ids", "# list\n19e5  Huawei\n\ta221  other\n8086  Intel\n\ta222  wrong"
+    )
+    assert network.interfaces(tmp_path)[0]["device"] == "Huawei"
+    network.pci_names(tmp_path)
+
+
+def test_a_container_sees_its_own_group_as_the_root_of_all(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/self/cgroup", "0::/")
+    trees.write(tmp_path, "sys/fs/cgroup/cpu.max", "400000 100000")
+    trees.write(tmp_path, "sys/fs/cgroup/memory.max", "max")
+    assert system.container(tmp_path) == {"cpus": 4.0}
+
+
+def test_a_container_of_the_first_version_has_its_limits_at_the_mounts_root(tmp_path: Path) -> None:
+    trees.write(
+        tmp_path,
+        "proc/self/cgroup",
+        "3:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n1:name=systemd:/docker/abc",
+    )
+    trees.write(tmp_path, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1")
+    trees.write(tmp_path, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000")
+    trees.write(tmp_path, "sys/fs/cgroup/memory/memory.limit_in_bytes", str(512 * 2**20))
+    assert system.container(tmp_path) == {"memory_bytes": 512 * 2**20}
+
+
+def test_without_a_dmi_table_the_processor_tells_of_a_hypervisor_and_nobody_of_modules(
+    tmp_path: Path,
+) -> None:
+    trees.write(tmp_path, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor avx2")
+    found = inventory.collect(tmp_path)
+    assert found["virtualisation"] == "unknown hypervisor"
+    assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
+    assert remarks.findings(found)
+
+
+def test_a_process_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    trees.write(tmp_path, "proc/12/comm", "chronyd")
+    (tmp_path / "proc/13").mkdir()  # gone between the listing and the look
+    (tmp_path / "proc/14/comm").mkdir(parents=True)
+    trees.write(tmp_path, "proc/15/comm", "ntpd")
+    (tmp_path / "proc/15/comm").chmod(0)
+    assert "chronyd" in system.time_sync(tmp_path)["daemons"]
+
+
+def test_whoever_is_not_root_gets_a_page_and_is_told_what_is_kept_from_him() -> None:
+    """On a machine whose firmware table, and one process, only root may read."""
+    with TemporaryDirectory(dir="/var/tmp") as home:
+        root = Path(home)
+        root.chmod(0o755)
+        trees.kunpeng(root)
+        trees.dmi(root, (16384, 3200, 2933))
+        trees.write(root, "proc/15/comm", "ntpd")
+        trees.write(root, "proc/16/comm", "chronyd")
+        (root / "proc/15").chmod(0)
+        (root / "sys/firmware/dmi/tables/DMI").chmod(0)
+        with nobody():
+            found = inventory.collect(root)
+    assert found["unavailable"]["dimms"] == "only root may read /sys/firmware/dmi/tables/DMI"
+    assert found["time_sync"]["daemons"] == ["chronyd"]
+    assert found["cpu"]["threads"] == 128
 
 
 def test_this_machine_is_known() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from imports.made import made
 from loadcell.cli.import_ import TOOLS, import_
 from loadcell.imports.formats import READERS
 from loadcell.store.read import StoredRun, read_run
@@ -19,6 +20,14 @@ DATA = Path(__file__).parent / "storages.csv"
 
 def call(home: Path, *arguments: str | Path) -> Result:
     return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+
+
+def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json")
+    assert said.exit_code == 0, said.output
+    found = json.loads(said.output)
+    assert (Path(found["run"]) / "report.html").is_file()
+    assert found["imported"][0]["tool"] == "wrk"
 
 
 def imported(home: Path) -> StoredRun:
@@ -63,9 +72,7 @@ def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) ->
     ],
 )  # fmt: skip
 def test_an_output_that_nobody_named_is_recognised(tmp_path: Path, name: str, tool: str) -> None:
-    said = call(tmp_path, "auto", OUTPUTS / name, "--json")
-    assert said.exit_code == 0, said.output
-    (source,) = json.loads(said.output)["imported"]
+    (source,) = made(tmp_path, "auto", OUTPUTS / name).run["imported"]
     assert source["tool"] == tool
     assert source["unread"] == 0
 

@@ -28,6 +28,7 @@ from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
 from loadcell.report import flame
 from loadcell.report.charts import saturation
+from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
@@ -94,6 +95,8 @@ FAMILIES = {
     "http.row": ROWS,
     "checkpoint": ("timed", "requested"),
     "kind": flame.KINDS,
+    "column.sampled": (*sampled.HOST, *sampled.JVM),
+    "table.sampled": ("host", "host.note", "jvm", "jvm.note"),
     "column": ("definite", "indirect", "possible"),
     "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),
     "stage": get_args(Stage),

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.tools import ab, dd, fio, iperf3, mbw, pgbench, redis_benchmark, stress_ng, sysbench, wrk
+from loadcell.tools import (
+    ab,
+    dd,
+    fio,
+    iperf3,
+    mbw,
+    pgbench,
+    pgbench_log,
+    redis_benchmark,
+    stress_ng,
+    sysbench,
+    wrk,
+)
 from loadcell.tools.base import NotItsOutputError, Reading, number
 
 OUTPUTS = Path(__file__).parent / "outputs"
@@ -78,7 +90,7 @@ def test_a_shell_loop_round_pgbench_is_several_executions() -> None:
 
 
 def test_a_pgbench_log_has_every_transaction() -> None:
-    found = pgbench.read_log(lines("pgbench_log.txt"))
+    found = pgbench_log.read(lines("pgbench_log.txt"))
     (one,) = found.measured
     times = sorted(int(line.split()[2]) for line in lines("pgbench_log.txt"))
     assert one.succeeded == len(times) == 300
@@ -91,7 +103,7 @@ def test_of_a_log_with_failures_and_a_cut_line_each_is_counted() -> None:
     text = (
         "0 1 1000 0 100 500000\n1 1 failed 0 100 600000\n0 2 skipped 0 100 700000\n1 2 3000 0 101 0\n0 3 12"
     )
-    found = pgbench.read_log(text.splitlines(keepends=True))
+    found = pgbench_log.read(text.splitlines(keepends=True))
     (one,) = found.measured
     assert (one.succeeded, one.failed, one.errors) == (2, 2, {"failed": 1, "skipped": 1})
     assert found.unread == 1
@@ -136,6 +148,70 @@ def test_fio_reads_writes_and_syncs_apart() -> None:
     assert read.response["p99_ms"] == pytest.approx(2.146304)
     assert write.figures["sync_p99_ms"] == pytest.approx(5.406720)
     assert write.settings["fdatasync"] == "1"
+
+
+def test_what_was_copied_into_a_report_is_read_without_its_head_and_with_remarks_in_it() -> None:
+    """As a published report has them: no version above, arrows and words behind the figures, only mbw's averages (-q)."""
+    cpu = """> sysbench cpu run
+Prime numbers limit: 10000
+Initializing worker threads...
+Threads started!
+
+CPU speed:
+    events per second:  3329.35   <-- 主要关注这个eps指标
+
+General statistics:
+    total time:                          10.0002s
+    total number of events:              33299
+
+Latency (ms):
+         min:                                    0.30
+         avg:                                    0.30
+         max:                                    0.62
+         95th percentile:                        0.31
+         sum:                                 9994.03
+
+Threads fairness:
+    events (avg/stddev):           33299.0000/0.00
+    execution time (avg/stddev):   9.9940/0.00
+"""
+    memory = """> sysbench memory run
+Running memory speed test with the following options:
+  block size: 1KiB
+  total size: 102400MiB
+  operation: write
+  scope: global
+
+Total operations: 38967914 (3896177.52 per second)
+38054.60 MiB transferred (3804.86 MiB/sec)
+
+General statistics:
+    total time:                          10.0002s
+    total number of events:              38967914
+    execution time (avg/stddev):   4.4688/0.00
+"""
+    found = sysbench.read((cpu + memory).splitlines(keepends=True))
+    first, second = found.measured
+    assert (first.title, first.throughput_per_s, first.response["p95_ms"]) == ("cpu", 3329.35, 0.31)
+    assert (second.title, second.figures["mib_per_s"]) == ("memory", 3804.86)
+    assert found.examples == ("> sysbench cpu run", "> sysbench memory run")
+    averages = (
+        "AVG Method: MEMCPY  Elapsed: 0.04889    MiB: 256.00000  Copy: 5236.255 MiB/s",
+        "AVG Method: DUMB    Elapsed: 0.04096    MiB: 256.00000  Copy: 6249.985 MiB/s",
+        "AVG Method: MCBLOCK Elapsed: 0.01208    MiB: 256.00000  Copy: 21185.915 MiB/s",
+    )
+    copied = mbw.read(averages).measured
+    assert [(one.title, one.throughput_per_s) for one in copied] == [
+        ("MEMCPY", 5236.255), ("DUMB", 6249.985), ("MCBLOCK", 21185.915),
+    ]  # fmt: skip
+    (disk,) = dd.read(
+        [
+            "1+0 records in\n",
+            "1+0 records out\n",
+            "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.834568 s, 1.3 GB/s\n",
+        ]
+    ).measured
+    assert disk.throughput_per_s == pytest.approx(1024 / 0.834568)
 
 
 def test_iperf3_mbw_dd_and_stress_ng() -> None:
@@ -201,5 +277,9 @@ def test_numbers_as_people_and_locales_write_them() -> None:
         0.066676,
         7,
     ]
-    with pytest.raises(ValueError, match="could not convert"):
-        number("n/a")
+    assert [number(text) for text in ("1.234,5", "1.234.567", "1 234,5", "1\u202f234.5", "1'234.5")] == [
+        1234.5, 1234567, 1234.5, 1234.5, 1234.5,
+    ]  # fmt: skip
+    for text in ("n/a", "1,2,3", "1 2", "--5"):
+        with pytest.raises(ValueError, match="could not convert"):
+            number(text)

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 TOOLS = (
-    "auto", "sysbench", "pgbench", "pgbench-log", "fio", "iperf3", "ab", "wrk", "redis-benchmark", "mbw", "stress-ng", "dd", "csv",
+    "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "ab", "wrk", "redis-benchmark", "mbw",
+    "stress-ng", "dd", "jstat", "nmon", "sar", "csv",
 )  # fmt: skip
 
 
@@ -48,20 +49,30 @@ TOOLS = (
     show_default=True,
     help="For csv: what throughput counts.",
 )
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="For jstat without times (-t): how far apart its lines are (default: 1).",
+)
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was read as plain JSON instead.")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, own: tuple[str, ...],
-    columns: tuple[str, ...], unit: str, lang: str, as_json: bool,
+    columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
 
-    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), fio (JSON), iperf3 (JSON), ab, wrk,
-    redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv. A text may hold several executions one after the
-    other, as a shell loop makes it: alike ones are repeats, other numbers of clients are levels. Lines that were not
-    understood are counted and shown, never guessed.
+    TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its result folder, or a
+    result.csv), fio (JSON), iperf3 (JSON), ab, wrk, redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv.
+    A text may hold several executions one after the other, as a shell loop makes it: alike ones are repeats, other numbers of
+    clients are levels. Lines that were not understood are counted and shown, never guessed.
+
+    What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
+    for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
-    from loadcell.imports import arrange, formats, run, table
+    from loadcell.imports import arrange, attach, read, run, table
+    from loadcell.imports.formats import ImportProblemError
     from loadcell.store.errors import StoreError
 
     try:
@@ -70,14 +81,14 @@ def import_(
             sources = [table.read_csv(file, mapping, unit) for file in files]
             own = (*own, *(column for column, what in mapping.items() if what == "factor"))
         else:
-            sources = [formats.read_file(file, tool) for file in files]
-        arranged = arrange.arrange(sources, by_file=by_file, own=own)
+            sources = read.read(files, tool, interval_s=interval)
+        arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = run.write(
             arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
             command=["loadcell", *sys.argv[1:]],
         )  # fmt: skip
-    except (formats.ImportProblemError, StoreError) as error:
+    except (ImportProblemError, StoreError) as error:
         raise click.ClickException(str(error)) from None
     _tell(path, sources, lang, as_json=as_json)
 
@@ -100,6 +111,12 @@ def _tell(path: Path, sources: list, lang: str, *, as_json: bool) -> None:  # ty
     print_run(stored, lang)
     for source in sources:
         reading = source.reading
+        if reading.samples is not None and reading.samples.assumed_interval_s is not None:
+            apart = f"{reading.samples.assumed_interval_s:g} s"
+            click.echo(
+                f"{source.path}: {source.tool} printed no times (-t): its lines were taken as {apart} apart (--interval)",
+                err=True,
+            )
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
             click.echo(

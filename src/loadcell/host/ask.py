@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,8 @@ from typing import Any
 
 #: Reading /proc and /sys takes microseconds; a dead mount, or a broken firmware table, can take forever.
 LIMIT_S = 1.5
+#: So many questions are asked at the same time; each that hangs keeps one of them from being more.
+AT_ONCE = 64
 
 
 class UnavailableError(Exception):
@@ -22,36 +25,48 @@ class Answers:
 
     found: dict[str, Any] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
+    unasked: frozenset[str] = frozenset()
 
 
 def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) -> Answers:
-    """Every answer that came within `limit_s` of asking. All are asked at once; one that hangs is left behind in its thread.
+    """Every answer that came within `limit_s`. Many are asked at once; one that hangs is left behind in its thread.
 
     A question answers None where there is nothing to tell, and raises UnavailableError where there is a reason for that.
+    Those that nobody came to ask in time are in `unasked`.
     """
     answers: dict[str, Any] = {}
     reasons: dict[str, str] = {}
 
-    def answer(name: str, question: Callable[[], Any]) -> None:
-        try:
-            answers[name] = question()
-        except UnavailableError as reason:
-            reasons[name] = str(reason)
-        except (
-            Exception
-        ) as error:  # a file of another shape than expected is no answer, and no reason to stop
-            reasons[name] = f"could not be read ({type(error).__name__}: {error})"
-
-    threads = {}
-    for name, question in questions.items():
-        threads[name] = threading.Thread(target=answer, args=(name, question), daemon=True)
-        threads[name].start()
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for name in questions:
+        waiting.put(name)
+    asked: set[str] = set()
     until = time.monotonic() + limit_s
-    for thread in threads.values():
+
+    def ask_on() -> None:
+        while time.monotonic() < until:
+            try:
+                name = waiting.get_nowait()
+            except queue.Empty:
+                return
+            asked.add(name)
+            try:
+                answers[name] = questions[name]()
+            except UnavailableError as reason:
+                reasons[name] = str(reason)
+            except (
+                Exception
+            ) as error:  # a file of another shape than expected is no answer, and no reason to stop
+                reasons[name] = f"could not be read ({type(error).__name__}: {error})"
+
+    threads = [threading.Thread(target=ask_on, daemon=True) for _ in range(min(AT_ONCE, len(questions)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     # A thread that was left behind must not write into what is handed out.
-    answers, reasons = dict(answers), dict(reasons)
-    given = Answers()
+    answers, reasons, asked = dict(answers), dict(reasons), set(asked)
+    given = Answers(unasked=frozenset(questions) - asked)
     for name in questions:
         if name in answers:
             if answers[name] is not None:

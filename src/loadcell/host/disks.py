@@ -18,9 +18,8 @@ _NO_STORAGE = {
     "fusectl", "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs",
     "squashfs", "sysfs", "tmpfs", "tracefs",
 }  # fmt: skip
-#: How long file systems may take to say their size, and how many of them are asked.
+#: How long file systems may take to say their size.
 _ANSWER_S = 1.0
-_MOST_ASKED = 64
 
 
 def disks(root: Path) -> list[dict[str, Any]]:
@@ -61,15 +60,18 @@ def mounts(root: Path) -> list[dict[str, Any]]:
 
 
 def filesystems(root: Path) -> list[dict[str, Any]]:
-    """The same with size and free space, or `answers: false` where a file system does not say so in time."""
-    found = mounts(root)[:_MOST_ASKED]
+    """The same with size and free space, or `answers: false` where a file system does not say so in time.
+
+    Where so many of them hang that others could not be asked, these have neither.
+    """
+    found = mounts(root)
     asked = {one["mount"]: (lambda place=one["mount"]: _space(place)) for one in found}
     answers = ask(asked, _ANSWER_S)
     for one in found:
         space = answers.found.get(one["mount"])
         if space is not None:
             one["size_bytes"], one["free_bytes"] = space
-        else:
+        elif one["mount"] not in answers.unasked:
             one["answers"] = False
     return found
 

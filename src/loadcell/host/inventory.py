@@ -47,6 +47,7 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
         "disks": lambda: disks.disks(root),
         "filesystems": lambda: disks.filesystems(root),
         "network": lambda: network.interfaces(root),
+        "pci_names": lambda: network.pci_names(root),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import re
 import socket
 import struct
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from loadcell.host.ask import UnavailableError
 from loadcell.host.files import line, text, whole
 
 _SIOCETHTOOL = 0x8946
@@ -19,12 +21,14 @@ _SIOCETHTOOL = 0x8946
 _OFFLOADS = {"rx-checksum": 0x14, "tx-checksum": 0x16, "tso": 0x1E, "gso": 0x23, "gro": 0x2B}
 #: Where distributions keep the names of PCI devices.
 _PCI_IDS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids")
+_NEXT_MAKER = re.compile(r"\n[^\t#\n]")
 _NAME_BYTES = 16
 
 
 def interfaces(root: Path) -> list[dict[str, Any]]:
     """Each but the loopback: state, speed (Mbit/s), MTU, driver, device, queues, offloads, addresses."""
     addresses = psutil.net_if_addrs()
+    names = pci_list(root)
     found = []
     for folder in sorted((root / "sys/class/net").glob("*")):
         if folder.name == "lo" or not folder.is_dir():
@@ -37,7 +41,7 @@ def interfaces(root: Path) -> list[dict[str, Any]]:
                 **({"speed_mbits": speed} if speed else {}),
                 "mtu": whole(folder / "mtu"),
                 "driver": _linked(folder / "device/driver"),
-                "device": _device(root, folder / "device"),
+                "device": _device(names, folder / "device"),
                 "queues": {kind: len(list((folder / "queues").glob(f"{kind}-*"))) for kind in ("rx", "tx")},
                 "offloads": _offloads(folder.name),
                 "addresses": [
@@ -60,25 +64,42 @@ def _linked(path: Path) -> str | None:
     return path.resolve().name if path.is_symlink() or path.exists() else None
 
 
-def _device(root: Path, device: Path) -> str | None:
+def pci_list(root: Path) -> str:
+    """The distribution's list of PCI names; empty without one."""
+    return next((found for place in _PCI_IDS if (found := text(root / place))), "")
+
+
+def pci_names(root: Path) -> None:
+    """Nothing is asked here but whether devices have names. Raises UnavailableError where only numbers are known."""
+    numbered = [
+        folder.name
+        for folder in (root / "sys/class/net").glob("*")
+        if (line(folder / "device/vendor") or "").startswith("0x")
+    ]
+    if numbered and not pci_list(root):
+        raise UnavailableError(
+            "this machine has no list of PCI names (Debian's package `pci.ids`): devices are shown by number"
+        )
+
+
+def _device(names: str, device: Path) -> str | None:
     """The PCI device's name, or its numbers where nobody knows a name."""
     maker, kind = line(device / "vendor"), line(device / "device")
     if not maker or not kind or not maker.startswith("0x"):
         return None
-    return _pci_name(root, maker[2:], kind[2:]) or f"{maker[2:]}:{kind[2:]}"
+    return _pci_name(names, maker[2:], kind[2:]) or f"{maker[2:]}:{kind[2:]}"
 
 
-def _pci_name(root: Path, maker: str, kind: str) -> str | None:
-    for place in _PCI_IDS:
-        vendor = None
-        for row in text(root / place).splitlines():
-            if row.startswith(f"{maker}  "):
-                vendor = row[6:].strip()
-            elif vendor is not None and row.startswith(f"\t{kind}  "):
-                return f"{vendor} {row[7:].strip()}"
-            elif vendor is not None and row and not row.startswith(("\t", "#")):
-                return vendor
-    return None
+def _pci_name(names: str, maker: str, kind: str) -> str | None:
+    """Makers begin a line, their devices follow on lines of their own."""
+    begin = 0 if names.startswith(f"{maker}  ") else names.find(f"\n{maker}  ") + 1
+    own = names[begin:]
+    if not own.startswith(f"{maker}  "):
+        return None
+    end = _NEXT_MAKER.search(own)
+    vendor, *devices = own[: end.start() if end is not None else None].splitlines()
+    device = next((row for row in devices if row.startswith(f"\t{kind}  ")), "")
+    return f"{vendor[6:].strip()} {device[7:].strip()}".strip()
 
 
 def _offloads(name: str) -> list[str]:

@@ -84,7 +84,7 @@ def limits() -> dict[str, int]:
 
 
 def container(root: Path) -> dict[str, Any] | None:
-    """What the control groups allow: processors by quota, memory, a set of processors; None without a limit.
+    """What the control groups allow: processors by quota, and memory; None without a limit.
 
     The smallest of all groups that this process is in, cgroup v2 and v1.
     """

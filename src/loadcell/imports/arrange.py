@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,16 @@ CLIENTS, PART, FILE = "load.clients", "part", "file"
 
 
 @dataclass(frozen=True)
+class Watched:
+    """A monitor's samples of one execution, which began at `origin_s` of their clock; those from `begin_s` to `end_s` are its own."""
+
+    source: Source
+    origin_s: float
+    begin_s: float = -math.inf
+    end_s: float = math.inf
+
+
+@dataclass(frozen=True)
 class Execution:
     """One measurement, where it is from, and its place in the run: its levels by factor, and which repeat of them it is."""
 
@@ -22,6 +33,7 @@ class Execution:
     source: Source
     levels: Mapping[str, Any]
     repeat: int
+    watched: tuple[Watched, ...] = ()
 
     @property
     def treatment(self) -> str:

@@ -6,8 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadcell.imports.arrange import Arranged, Execution
-from loadcell.run.record import TRANSACTION
+from loadcell.run.record import TRANSACTION, utc_text
 from loadcell.store.layout import SCHEMA
+from loadcell.tools.base import Part
+
+
+def at_utc(instant_s: float) -> str:
+    """An instant in seconds since 1970, of which a float has no more than microseconds."""
+    return utc_text(round(instant_s * 1e6) * 1000)
 
 
 def trial_name(number: int, execution: Execution) -> str:
@@ -37,9 +43,11 @@ def settings(one: Execution) -> dict[str, Any]:
     return {"tool": {one.source.tool: dict(one.measured.settings)}, "load": load}
 
 
-def trial(number: int, execution: Execution, when_utc: str) -> dict[str, Any]:
-    """trial.json."""
+def trial(number: int, execution: Execution, when_utc: str, monitors: Mapping[str, Any]) -> dict[str, Any]:
+    """trial.json; `when_utc` is when the output was written, for tools that say nothing of when they began."""
     one = execution.measured
+    if one.began_s is not None:
+        when_utc = at_utc(one.began_s)
     succeeded, failed = one.succeeded or 0, one.failed or 0
     whole = {
         "attempted": succeeded + failed,
@@ -69,8 +77,8 @@ def trial(number: int, execution: Execution, when_utc: str) -> dict[str, Any]:
         "advice": None, "unit": one.unit, "started_utc": when_utc, "ended_utc": when_utc, "phases": [],
         "settings": settings(execution), "notes": [],
         "measure": None if one.duration_s is None else {"started_mono_ns": 0, "started_utc": when_utc, "duration_s": one.duration_s},
-        "totals": totals, "operations": {}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
-        "data_set": None, "monitors": {}, "expect": [],
+        "totals": totals, "operations": {name: _part(part, one.duration_s) for name, part in one.parts.items()}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
+        "data_set": None, "monitors": dict(monitors), "expect": [],
         "errors": [
             {"code": code, "meaning": code, "operation": TRANSACTION, "count": count, "message": ""}
             for code, count in one.errors.items()
@@ -79,11 +87,23 @@ def trial(number: int, execution: Execution, when_utc: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _part(part: Part, duration_s: float | None) -> dict[str, Any]:
+    ended = part.succeeded + part.failed
+    return {
+        "kind": part.kind, "attempted": ended, "carried_in": 0, "succeeded": part.succeeded, "failed": part.failed,
+        "in_flight": 0, "retried": 0, "throughput_per_s": part.succeeded / duration_s if duration_s else None,
+        "response": {"count": part.succeeded, **part.response} if part.response else None, "service": None,
+        "failed_response": None,
+    }  # fmt: skip
+
+
 def intervals(execution: Execution) -> Iterator[Mapping[str, Any]]:
     """Rows of intervals.csv; times are those since the execution began."""
     for one in execution.measured.intervals:
+        began_s = execution.measured.began_s
         yield {
-            "t_s": one.start_s, "mono_ns": round(one.start_s * 1e9), "utc": "", "phase": "measure", "operation": TRANSACTION,
+            "t_s": one.start_s, "mono_ns": round(one.start_s * 1e9),
+            "utc": "" if began_s is None else at_utc(began_s + one.start_s), "phase": "measure", "operation": TRANSACTION,
             "kind": "transaction", "duration_s": one.duration_s, "succeeded": round(one.throughput_per_s * one.duration_s),
             "failed": one.failed, "throughput_per_s": one.throughput_per_s,
             **{f"response_{key}": value for key, value in one.response.items()},

@@ -2,31 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
-from loadcell.tools import ab, dd, fio, iperf3, mbw, pgbench, redis_benchmark, stress_ng, sysbench, wrk
+from loadcell.tools import (
+    ab,
+    benchmarksql,
+    dd,
+    fio,
+    iperf3,
+    jstat,
+    mbw,
+    nmon,
+    pgbench,
+    pgbench_log,
+    redis_benchmark,
+    sar,
+    stress_ng,
+    sysbench,
+    wrk,
+)  # fmt: skip
 from loadcell.tools.base import NotItsOutputError, Reading
+from loadcell.tools.blocks import BLOCK_BYTES, blocks, decoded, lines
 
-Read = Callable[[Iterable[str]], Reading]
+Read = Callable[[Iterable[bytes]], Reading]
+
+
+def _by_line(read: Callable[[Iterable[str]], Reading]) -> Read:
+    return lambda parts: read(lines(parts))
+
+
+def _by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
+    """Of documents, whose lines may be as long as they like."""
+    return lambda parts: read(decoded(part) for part in parts)
+
 
 #: By the name that `loadcell import` takes; the surest to be recognised first.
 READERS: Mapping[str, Read] = {
-    "sysbench": sysbench.read,
-    "pgbench": pgbench.read,
-    "pgbench-log": pgbench.read_log,
-    "fio": fio.read,
-    "iperf3": iperf3.read,
-    "ab": ab.read,
-    "wrk": wrk.read,
-    "redis-benchmark": redis_benchmark.read,
-    "mbw": mbw.read,
-    "stress-ng": stress_ng.read,
-    "dd": dd.read,
+    "sysbench": sysbench.read_blocks,
+    "pgbench": _by_line(pgbench.read),
+    "pgbench-log": pgbench_log.read_blocks,
+    "benchmarksql": benchmarksql.read_blocks,
+    "fio": _by_text(fio.read),
+    "iperf3": _by_text(iperf3.read),
+    "ab": _by_line(ab.read),
+    "wrk": _by_line(wrk.read),
+    "redis-benchmark": _by_line(redis_benchmark.read),
+    "mbw": _by_line(mbw.read),
+    "stress-ng": _by_line(stress_ng.read),
+    "jstat": _by_line(jstat.read),
+    "nmon": _by_line(nmon.read),
+    "sar": _by_line(sar.read),
+    "dd": _by_line(dd.read),
 }
 #: Stands for whichever recognises the output.
 ANY = "auto"
+#: What gives a tool away in texts that are too long to be tried on every reader: at a line's start, or anywhere.
+_BEGIN_LINES: Mapping[str, tuple[bytes, ...]] = {
+    "sysbench": (b"sysbench 1.", b"sysbench 0."),
+    "pgbench": (b"pgbench (", b"progress: ", b"transaction type: "),
+    "ab": (b"This is ApacheBench",),
+    "redis-benchmark": (b'"test","rps"',),
+    "stress-ng": (b"stress-ng: ",),
+    "nmon": (b"ZZZZ,T",),
+    "sar": (b"Linux ",),
+}
+_ANYWHERE: Mapping[str, tuple[bytes, ...]] = {
+    "fio": (b'"fio version"',),
+    "iperf3": (b'"test_start"',),
+    "wrk": (b" test @ ",),
+    "redis-benchmark": (b"====== ",),
+    "mbw": (b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"),
+    "jstat": (b" YGC ",),
+    "sar": (b"hostname;interval;timestamp;", b'"sysstat"'),
+    "dd": (b"MB/s", b"GB/s", b"kB/s", "B/秒".encode(), "B/秒".encode("gb18030")),
+}
+#: The same at the very beginning.
+_BEGIN_FILES: Mapping[str, re.Pattern[bytes]] = {
+    "pgbench-log": re.compile(rb"\d+ \d+ \S+ \d+ \d+ \d+"),
+    "benchmarksql": re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
+}
 
 
 class ImportProblemError(Exception):
@@ -35,37 +94,140 @@ class ImportProblemError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """One file that was read: by which tool's reader, and what was in it."""
+    """What was read together: by which tool's reader, and what was in it. `also` are files that belong to `path`."""
 
     path: Path
     tool: str
     reading: Reading
+    also: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.path, *self.also)
 
 
-def read_file(path: Path, tool: str) -> Source:
-    """Read one file as a tool's output, or as whichever recognises it. Raises ImportProblemError."""
-    candidates = list(READERS) if tool == ANY else [tool]
+def read_file(path: Path, tool: str, *, also: Sequence[Path] = (), read: Read | None = None) -> Source:
+    """Read one file (`also`: and its continuations) as a tool's output, or as whichever recognises it.
+
+    `read` is the tool's reader with options of its own. Raises ImportProblemError.
+    """
+    if is_directory(path):
+        raise ImportProblemError(
+            f"{path} is a directory, and no result folder of BenchmarkSQL (it has no data/result.csv). Name the files in it."
+        )
+    files = (path, *also)
+    with _opened(path) as file:
+        head = file.read(BLOCK_BYTES)
+        whole = len(head) < BLOCK_BYTES
+    _must_be_text(path, head)
+    if tool == ANY:
+        # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
+        signed = _signs(head)
+        candidates = sorted(READERS, key=lambda name: name not in signed) if whole else _signed(path)
+    else:
+        candidates = [tool]
     refused = {}
     for name in candidates:
         try:
-            return Source(path, name, READERS[name](_lines(path)))
+            reading = (read or READERS[name])(_parts(files))
         except NotItsOutputError as error:
             refused[name] = str(error)
+        else:
+            return Source(path, name, reading, tuple(also))
     if tool != ANY:
         raise ImportProblemError(
             f"{path} is no output of {tool}: {refused[tool]}. Name another tool, or `{ANY}` to have it recognised."
         )
+    # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
+    near = "".join(f" As {name}: {refused[name]}." for name in _signs(head) if name in refused)
     raise ImportProblemError(
-        f"{path} is the output of no tool that is known here ({', '.join(READERS)}). Plain tables: `loadcell import csv`."
+        f"{path} is the output of no tool that is known here ({', '.join(READERS)}).{near} Plain tables: `loadcell import csv`."
     )
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """The file line by line, whatever bytes are in it. Raises ImportProblemError where it cannot be read."""
+def is_directory(path: Path) -> bool:
+    """False also where one may not look."""
     try:
-        with path.open(encoding="utf-8", errors="replace", newline=None) as file:
-            yield from file
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _must_be_text(path: Path, head: bytes) -> None:
+    if not head.strip():
+        raise ImportProblemError(
+            f"{path} is empty. Import the output of an execution that ended; programs print errors elsewhere (`2>&1` keeps them)."
+        )
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ImportProblemError(
+            f"{path} is UTF-16, as Windows writes it. Convert it: `iconv -f UTF-16 -t UTF-8 {path.name} > text`."
+        )
+    if b"\0" in head[:65_536]:
+        raise ImportProblemError(
+            f"{path} holds binary data, no text that a tool printed. For sar's own files: `sadf -j FILE -- -A > text`."
+        )
+
+
+def _signs(block: bytes, *, first: bool = True) -> list[str]:
+    """Tools whose signs are in a block, the surest first; `first` if it is a file's first."""
+
+    def shows(name: str) -> bool:
+        if first and name in _BEGIN_FILES and _BEGIN_FILES[name].match(block):
+            return True
+        begin = _BEGIN_LINES.get(name, ())
+        return block.startswith(begin) or any(
+            sign in block for sign in (*(b"\n" + one for one in begin), *_ANYWHERE.get(name, ()))
+        )
+
+    return [name for name in READERS if shows(name)]
+
+
+def _signed(path: Path) -> list[str]:
+    """Tools whose sign is in the first block that has any."""
+    for number, part in enumerate(_parts([path])):
+        found = _signs(part, first=number == 0)
+        if found:
+            return found
+    return []
+
+
+def _parts(files: Iterable[Path]) -> Iterator[bytes]:
+    """The files' blocks, one file after the other."""
+    for path in files:
+        with _opened(path) as file:
+            yield from blocks(file)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Raises ImportProblemError where it cannot be opened or read."""
+    try:
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise ImportProblemError(
             f"{path} cannot be read: {error.strerror or error}. Check its name and rights."
         ) from None
+
+
+_THREAD_LOG = re.compile(r"(?P<run>.+\.\d+)\.\d+")
+
+
+def together(files: Sequence[Path], tool: str) -> list[tuple[Path, tuple[Path, ...]]]:
+    """Files that are one output: pgbench with several threads writes a log for each, `NAME.PID`, `NAME.PID.1` ..."""
+    firsts: dict[str, list[Path]] = {str(path): [] for path in files}
+    alone = []
+    for path in files:
+        match = _THREAD_LOG.fullmatch(str(path)) if tool in (ANY, "pgbench-log") else None
+        if match is not None and match["run"] in firsts:
+            firsts[match["run"]].append(path)
+        else:
+            alone.append(path)
+    return [(path, tuple(firsts[str(path)])) for path in alone]
+
+
+def named(source: Source, settings: Mapping[str, str | int | float]) -> Source:
+    """The same with settings that the tool wrote elsewhere."""
+    measured = tuple(replace(one, settings={**one.settings, **settings}) for one in source.reading.measured)
+    return replace(source, reading=replace(source.reading, measured=measured))

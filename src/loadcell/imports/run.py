@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from loadcell import __version__
-from loadcell.imports import documents
+from loadcell.imports import benchmarksql, documents, samples
 from loadcell.imports.arrange import Arranged
 from loadcell.imports.formats import ImportProblemError, Source
 from loadcell.run.record import utc_text
 from loadcell.store.durable import sync_directory
 from loadcell.store.layout import SCHEMA, new_run_directory
 from loadcell.store.write import RunWriter
+from loadcell.tools.samples import ROWS_AT_ONCE, batched
 
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
@@ -46,12 +47,12 @@ def write(
         writer.write_run(_run(arranged, sources, name, title, command, state="running"))
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
-            when = datetime.fromtimestamp(execution.source.path.stat().st_mtime, UTC)
+            when_ns = execution.source.path.stat().st_mtime_ns
             trial = writer.trial(documents.trial_name(number, execution))
-            rows = list(documents.intervals(execution))
-            if rows:
+            for rows in batched(documents.intervals(execution), ROWS_AT_ONCE):
                 trial.intervals(rows)
-            trial.finish(documents.trial(number, execution, utc_text(int(when.timestamp() * 1e9))))
+            watched = samples.write(trial, execution)
+            trial.finish(documents.trial(number, execution, utc_text(when_ns), watched))
         _keep(path, sources)
         writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
     finally:
@@ -62,9 +63,10 @@ def write(
 def _keep(path: Path, sources: Sequence[Source]) -> None:
     home = path / SOURCES
     home.mkdir(exist_ok=True)
-    for number, source in enumerate(sources, 1):
-        if source.path.stat().st_size <= MOST_KEPT_BYTES:
-            shutil.copyfile(source.path, home / f"{number:02d}-{source.path.name}")
+    kept = [file for source in sources for file in (*benchmarksql.files(source.path), *source.also)]
+    for number, file in enumerate(kept, 1):
+        if file.stat().st_size <= MOST_KEPT_BYTES:
+            shutil.copyfile(file, home / f"{number:02d}-{file.name}")
     sync_directory(home)
 
 
@@ -94,7 +96,8 @@ def _run(
         "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
         "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
         "imported": [
-            {"file": str(source.path), "tool": source.tool, "measured": len(source.reading.measured),
+            {"file": str(source.path), "also": [str(file) for file in source.also], "tool": source.tool, "measured": len(source.reading.measured),
+             "samples": 0 if source.reading.samples is None else len(source.reading.samples),
              "unread": source.reading.unread, "examples": list(source.reading.examples)}
             for source in sources
         ],

@@ -13,8 +13,8 @@ from loadcell.monitors.procfs import ProcFiles
 from loadcell.plan.parts import Options
 
 #: Devices that are only a view of others, or memory: counting them too would count the same bytes twice.
-_NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-_NOT_LINKS = ("lo", "docker", "br-", "veth", "virbr")
+NOT_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
+NOT_LINKS = ("lo", "docker", "br-", "veth", "virbr")
 _SECTOR_BYTES = 512  # the unit of /proc/diskstats on every device
 
 
@@ -139,7 +139,7 @@ class Host(Monitor[HostOptions]):
             fields = line.split()
             name = fields[2]
             if (
-                not name.startswith(_NOT_DISKS) and (blocks / name.replace("/", "!")).exists()
+                not name.startswith(NOT_DISKS) and (blocks / name.replace("/", "!")).exists()
             ):  # not a partition
                 now.disks[name] = [int(value) for value in fields[3:14]]
 
@@ -148,7 +148,7 @@ class Host(Monitor[HostOptions]):
         lines = self._files.text("proc/net/dev").splitlines()[2:]
         for line in lines:
             name, _, rest = line.partition(":")
-            if not name.strip().startswith(_NOT_LINKS):
+            if not name.strip().startswith(NOT_LINKS):
                 values = rest.split()
                 received += int(values[0])
                 sent += int(values[8])

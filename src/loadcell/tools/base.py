@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from loadcell.tools.samples import Samples
 
 #: Lines that were not understood are counted; so many are kept to be shown.
 MOST_SHOWN = 5
@@ -28,6 +31,7 @@ class Measured:
 
     `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms` ...), only those that
     the tool gave; `figures` are its own figures, the unit in the name; None is what the tool did not say, and is never guessed.
+    `parts` are kinds of transaction that it counted apart; `began_s` is when it began, in seconds since 1970.
     """
 
     title: str
@@ -41,16 +45,32 @@ class Measured:
     figures: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, str | int | float] = field(default_factory=dict)
     errors: Mapping[str, int] = field(default_factory=dict)
-    intervals: tuple[Interval, ...] = ()
+    intervals: Sequence[Interval] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    began_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of transaction (a type, or an outcome of some that succeeded) within an execution."""
+
+    succeeded: int
+    failed: int = 0
+    response: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "type"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """All that one output held: executions in their order, and how many lines were not understood, with the first of them."""
+    """All that one output held: executions in their order, and how many lines were not understood, with the first of them.
+
+    `samples` is what a monitor's output held instead of executions.
+    """
 
     measured: tuple[Measured, ...]
     unread: int = 0
     examples: tuple[str, ...] = ()
+    samples: Samples | None = None
 
 
 class Reader(Protocol):
@@ -80,9 +100,16 @@ class Unread:
             if len(self.examples) < MOST_SHOWN:
                 self.examples.append(line.strip()[:200])
 
-    def reading(self, measured: Iterable[Measured]) -> Reading:
+    def more(self, count: int, example: str = "") -> None:
+        """So many more at once."""
+        if count > 0 and example.strip():
+            self.add(example)
+            count -= 1
+        self.count += max(0, count)
+
+    def reading(self, measured: Iterable[Measured], samples: Samples | None = None) -> Reading:
         """With what was understood."""
-        return Reading(tuple(measured), self.count, tuple(self.examples))
+        return Reading(tuple(measured), self.count, tuple(self.examples), samples)
 
 
 def understood(take: Callable[[str], bool], line: str) -> bool:
@@ -94,17 +121,24 @@ def understood(take: Callable[[str], bool], line: str) -> bool:
 
 
 _GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?$")
+#: With points (or spaces, or the Swiss apostrophe) between thousands there is a decimal comma, or another group.
+_GROUPED_BY_POINT = re.compile(r"-?\d{1,3}(\.\d{3})+,\d+$|-?\d{1,3}(\.\d{3}){2,}$")
+_GROUPED_BY_SPACE = re.compile(r"-?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?$")
 _COMMA = re.compile(r"-?\d+,\d+$")
 
 
 def number(text: str) -> float:
-    """`12.5`, `1,234,567.8` (thousands), `0,0667` (a locale with a decimal comma). Raises ValueError on anything else.
+    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma). Raises ValueError on anything else.
 
     `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as thousands.
     """
     text = text.strip()
     if _GROUPED.match(text):
         return float(text.replace(",", ""))
+    if _GROUPED_BY_POINT.match(text):
+        return float(text.replace(".", "").replace(",", "."))
+    if _GROUPED_BY_SPACE.match(text):
+        return float(re.sub(r"[^\d.,-]", "", text).replace(",", "."))
     if _COMMA.match(text):
         return float(text.replace(",", "."))
     return float(text)

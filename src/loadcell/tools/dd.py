@@ -13,7 +13,8 @@ NAME = "dd"
 _COPIED = re.compile(
     r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*[\d.,]+ ?[kMGT]?B/(?:s|秒)"
 )
-_RECORDS = re.compile(r"\d+\+\d+ ")
+#: In Chinese the words come first.
+_RECORDS = re.compile(r"[^\d\n]{0,12}\d+\+\d+ ")
 
 
 def read(lines: Iterable[str]) -> Reading:

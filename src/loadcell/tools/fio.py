@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from loadcell.tools.base import Measured, NotItsOutputError, Reading
+from loadcell.tools.base import Measured, Reading, Unread
+from loadcell.tools.documents import documents
 
 NAME = "fio"
 
@@ -18,20 +18,16 @@ _RANKS = {"50.000000": "p50_ms", "90.000000": "p90_ms", "95.000000": "p95_ms", "
 def read(lines: Iterable[str]) -> Reading:
     """A part for each job and direction that did something: operations a second, MiB/s and the time of each (lat = slat + clat).
 
-    Lines before the JSON (fio's own notes) are unread.
+    Several documents one after the other are several executions; other lines (fio's own notes) are unread.
     """
-    text = "".join(lines)
-    begin = text.find("{")
-    try:
-        document = json.loads(text[begin:] if begin >= 0 else text)
-        jobs = document["jobs"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise NotItsOutputError(
-            f"no whole JSON with `jobs`, as `fio --output-format=json` writes ({error})"
-        ) from None
-    found = [part for job in jobs for part in _parts(job, document)]
-    before = [line for line in text[: max(begin, 0)].splitlines() if line.strip()]
-    return Reading(tuple(found), len(before), tuple(before[:5]))
+    unread = Unread()
+    found: list[Measured] = []
+    for document in documents(lines, "jobs", "`fio --output-format=json`", unread):
+        try:
+            found += [part for job in document["jobs"] for part in _parts(job, document)]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            unread.add(f"fio: a document lacks what fio writes ({type(error).__name__}: {error})")
+    return unread.reading(found)
 
 
 def _parts(job: Mapping[str, Any], document: Mapping[str, Any]) -> list[Measured]:
@@ -65,9 +61,16 @@ def _parts(job: Mapping[str, Any], document: Mapping[str, Any]) -> list[Measured
                 figures,
                 settings,
                 errors,
+                began_s=_began_s(document, part),
             )
         )
     return found
+
+
+def _began_s(document: Mapping[str, Any], part: Mapping[str, Any]) -> float | None:
+    """fio writes when it ended."""
+    ended_ms = document.get("timestamp_ms")
+    return None if not ended_ms else (ended_ms - part["runtime"]) / 1e3
 
 
 def _response(part: Mapping[str, Any]) -> dict[str, float]:

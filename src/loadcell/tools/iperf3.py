@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading
+from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread
+from loadcell.tools.documents import documents
 
 NAME = "iperf3"
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent."""
-    try:
-        document = json.loads("".join(lines))
-        start, end = document["start"], document["end"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise NotItsOutputError(f"no JSON with `start` and `end`, as `iperf3 -J` writes ({error})") from None
+    """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
+    unread = Unread()
+    found: list[Measured] = []
+    trouble = ""
+    for document in documents(lines, "start", "`iperf3 -J`", unread):
+        try:
+            found.append(_measured(document))
+        except NotItsOutputError as error:
+            trouble = str(error)
+            unread.add(trouble)
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            trouble = f"a document lacks what iperf3 writes ({type(error).__name__}: {error})"
+            unread.add(trouble)
+    if not found:
+        raise NotItsOutputError(trouble)
+    return unread.reading(found)
+
+
+def _measured(document: Mapping[str, Any]) -> Measured:
     if document.get("error"):
         raise NotItsOutputError(f"iperf3 ended with an error: {document['error']}")
+    start, end = document["start"], document["end"]
     test = start.get("test_start", {})
     received = end.get("sum_received") or end["sum"]
     sent = end.get("sum_sent") or end["sum"]
@@ -34,9 +49,9 @@ def read(lines: Iterable[str]) -> Reading:
         for one in document.get("intervals", [])
         if one["sum"]["seconds"] > 0
     ]
-    measured = Measured(
+    return Measured(
         str(test.get("protocol", "TCP")).lower(), "MiB", received["bytes"] / 2**20 / received["seconds"],
         duration_s=received["seconds"], clients=test.get("num_streams"), figures=figures,
         settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)}, intervals=tuple(intervals),
+        began_s=(start.get("timestamp") or {}).get("timesecs"),
     )  # fmt: skip
-    return Reading((measured,))

@@ -15,7 +15,7 @@ _SAID = re.compile(r"Long uses|Using \d+ bytes|Getting down")
 
 
 def read(lines: Iterable[str]) -> Reading:
-    """A part for each method: the median of its rounds, MiB/s; the tool's own average is a figure of it."""
+    """A part for each method: the median of its rounds, MiB/s; the tool's own average is a figure of it, and all that `-q` prints."""
     rounds: dict[str, list[float]] = {}
     averages: dict[str, float] = {}
     sizes: dict[str, float] = {}
@@ -27,15 +27,18 @@ def read(lines: Iterable[str]) -> Reading:
                 unread.add(line)
         elif match["which"] == "AVG":
             averages[match["method"]] = float(match["rate"])
+            sizes[match["method"]] = float(match["mib"])
         else:
             rounds.setdefault(match["method"], []).append(float(match["rate"]))
             sizes[match["method"]] = float(match["mib"])
-    if not rounds:
+    methods = list(dict.fromkeys([*rounds, *averages]))
+    if not methods:
         raise NotItsOutputError("no line with `Method:`, `Elapsed:` and `Copy:`")
     return unread.reading(
         Measured(
-            method, "MiB", median(rates), figures={"average_mib_per_s": averages[method]} if method in averages else {},
-            clients=1, settings={"rounds": len(rates), "array_mib": sizes[method]},
+            method, "MiB", median(rounds[method]) if method in rounds else averages[method],
+            figures={"average_mib_per_s": averages[method]} if method in averages else {},
+            clients=1, settings={"rounds": len(rounds.get(method, ())), "array_mib": sizes[method]},
         )
-        for method, rates in rounds.items()
+        for method in methods
     )  # fmt: skip

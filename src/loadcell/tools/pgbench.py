@@ -1,12 +1,12 @@
-"""pgbench 9.6 to 18: its summary, its progress (`-P`), and its logs (`-l`, `--aggregate-interval`)."""
+"""pgbench 9.6 to 18: its summary and its progress (`-P`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain
 
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
+from loadcell.tools.series import Intervals
 
 NAME = "pgbench"
 
@@ -72,7 +72,7 @@ class _Execution:
         self.title = "pgbench"
         self.values: dict[str, str] = {}
         self.settings: dict[str, str | int | float] = {}
-        self.intervals: list[Interval] = []
+        self.intervals = Intervals()
         self.errors: dict[str, int] = {}
         self.ended_s = 0.0
 
@@ -130,64 +130,5 @@ class _Execution:
         clients = values.get("number of clients")
         return Measured(
             self.title, "transaction", self.tps, count, int(failed) if failed.isdecimal() else None, length_s,
-            int(clients) if clients else None, response, {}, settings, self.errors, tuple(self.intervals),
+            int(clients) if clients else None, response, {}, settings, self.errors, self.intervals,
         )  # fmt: skip
-
-
-def read_log(lines: Iterable[str]) -> Reading:
-    """A log of transactions (`-l`): client, number, time (us, or a word), script, second, microsecond [, lag [, retries]].
-
-    Percentiles are exact: every transaction is in it. Read in one piece by polars: such logs have gigabytes.
-    """
-    import io
-
-    import polars as pl
-
-    rows = iter(lines)
-    first = next(rows, "")
-    if re.match(r"\d+ \d+ \S+ \d+ \d+ \d+", first) is None:
-        raise NotItsOutputError("no line of six numbers, as `pgbench -l` writes")
-    names = ["client", "number", "time", "script", "second", "microsecond"]
-    wide = len(first.split())
-    columns = [*names, *(f"more{number}" for number in range(wide - len(names)))]
-    text = "".join(chain([first], rows))
-    frame = pl.read_csv(
-        io.BytesIO(text.encode()), separator=" ", has_header=False, new_columns=columns, truncate_ragged_lines=True,
-        schema_overrides={"time": pl.String}, ignore_errors=True,
-    )  # fmt: skip
-    whole = frame.drop_nulls(["client", "second", "microsecond"])
-    times = whole.with_columns(
-        ms=pl.col("time").cast(pl.Float64, strict=False) / 1e3,
-        at_s=pl.col("second") + pl.col("microsecond") / 1e6,
-    )
-    ended = times.filter(pl.col("ms").is_not_null())
-    if ended.is_empty():
-        raise NotItsOutputError("no transaction in the log ended")
-    begun_s = float((ended["at_s"] - ended["ms"] / 1e3).min())  # type: ignore[arg-type]
-    length_s = float(ended["at_s"].max()) - begun_s  # type: ignore[arg-type]
-    series = ended["ms"]
-    ranks = {"p50_ms": 0.5, "p90_ms": 0.9, "p95_ms": 0.95, "p99_ms": 0.99, "p99.9_ms": 0.999}
-    response = {name: float(series.quantile(rank, "higher") or 0) for name, rank in ranks.items()}
-    response |= {"mean_ms": float(series.mean()), "min_ms": float(series.min()), "max_ms": float(series.max()), "stdev_ms": float(series.std() or 0)}  # type: ignore[arg-type] # fmt: skip
-    words = times.filter(pl.col("ms").is_null())["time"].value_counts()
-    errors = {str(word): int(count) for word, count in words.iter_rows()}
-    measured = Measured(
-        "pgbench -l", "transaction", ended.height / length_s if length_s else None, ended.height, sum(errors.values()),
-        length_s, ended["client"].n_unique(), response, {}, {}, errors, _seconds(ended, begun_s),
-    )  # fmt: skip
-    return Reading((measured,), frame.height - whole.height)
-
-
-def _seconds(ended: object, begun_s: float) -> tuple[Interval, ...]:
-    """Transactions by the second of their end, the last and cut one left out."""
-    import polars as pl
-
-    assert isinstance(ended, pl.DataFrame)
-    second = (pl.col("at_s") - begun_s).floor().cast(pl.Int64).alias("t")
-    by_second = ended.group_by(second).agg(pl.len().alias("n"), pl.col("ms").mean().alias("mean"), pl.col("ms").quantile(0.99).alias("p99")).sort("t")  # fmt: skip
-    rows = by_second.iter_rows(named=True)
-    found = [
-        Interval(float(row["t"]), 1.0, float(row["n"]), None, {"mean_ms": row["mean"], "p99_ms": row["p99"]})
-        for row in rows
-    ]
-    return tuple(found[:-1])

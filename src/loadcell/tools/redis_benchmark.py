@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, number
 
 NAME = "redis-benchmark"
 
 _TITLE = re.compile(r"(?:.*\r|.* )?====== (?P<name>.+?) ======\s*$")
-_DONE = re.compile(r"\s+(?P<count>\d+) requests completed in (?P<s>[\d.]+) seconds")
+_DONE = re.compile(r"\s+(?P<count>\d+) requests completed in (?P<s>[\d.,]+) seconds")
 _CLIENTS = re.compile(r"\s+(?P<clients>\d+) parallel clients")
-_RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.]+) requests per second")
+_RATE = re.compile(r"\s+throughput summary: (?P<rate>[\d.,]+) requests per second")
 _SUMMARY = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max")
 _PAYLOAD = re.compile(r"\s+(?P<bytes>\d+) bytes payload")
 _SAID = re.compile(
@@ -25,45 +26,53 @@ _COLUMNS = {"avg_latency_ms": "mean_ms", "min_latency_ms": "min_ms", "p50_latenc
 
 def read(lines: Iterable[str]) -> Reading:
     """Each test of the output, in either form."""
-    rows = list(lines)
-    head = next((number for number, line in enumerate(rows) if line.startswith('"test","rps"')), None)
-    return _csv(rows, head) if head is not None else _text(rows)
-
-
-def _csv(rows: list[str], head: int) -> Reading:
     unread = Unread()
-    for line in rows[:head]:
-        unread.add(line)
+    given = iter(lines)
+    found = _text(given, unread)
+    return unread.reading(found if isinstance(found, list) else _csv(chain([found], given), unread))
+
+
+def _csv(rows: Iterable[str], unread: Unread) -> list[Measured]:
+    """The rows after the head."""
     found = []
-    for row in csv.DictReader(rows[head:]):
+    for row in csv.DictReader(rows):
+        if row.get("test") == "test":
+            continue  # the head of the next execution
         try:
             response = {key: number(row[column]) for column, key in _COLUMNS.items() if row.get(column)}
             found.append(Measured(row["test"], "request", number(row["rps"]), response=response))
         except (ValueError, TypeError, AttributeError):
             unread.add(",".join(str(value) for value in row.values()))
-    return unread.reading(found)
+    return found
 
 
-def _text(rows: list[str]) -> Reading:
+def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
+    """The head of the CSV instead, when that came."""
     found: list[Measured] = []
-    unread, figures = Unread(), False
+    figures = False
     title: str | None = None
     values: dict[str, float] = {}
     for line in rows:
+        if line.startswith('"test","rps"'):
+            return line
         if (match := _TITLE.match(line)) is not None:
             title, values, figures = match["name"], {}, False
         elif title is None:
             if _SAID.match(line) is None:
                 unread.add(line)
         elif (match := _DONE.match(line)) is not None:
-            values |= {"count": float(match["count"]), "s": float(match["s"])}
+            values |= {"count": float(match["count"]), "s": number(match["s"])}
         elif (match := _CLIENTS.match(line) or _PAYLOAD.match(line) or _RATE.match(line)) is not None:
-            values |= {name: float(value) for name, value in match.groupdict().items()}
+            values |= {name: number(value) for name, value in match.groupdict().items()}
         elif _SUMMARY.match(line) is not None:
             figures = True
         elif figures:
             figures = False
-            response = dict(zip(_NAMES, map(number, line.split()), strict=True))
+            try:
+                response = dict(zip(_NAMES, map(number, line.split()), strict=True))
+            except ValueError:
+                unread.add(line)
+                continue
             found.append(_measured(title, values, response))
         elif _SAID.match(line) is None:
             unread.add(line)
@@ -71,7 +80,7 @@ def _text(rows: list[str]) -> Reading:
         raise NotItsOutputError(
             'neither `"test","rps"` (--csv) nor `====== NAME ======` with a summary is in it'
         )
-    return unread.reading(found)
+    return found
 
 
 def _measured(title: str, values: dict[str, float], response: dict[str, float]) -> Measured:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
+from loadcell.tools.blocks import batches, lines
+from loadcell.tools.runs import Run, runs
+from loadcell.tools.series import Intervals
 
 NAME = "sysbench"
 
@@ -30,6 +33,9 @@ _COUNT = re.compile(r"\s*total number of events:\s+(\d+)")
 _LATENCY = re.compile(r"\s+(min|avg|max|(\d+)th percentile|sum):\s+([\d.]+)\s*$")
 _BLOCK = re.compile(r"\s+(block size|total size|operation|scope): (\S+)")
 _FATAL = re.compile(r"FATAL: .*|\(last message repeated.*|ALERT: .*")
+#: The first line of an execution whose head was left out, as in texts that were copied into a report.
+_BEGIN = re.compile(r"Running the test with|Prime numbers limit:|Running memory speed test|SQL statistics:")
+_LAST = re.compile(r"\s+execution time \(avg/stddev\)")
 #: What is printed and measures nothing.
 _SAID = re.compile(
     r"Running the test|Initializing|Threads started|SQL statistics|\s+queries performed|\s+(read|write|other|total):|General statistics|"
@@ -38,23 +44,43 @@ _SAID = re.compile(
     r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling fsync|Using|\s+eps"
 )
 
+#: An interval's line between blanks; those wanted as numbers, and `at` (`1s`) and `rank` (`(ms,95%):`) as words.
+_FIELDS = (
+    "open", "at", "close", "thds", "threads", "tps_is", "tps", "qps_is", "qps", "rwo_is", "rwo", "lat", "rank", "late", "errors_is",
+    "errors", "reconnects_is", "reconnects",
+)  # fmt: skip
+_WANTED = {"at": False, "tps": True, "rank": False, "late": True, "errors": True}
+
 _FILE_NAMES = {
     "reads/s": "reads_per_s", "writes/s": "writes_per_s", "fsyncs/s": "fsyncs_per_s",
     "read, MiB/s": "read_mib_per_s", "written, MiB/s": "written_mib_per_s",
 }  # fmt: skip
 
 
-def read(lines: Iterable[str]) -> Reading:
-    """Each execution; one that ended before its figures is not measured, and its lines are among the unread."""
+def read(text: Iterable[str]) -> Reading:
+    """Each execution from its lines."""
+    return read_blocks(batches(text))
+
+
+def read_blocks(parts: Iterable[bytes]) -> Reading:
+    """Each execution; one that ended before its figures is not measured, and its lines are among the unread.
+
+    Long rows of intervals are read as a table; whatever is not printed as the first of its row goes line by line.
+    """
     found: list[Measured] = []
-    unread, current = Unread(), None
-    for line in lines:
-        head = _HEAD.match(line)
-        if head is not None:
-            _close(current, found, unread)
-            current = _Execution(head["version"])
-        elif current is None or not understood(current.take, line):
-            unread.add(line)
+    unread = Unread()
+    current: _Execution | None = None
+    for part in parts:
+        for run in runs(part, b"[ "):
+            if run.alike and current is not None and current.take_many(run):
+                continue
+            for line in lines([run.text]):
+                head = _HEAD.match(line)
+                if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
+                    _close(current, found, unread)
+                    current = _Execution(head["version"] if head is not None else "")
+                if head is None and (current is None or not understood(current.take, line)):
+                    unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
         raise NotItsOutputError("no line begins with `sysbench` and a version")
@@ -84,10 +110,12 @@ class _Execution:
         self.duration_s: float | None = None
         self.response: dict[str, float] = {}
         self.figures: dict[str, float] = {}
-        self.settings: dict[str, Any] = {"version": version}
+        self.settings: dict[str, Any] = {"version": version} if version else {}
         self.errors: dict[str, int] = {}
-        self.intervals: list[Interval] = []
+        self.intervals = Intervals()
         self.ended_s = 0.0
+        #: Whether it printed the last of its lines.
+        self.ended = False
 
     def take(self, line: str) -> bool:
         """Whether the line was understood."""
@@ -130,6 +158,8 @@ class _Execution:
                 self.response[name] = float(match[3])
         elif (match := _BLOCK.match(line)) is not None:
             self.settings[match[1].replace(" ", "_")] = match[2]
+        elif _LAST.match(line) is not None:
+            self.ended = True
         elif _FATAL.match(line) is not None:
             self.errors["fatal"] = self.errors.get("fatal", 0) + 1
         else:
@@ -149,6 +179,32 @@ class _Execution:
         self.ended_s = at
         return True
 
+    def take_many(self, run: Run) -> bool:
+        """A row of intervals at once; False where they have to be looked at one by one."""
+        shape = _INTERVAL.match(run.first)
+        fields = run.first.split(" ")
+        if shape is None or len(fields) != len(_FIELDS):
+            return False
+        table = run.table(_FIELDS, _WANTED)
+        rank = fields[_FIELDS.index("rank")]
+        if table is None or not (table["rank"] == rank).all():
+            return False
+        import numpy as np
+
+        ends = table["at"].str.strip_suffix("s").cast(float, strict=False)
+        if ends.null_count():
+            return False
+        ended = ends.to_numpy()
+        start = np.concatenate([[self.ended_s], ended[:-1]])
+        length = ended - start
+        late = table["late"].to_numpy()
+        self.intervals.extend(
+            start, length, table["tps"].to_numpy(), np.round(table["errors"].to_numpy() * length),
+            **{f"p{shape['rank']}_ms": np.where(late > 0, late, np.nan)},
+        )  # fmt: skip
+        self.ended_s = float(ended[-1])
+        return True
+
     def measured(self) -> Measured | None:
         """None when it ended before it said what came out."""
         rate = self.rate
@@ -158,5 +214,5 @@ class _Execution:
             return None
         return Measured(
             self.kind, self.unit, rate, self.count, sum(self.errors.values()), self.duration_s, self.threads,
-            self.response, self.figures, self.settings, self.errors, tuple(self.intervals),
+            self.response, self.figures, self.settings, self.errors, self.intervals,
         )  # fmt: skip

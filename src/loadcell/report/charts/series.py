@@ -23,7 +23,7 @@ SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
 POINTS_IN_ALL = 12_000
 #: Every source of rows, and with which colour its panels begin.
-SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "checkpoints": 0}
+SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "jvm": 1, "checkpoints": 0}
 CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 500
 MIB = 2**20
@@ -86,6 +86,14 @@ PANELS = (
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
     ), least=1),
+    Panel("jvm", "axis.jvm-heap", (
+        Line("eden_percent", "series.eden", "max"), Line("old_percent", "series.old", "max"),
+        Line("metaspace_percent", "series.metaspace", "max"),
+    ), top=100),
+    Panel("jvm", "axis.jvm-gc", (
+        Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
+        Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
+    ), least=10),
     Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu", envelope=True),), least=10),
     Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
     Panel("target", "axis.target-io", (
@@ -105,6 +113,7 @@ def draw(scene: Scene) -> Chart | None:
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "host": scene.stored.samples("host"),
         "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
+        "jvm": scene.stored.samples("jvm"),
         "waits": scene.server.over_time,
         "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }

@@ -130,6 +130,8 @@ def _own_cost(scene: Scene) -> list[tuple[str, str]]:
     busy: list[float] = []
     for record in scene.stored.trials:
         for name, monitor in (record.get("monitors") or {}).items():
+            if monitor.get("imported"):
+                continue  # what the program that sampled cost is not known
             cost[name] = cost.get(name, 0.0) + (monitor.get("cpu_s") or 0.0)
             if "server_cpu_s" in monitor:
                 asked[name] = asked.get(name, 0.0) + monitor["server_cpu_s"]

@@ -33,7 +33,7 @@ function rows(columns) {
 function datasets(chart) {
   if (chart.chooser === "trial") {
     const own = chart.series[chart.chosen[0]];
-    const found = { load: [], host: [], target: [], waits: [], server: [], checkpoints: [] };
+    const found = { load: [], host: [], target: [], waits: [], server: [], jvm: [], checkpoints: [] };
     let start = 0;
     for (const [name, columns] of Object.entries(own)) {
       found[name] = rows(columns);

@@ -1,0 +1,58 @@
+"""How long `loadcell host` takes: on this machine as a whole process, and its questions alone on machines larger than most.
+
+The aim is below 2 s. The large ones are trees of files (tests/host/trees.py): 1,024 processors on 8 nodes, and 5,000 mounts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.paired import ROOT, keep, spread
+
+ROUNDS = 7
+
+
+def main() -> None:
+    """Time each in turn and print medians."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from host import trees
+    from loadcell.host import inventory
+
+    loadcell = str(Path(sys.executable).with_name("loadcell"))
+    with TemporaryDirectory(prefix="loadcell-bench-") as home:
+        large, mounted = Path(home) / "large", Path(home) / "mounted"
+        trees.processors(large, 1024, sockets=8, nodes=8, threads_per_core=2)
+        trees.write(
+            large, "proc/cpuinfo", "".join(trees.KUNPENG_CPUINFO.format(number=n) for n in range(1024))
+        )
+        rows = (f"{n} 1 8:{n} / / rw - xfs /dev/sd{n} rw" for n in range(5000))
+        trees.write(mounted, "proc/self/mountinfo", "\n".join(rows))
+        contenders: dict[str, Callable[[], object]] = {
+            "loadcell host": lambda: subprocess.run(
+                [loadcell, "host"], check=True, stdout=subprocess.DEVNULL
+            ),
+            "loadcell host --json": lambda: subprocess.run(
+                [loadcell, "host", "--json"], check=True, stdout=subprocess.DEVNULL
+            ),
+            "1,024 processors": lambda: inventory.collect(large, limit_s=60),
+            "5,000 mounts": lambda: inventory.collect(mounted, limit_s=60),
+        }
+        times: dict[str, list[float]] = {name: [] for name in contenders}
+        for _ in range(ROUNDS):
+            for name, contender in contenders.items():
+                begun = time.perf_counter()
+                contender()
+                times[name].append(time.perf_counter() - begun)
+    result = {name: spread(values) for name, values in times.items()}
+    keep("host_speed", "python -m bench.host_speed", {"wall_s": result})
+    for name, values in result.items():
+        print(f"{name:22} {values['median']:.2f} s ({values['min']:.2f} to {values['max']:.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""How quickly `loadcell import` reads long outputs, beside programs that only count their lines; and that its memory stays flat.
+
+The aim is 200 MB/s or better. Texts are made here: a pgbench log of transactions, sysbench's intervals, BenchmarkSQL's result.csv.
+A B C D in turn; the ratio is of one round, so that a busy machine hits all alike. The page cache holds the files if the memory does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench.paired import keep, note, ratios, spread
+
+MIB = 2**20
+ROUNDS = 3
+#: Memory is compared between a short text and the long one.
+SHORT_MIB = 64
+_ROWS = 400_000
+
+
+def main() -> None:
+    """Make each text, time every contender on it, print medians, keep them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=1024, help="size of each text")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--home", type=Path, default=Path("/var/tmp"), help="where the texts are made")
+    parser.add_argument(
+        "--read", nargs=2, metavar=("TOOL", "FILE"), help="read one file, and say at what cost"
+    )
+    args = parser.parse_args()
+    if args.read:
+        print(json.dumps(_read(*args.read)))
+        return
+    found: dict[str, Any] = {}
+    with TemporaryDirectory(prefix="loadcell-bench-", dir=args.home) as home:
+        for tool, make in MAKERS.items():
+            long, short = Path(home) / tool, Path(home) / f"{tool}.short"
+            _write(short, SHORT_MIB, make)
+            _write(long, args.mib, make)
+            found[tool] = _compare(tool, long, short, args.rounds, Path(home))
+            long.unlink()
+            short.unlink()
+    keep("import_speed", f"python -m bench.import_speed --mib {args.mib} --rounds {args.rounds}", found)
+    for tool, one in found.items():
+        print(f"{tool} ({one['bytes'] / 1e6:.0f} MB)")
+        for name, speed in one["mb_per_s"].items():
+            print(f"  {name:22} {speed['median']:7.0f} MB/s ({speed['min']:.0f} to {speed['max']:.0f})")
+        print(
+            f"  time against a loop over lines in Python: {one['against_python_loop']['median']:.2f}, against wc -l: "
+            f"{one['against_wc']['median']:.2f}"
+        )
+        print(
+            f"  peak memory {one['peak_mib']:.0f} MiB; of {SHORT_MIB} MiB of text {one['peak_short_mib']:.0f} MiB"
+        )
+
+
+def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dict[str, Any]:
+    size = long.stat().st_size
+    times: dict[str, list[float]] = {}
+    peak = 0
+    contenders: dict[str, Callable[[], float]] = {
+        "cat": lambda: _timed(["cat", str(long)]),
+        "wc -l": lambda: _timed(["wc", "-l", str(long)]),
+        "a loop over lines": lambda: _timed([sys.executable, "-c", LOOP, str(long)]),
+        "loadcell import": lambda: _timed(
+            [str(Path(sys.executable).with_name("loadcell")), "import", tool, str(long), "--out", str(home / "results")]
+        ),
+    }  # fmt: skip
+    for number in range(rounds):
+        for name, contender in contenders.items():
+            times.setdefault(name, []).append(contender())
+        read = _read_apart(tool, long)
+        times.setdefault("loadcell's reader", []).append(read["s"])
+        peak = max(peak, read["peak_bytes"])
+        note(f"  {tool}, round {number + 1}/{rounds}: {size / read['s'] / 1e6:.0f} MB/s")
+    return {
+        "bytes": size,
+        "mb_per_s": {name: spread([size / one / 1e6 for one in own]) for name, own in times.items()},
+        "against_python_loop": ratios(times["loadcell's reader"], times["a loop over lines"]),
+        "against_wc": ratios(times["loadcell's reader"], times["wc -l"]),
+        "peak_mib": peak / MIB,
+        "peak_short_mib": _read_apart(tool, short)["peak_bytes"] / MIB,
+    }
+
+
+LOOP = "import sys\ncount = 0\nfor line in open(sys.argv[1]):\n    count += 1\nprint(count)"
+
+
+def _timed(command: list[str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - begun
+
+
+def _read_apart(tool: str, path: Path) -> dict[str, float]:
+    """In a process of its own, for its memory."""
+    command = [sys.executable, "-m", "bench.import_speed", "--read", tool, str(path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, float] = json.loads(said)
+    return found
+
+
+def _read(tool: str, path: str) -> dict[str, float]:
+    from loadcell.imports.formats import read_file
+
+    begun = time.perf_counter()
+    source = read_file(Path(path), tool)
+    took_s = time.perf_counter() - begun
+    assert source.reading.unread == 0, source.reading.examples
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"s": took_s, "peak_bytes": peak, "executions": len(source.reading.measured)}
+
+
+def _write(path: Path, mib: int, make: Callable[[], Iterator[bytes]]) -> None:
+    """So many MiB, up to where the text may end: makers say so by an empty part."""
+    with path.open("wb") as file:
+        for part in make():
+            file.write(part)
+            if not part and file.tell() >= mib * MIB:
+                break
+    os.sync()
+
+
+def pgbench_log() -> Iterator[bytes]:
+    """64 clients, some 90,000 transactions a second, times around a millisecond with a long tail."""
+    import numpy as np
+    import polars as pl
+
+    random = np.random.default_rng(1)
+    at_us = 1_795_270_066 * 1_000_000
+    done = 0
+    while True:
+        gaps = random.exponential(11.0, _ROWS)
+        ends = at_us + np.cumsum(gaps).astype(np.int64)
+        at_us = int(ends[-1])
+        frame = pl.DataFrame(
+            {
+                "client": random.integers(0, 64, _ROWS), "number": np.arange(done, done + _ROWS) // 64 + 1,
+                "time": (700 * random.lognormal(0, 0.6, _ROWS)).astype(np.int64) + 90, "script": np.zeros(_ROWS, np.int64),
+                "second": ends // 1_000_000, "microsecond": ends % 1_000_000,
+            }
+        )  # fmt: skip
+        done += _ROWS
+        yield frame.write_csv(separator=" ", include_header=False).encode()
+        yield b""
+
+
+def benchmarksql() -> Iterator[bytes]:
+    """The five types at their weights, with the deferred part of each delivery."""
+    import numpy as np
+    import polars as pl
+
+    random = np.random.default_rng(2)
+    types = np.array(["NEW_ORDER", "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY", "DELIVERY_BG"])
+    at_ms = 0.0
+    yield b"run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n"
+    while True:
+        ends = at_ms + np.cumsum(random.exponential(0.7, _ROWS))
+        at_ms = float(ends[-1])
+        kind = random.choice(6, _ROWS, p=np.array([45, 43, 4, 4, 4, 4]) / 104)
+        took = (8 * random.lognormal(0, 0.7, _ROWS)).astype(np.int64)
+        frame = pl.DataFrame(
+            {
+                "run": np.full(_ROWS, 7), "elapsed": ends.astype(np.int64), "latency": took, "dblatency": took, "ttype": types[kind],
+                "rbk": ((kind == 0) & (random.random(_ROWS) < 0.01)).astype(np.int64), "dskipped": np.zeros(_ROWS, np.int64),
+                "error": np.zeros(_ROWS, np.int64),
+            }
+        )  # fmt: skip
+        yield frame.write_csv(include_header=False).encode()
+        yield b""
+
+
+def sysbench() -> Iterator[bytes]:
+    """Executions of 250,000 intervals one after the other, as a shell loop leaves them."""
+    import numpy as np
+
+    random = np.random.default_rng(3)
+    tails = [
+        f"thds: 64 tps: {tps:.2f} qps: {tps * 20:.2f} (r/w/o: {tps * 14:.2f}/{tps * 4:.2f}/{tps * 2:.2f}) "
+        f"lat (ms,95%): {64_000 / tps:.2f} err/s: 0.00 reconn/s: 0.00\n"
+        for tps in random.normal(5_000, 400, 1_000)
+    ]
+    while True:
+        yield (
+            b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\nNumber of threads: 64\n"
+            b"Report intermediate results every 1 second(s)\nInitializing random number generator from current time\n\n\n"
+            b"Initializing worker threads...\n\nThreads started!\n\n"
+        )
+        for second in range(1, 250_000, 10_000):
+            yield "".join(
+                f"[ {each}s ] {tails[each % 1_000]}" for each in range(second, second + 10_000)
+            ).encode()
+        yield (
+            b"SQL statistics:\n    queries performed:\n        read:                            17500000000\n"
+            b"    transactions:                        1250000000 (5000.00 per sec.)\n"
+            b"    queries:                             25000000000 (100000.00 per sec.)\n"
+            b"    ignored errors:                      0      (0.00 per sec.)\n\n"
+            b"General statistics:\n    total time:                          250000.0s\n\n"
+            b"Latency (ms):\n         min:                                    1.30\n         avg:                                   12.80\n"
+            b"         max:                                   51.29\n         95th percentile:                       17.32\n\n"
+        )
+        yield b""
+
+
+MAKERS: dict[str, Callable[[], Iterator[bytes]]] = {
+    "pgbench-log": pgbench_log,
+    "benchmarksql": benchmarksql,
+    "sysbench": sysbench,
+}
+
+if __name__ == "__main__":
+    main()

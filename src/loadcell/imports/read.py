@@ -1,0 +1,39 @@
+"""Reads the files that were named: each by its tool, folders too, and those together that are one output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from loadcell.imports import attach, benchmarksql
+from loadcell.imports.formats import ANY, Source, read_file, together
+from loadcell.tools import jstat
+from loadcell.tools.blocks import lines
+
+
+def read(files: Sequence[Path], tool: str, *, interval_s: float | None = None) -> list[Source]:
+    """Every output in the order it was named. Without any execution among them each monitor's samples stand for one.
+
+    Raises ImportProblemError.
+    """
+    sources = [_one(path, also, tool, interval_s) for path, also in together(files, tool)]
+    if not any(source.reading.measured for source in sources):
+        sources = [
+            attach.alone(source) if source.reading.samples is not None else source for source in sources
+        ]
+    return sources
+
+
+def _one(path: Path, also: Sequence[Path], tool: str, interval_s: float | None) -> Source:
+    if tool == benchmarksql.TOOL or (tool == ANY and benchmarksql.is_folder(path)):
+        return benchmarksql.read(path)
+    source = read_file(path, tool, also=also)
+    if source.tool == benchmarksql.TOOL:
+        return benchmarksql.beside(source)
+    samples = source.reading.samples
+    if interval_s is not None and samples is not None and samples.assumed_interval_s is not None:
+        # Lines without times: only now it is known that how far apart they are matters.
+        timed = partial(jstat.read, interval_s=interval_s)
+        return read_file(path, source.tool, also=also, read=lambda parts: timed(lines(parts)))
+    return source

@@ -1,0 +1,70 @@
+"""What other programs' monitors recorded, where a run was made of their outputs: a row a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loadcell.report import numbers
+from loadcell.report.blocks import Block, Cell, Column, Section, Table
+from loadcell.report.scene import Scene
+
+#: How each figure is written, by monitor, in the order of the columns.
+HOST: Mapping[str, numbers.Write] = {
+    "cpu-mean": numbers.significant, "cpu-max": numbers.significant, "iowait": numbers.significant, "steal": numbers.significant,
+    "disk-read": numbers.size, "disk-write": numbers.size, "disk-busy": numbers.significant, "received": numbers.size,
+    "sent": numbers.size,
+}  # fmt: skip
+JVM: Mapping[str, numbers.Write] = {
+    "young-gcs": lambda value: numbers.whole(round(value)), "young-gc-ms": numbers.significant,
+    "full-gcs": lambda value: numbers.whole(round(value)), "full-gc-ms": numbers.significant,
+    "concurrent-gcs": lambda value: numbers.whole(round(value)), "concurrent-gc-ms": numbers.significant,
+    "old": numbers.significant, "metaspace": numbers.significant, "heap": numbers.size,
+}  # fmt: skip
+
+
+def section(scene: Scene) -> Section | None:
+    """None where no trial has samples of another program."""
+    imported = {
+        name
+        for record in scene.stored.trials
+        for name, monitor in (record.get("monitors") or {}).items()
+        if monitor.get("imported")
+    }
+    if not imported:
+        return None
+    from loadcell.analysis import sampled  # frames: the terminal does without
+
+    blocks: list[Block] = []
+    for monitor, figures, writes in (("host", sampled.HOST, HOST), ("jvm", sampled.JVM, JVM)):
+        if monitor in imported:
+            found = sampled.by_trial(scene.stored.samples(monitor), figures)
+            if found:
+                blocks.append(table(monitor, found, writes, scene))
+    return Section("sampled", scene.texts("section.sampled"), blocks) if blocks else None
+
+
+def table(
+    monitor: str, found: Mapping[str, Mapping[str, float]], writes: Mapping[str, numbers.Write], scene: Scene
+) -> Table:
+    """Columns that no trial has a figure for are left out."""
+    texts = scene.texts
+    shown = [name for name in writes if any(name in figures for figures in found.values())]
+    columns = [
+        Column(texts("column.trial"), code=True),
+        *(Column(texts(f"column.sampled.{name}"), figure=True) for name in shown),
+    ]
+    rows = [
+        [Cell(trial), *(_cell(figures.get(name), writes[name], scene) for name in shown)]
+        for trial, figures in found.items()
+    ]
+    return Table(
+        f"table-sampled-{monitor}",
+        texts(f"table.sampled.{monitor}"),
+        columns,
+        rows,
+        texts(f"table.sampled.{monitor}.note"),
+    )
+
+
+def _cell(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
+    return Cell(scene.texts("mark.none")) if value is None else Cell(write(value), sort=value)

@@ -1,0 +1,57 @@
+"""A text in blocks of whole lines, or line by line: memory is that of one block, however long the text and its lines are."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+BLOCK_BYTES = 16 * 2**20
+#: No tool prints longer lines; what is longer is no text, and its end is left out.
+LONGEST_LINE = 2**16
+
+
+def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Blocks that end where a line ends; the last one perhaps does not, and neither does one without any line's end."""
+    rest = b""
+    while chunk := file.read(size):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield rest + chunk[:end] if rest else chunk[:end]
+            rest = chunk[end:]
+        elif len(rest) + len(chunk) > size:
+            yield rest + chunk
+            rest = b""
+        else:
+            rest += chunk
+    if rest:
+        yield rest
+
+
+def decoded(block: bytes) -> str:
+    """As text: UTF-8, else the encoding of Chinese locales, else with marks for what is neither."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return block.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return block.decode("utf-8", "replace")
+
+
+def lines(parts: Iterable[bytes]) -> Iterator[str]:
+    """Every line, with its end as `\\n` whatever it was."""
+    for part in parts:
+        for line in io.StringIO(decoded(part), newline=None):
+            yield line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE]
+
+
+def batches(text: Iterable[str], count: int = 100_000) -> Iterator[bytes]:
+    """The other way round: lines in blocks."""
+    held: list[str] = []
+    for line in text:
+        held.append(line)
+        if len(held) == count:
+            yield "".join(held).encode()
+            held.clear()
+    if held:
+        yield "".join(held).encode()

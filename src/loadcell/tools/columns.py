@@ -1,0 +1,31 @@
+"""A block of a tool's table as columns: what is no number is null, as is what a short line lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def columns(part: bytes, schema: Mapping[str, Any], used: Sequence[str], separator: str) -> pl.DataFrame:
+    """Those of `used`, a row for each line; blank lines are rows of nulls."""
+    import polars as pl
+
+    names = list(schema)
+    return pl.read_csv(
+        part, separator=separator, has_header=False, schema=dict(schema), columns=[names.index(name) for name in used],
+        quote_char=None, ignore_errors=True, truncate_ragged_lines=True, encoding="utf8-lossy",
+    )  # fmt: skip
+
+
+def lines_of(part: bytes, which: pl.Series) -> Iterator[bytes]:
+    """The lines of the rows that are true in `which`; all lines where rows and lines do not match."""
+    rows = part.split(b"\n")
+    if not rows[-1]:
+        rows.pop()
+    if len(rows) == len(which):
+        yield from (rows[number] for number in which.arg_true().to_list())
+    else:
+        yield from rows
