@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -268,6 +269,21 @@ def test_named_levels_set_several_things_and_leave_the_rest(tmp_path: Path) -> N
             {"label": "plain", "sets": {}},
         ],
     }
+
+
+def test_a_named_level_can_replace_a_whole_section(tmp_path: Path) -> None:
+    text = PLAN.replace("mix: {}", "mix: {tables: 7}") + (
+        "factors: {work: {plain: {workload.mix: {}}, many: {workload.mix: {tables: 9}, load.clients: cpus}}}"
+    )
+    plain, many = read(tmp_path, text).treatments
+    assert plain.resolved.workload.model_dump()["tables"] == 1  # the default, not the 7 that was replaced
+    assert many.resolved.workload.model_dump()["tables"] == 9
+    assert (plain.resolved.load.clients, many.resolved.load.clients) == (1, len(os.sched_getaffinity(0)))
+
+
+def test_a_client_for_each_processor_is_a_number_once_it_is_read(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN.replace("{clients: 1}", "{clients: cpus}"))
+    assert plan.base.document()["load"]["clients"] == len(os.sched_getaffinity(0))
 
 
 def test_a_named_level_can_switch_the_whole_target(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ CASES = [
          "workload.sql", "cannot be run on the target cache", "the target database"),
     # -- values
     Case("text for a number", with_load("{clients: ‹many}"), "load.clients", 'found "many"', "a whole number"),
+    Case("nearly the number of processors", with_load("{clients: ‹cpu}"), "load.clients", 'found "cpu"', "a whole number, or cpus", "cpus"),
     Case("a quoted number", with_load('{clients: ‹"5"}'), "load.clients", 'found "5"', "a whole number"),
     Case("a number with a point", with_load("{clients: ‹1.5}"), "load.clients", "found 1.5", "a whole number"),
     Case("true for a number", with_load("{clients: ‹true}"), "load.clients", "found true", "a whole number"),

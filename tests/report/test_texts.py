@@ -18,6 +18,11 @@ from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
 from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.history.series import METRICS
+from loadcell.analysis.hosts.facts import FACTS
+from loadcell.analysis.hosts.findings import REST
+from loadcell.analysis.hosts.hypothesis import STANDINGS
+from loadcell.analysis.hosts.names import TESTS, WRITING
+from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.analysis.phrase import Meaning, Phrase
 from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
@@ -28,6 +33,7 @@ from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
 from loadcell.report import flame
 from loadcell.report.charts import saturation
+from loadcell.report.hosts.words import NAMED
 from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.sections.http import ROWS
@@ -99,6 +105,17 @@ FAMILIES = {
     "table.sampled": ("host", "host.note", "jvm", "jvm.note"),
     "column": ("definite", "indirect", "possible"),
     "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),
+    "hosts.score.memory": [test + size for test in TESTS["memory"] for size in ("", ".size")],
+    "hosts.score.disk": [*TESTS["disk"], *(f"{test}.flushed" for test in WRITING)],
+    "hosts.score.network": TESTS["network"],
+    "hosts.unit": NAMED,
+    "hosts.part": SECTIONS,
+    "hosts.fact": FACTS,
+    "hosts.facts": ("differ", "alone", "same"),
+    "hosts.resource": ("clock", "cores", "memory-speed"),
+    "hosts.standing": STANDINGS,
+    "hosts.candidate": ("near", "near.overlap", "near.apart"),
+    "hosts.follows": [standing + more for standing in REST for more in ("", ".many")],
     "stage": get_args(Stage),
     "why": get_args(Why),
     "unit": [unit + ending for unit in UNITS for ending in ("", ".many", ".short")],

@@ -1,4 +1,4 @@
-"""`loadcell compare A B`: runs, or levels of one run's factor, held against each other."""
+"""`loadcell compare A B`: runs, levels of one run's factor, or two machines, held against each other."""
 
 from __future__ import annotations
 
@@ -80,6 +80,14 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 @click.option(
     "--noise", metavar="RUN", shell_complete=runs, help="The A/A run that says what noise is. Default: found."
 )
+@click.option(
+    "--workload",
+    "workloads",
+    nargs=2,
+    multiple=True,
+    metavar="RUN RUN",
+    help="Of two machines: what ran on the first, and on the second. Says which baseline it follows. May be given again.",
+)
 @click.option("--anyway", is_flag=True, help="Compare runs of different plans too.")
 @click.option(
     "--fail-on",
@@ -105,6 +113,7 @@ def compare(
     metrics: tuple[str, ...],
     least_effect: str,
     noise: str | None,
+    workloads: tuple[tuple[str, str], ...],
     anyway: bool,
     fail_on: tuple[str, ...],
     formats: tuple[str, ...],
@@ -112,7 +121,7 @@ def compare(
     lang: str,
     as_json: bool,
 ) -> int:
-    """Compare runs with the first of them, or levels of one run's factor.
+    """Compare runs with the first of them, levels of one run's factor, or two machines.
 
     \b
         loadcell compare A B                        two runs of one plan
@@ -120,6 +129,9 @@ def compare(
         loadcell compare --baseline main last       a run against a named one
         loadcell compare RUN --factor fsync         levels of a factor, paired by block: the safest way
         loadcell compare RUN                        the two arms of `loadcell run --aa`, or the only factor's levels
+        loadcell compare HOST HOST                  two machines: runs of `loadcell host --baseline`, or what
+                                                    `loadcell host --json` wrote
+        loadcell compare HOST HOST --workload A B   the same, and which baseline explains how A and B differ
 
     RUN is a run's directory, the beginning of its name, or `last`. A verdict is faster, slower, same or ambiguous, and
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
@@ -131,6 +143,15 @@ def compare(
     command = ("loadcell", *sys.argv[1:])
     formats, place = _places(formats, out)
     try:
+        plain = not (factor or levels or metrics or noise)
+        machines = _machines(named, baseline)
+        if workloads or (plain and _are_machines(machines)):
+            from loadcell.cli.compare_hosts import compare_machines
+
+            return compare_machines(
+                machines, workloads, least_effect=_fraction(least_effect), anyway=anyway, fail_on=fail_on,
+                formats=formats, place=place, lang=lang, command=command, as_json=as_json,
+            )  # fmt: skip
         gathered = gather(_wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway))
         if as_json:
             from loadcell.report.comparison.document import document
@@ -140,6 +161,19 @@ def compare(
     except (StoreError, CannotCompareError) as error:
         raise click.ClickException(str(error)) from None
     return _status(gathered, fail_on)
+
+
+def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
+    """Everything that is named, a named baseline first."""
+    from loadcell.store import baselines as store
+
+    return named if baseline is None else (str(store.find(baseline)), *named)
+
+
+def _are_machines(named: tuple[str, ...]) -> bool:
+    from loadcell.cli.compare_hosts import are_machines
+
+    return bool(named) and are_machines(named)
 
 
 def _wanted(

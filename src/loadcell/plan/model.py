@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from loadcell.plan import rate as rates
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.parts import Options
+from loadcell.plan.problems import nearest, shown
 from loadcell.plan.rate import AnyRate
-from loadcell.plan.units import Duration
+from loadcell.plan.units import Duration, UnitError
 
 DesignName = Literal["full", "one-at-a-time"]
 OrderName = Literal["blocks", "as-written"]
@@ -25,6 +27,22 @@ BOUNDS = ("requests", "requests_per_client")
 #: how long a number of requests may take where the plan gives no limit: more than is ever meant, less than a forgotten night
 LONGEST_COUNT = Duration(3600)
 
+#: as a number of clients: one for each processor that this process may run on
+CPUS = "cpus"
+
+
+def _counted(value: Any) -> Any:
+    """`cpus` as the number it is on this machine: what is recorded, and held against a run that is gone on with."""
+    if isinstance(value, str) and value != CPUS:
+        raise UnitError(
+            f"found {shown(value)}", allowed=f"a whole number, or {CPUS}", nearest=nearest(value, [CPUS])
+        )
+    return len(os.sched_getaffinity(0)) if value == CPUS else value
+
+
+_Clients = Annotated[
+    int, Field(ge=1, le=100_000), BeforeValidator(_counted, json_schema_input_type=int | Literal["cpus"])
+]
 _Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 _Positive = Annotated[Duration, Field(gt=0)]
 
@@ -49,8 +67,8 @@ class Head(Options):
 class Load(Options):
     """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
 
-    clients: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Connections. Without a `rate` each sends the next request as soon as the last one is answered (closed loop); with one, each
+    clients: _Clients | None = None
+    """Connections, a number or `cpus`: one for each processor there is for this process. Without a `rate` each sends the next request as soon as the last one is answered (closed loop); with one, each
     request takes whichever of them is free, and waits while none is."""
     rate: AnyRate | None = None
     """How many requests are due in a second, answered or not (open loop): `2000/s`, steps or a ramp."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -38,6 +38,32 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
         except OSError as error:
             raise cannot_write(Path(error.filename or run_dir), error, run_dir) from None
     return list(places.values())
+
+
+def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
+    """Where each format goes: to `stem.html` and `stem.md` in a directory, or to the one file that `out` names."""
+    single = bool(out.suffix) and not out.is_dir()
+    return {name: out if single else out / f"{stem}.{name}" for name in formats}
+
+
+def write_report(build: Callable[[], Report], where: Mapping[str, Path], out: Path) -> list[Path]:
+    """Write a report that is no run's own, in each format to its place. Raises StoreError when one cannot be written."""
+    with Painter(VEGA_LITE) if "md" in where else nullcontext() as painter:
+        # after the painter has started, as these take a second to import
+        from loadcell.report import html, markdown
+
+        report = build()
+        if painter is not None:
+            painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
+        try:
+            if "html" in where:
+                write(where["html"], html.render(report))
+            if painter is not None:
+                write_pictures(where["md"].parent / markdown.PICTURES, report, painter)
+                write(where["md"], markdown.render(report))
+        except OSError as error:
+            raise cannot_write(Path(error.filename or out), error) from None
+    return list(where.values())
 
 
 def _place(run_dir: Path, name: str, out: Path | None) -> Path:

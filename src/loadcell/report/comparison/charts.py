@@ -24,13 +24,18 @@ MOST_CONTEXTS, MOST_TRIALS = 6, 60
 MOST_ACROSS = 3
 #: Steps of a distribution with less than this share of the highest are not drawn at its ends.
 _LEAST_SHARE = 0.002
-_COLOURS = {
+VERDICT_COLOURS = {
     "faster": "var(--good)",
     "slower": "var(--problem)",
     "same": "var(--c1)",
     "ambiguous": "var(--c8)",
 }
-_SHAPES = {"faster": "triangle-up", "slower": "triangle-down", "same": "circle", "ambiguous": "diamond"}
+VERDICT_SHAPES = {
+    "faster": "triangle-up",
+    "slower": "triangle-down",
+    "same": "circle",
+    "ambiguous": "diamond",
+}
 
 
 def forest(gathered: Gathered, words: Words) -> Chart | None:
@@ -42,15 +47,15 @@ def forest(gathered: Gathered, words: Words) -> Chart | None:
     shown = [row for row in comparison.rows if row in drawable[:MOST_ROWS]]
     names = [words.row(row) for row in shown]
     points = [{**_point(row, words), "row": name} for row, name in zip(shown, names, strict=True)]
-    known = [texts(f"compare.verdict.{word}") for word in _COLOURS]
+    known = [texts(f"compare.verdict.{word}") for word in VERDICT_COLOURS]
     used = [word for word in known if any(point["verdict"] == word for point in points)]
     colours = alt.Scale(
         domain=used,
-        range=[colour for colour, word in zip(_COLOURS.values(), known, strict=True) if word in used],
+        range=[colour for colour, word in zip(VERDICT_COLOURS.values(), known, strict=True) if word in used],
     )
     shapes = alt.Scale(
         domain=used,
-        range=[shape for shape, word in zip(_SHAPES.values(), known, strict=True) if word in used],
+        range=[shape for shape, word in zip(VERDICT_SHAPES.values(), known, strict=True) if word in used],
     )
     legend = alt.Legend(title=None, symbolOpacity=1)
     y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadcell.report.blocks import Report
 from loadcell.report.comparison.gather import Gathered
 
 #: The files' name, where a directory is given.
@@ -18,30 +19,14 @@ def publish(
 
     Raises StoreError when the place cannot be written.
     """
-    from contextlib import nullcontext
+    from loadcell.report.publish import places, write_report
 
-    from loadcell.report.pictures import VEGA_LITE, Painter
-    from loadcell.report.publish import write, write_pictures
-    from loadcell.store.errors import cannot_write
-
-    single = bool(out.suffix) and not out.is_dir()
-    places = {name: out if single else out / f"{STEM}.{name}" for name in formats}
-    with Painter(VEGA_LITE) if "md" in formats else nullcontext() as painter:
-        from loadcell.report import html, markdown
+    def made() -> Report:
         from loadcell.report.comparison.build import build
 
-        report = build(gathered, lang, command)
-        if painter is not None:
-            painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
-        try:
-            if "html" in places:
-                write(places["html"], html.render(report))
-            if painter is not None:
-                write_pictures(places["md"].parent / markdown.PICTURES, report, painter)
-                write(places["md"], markdown.render(report))
-        except OSError as error:
-            raise cannot_write(Path(error.filename or out), error) from None
-    return list(places.values())
+        return build(gathered, lang, command)
+
+    return write_report(made, places(out, STEM, formats), out)
 
 
 def text(gathered: Gathered, lang: str, command: Sequence[str]) -> str:

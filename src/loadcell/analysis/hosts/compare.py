@@ -1,0 +1,144 @@
+"""Two machines' scores as ratios: how many times as fast the second is in each, and how surely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loadcell.analysis.compare import effect
+from loadcell.analysis.compare.correction import benjamini_hochberg
+from loadcell.analysis.compare.effect import Effect
+from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
+from loadcell.analysis.hosts.facts import Fact, Host, facts
+from loadcell.analysis.hosts.scores import Score
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine by what is known of it: its label, its inventory, and what probes found it can do."""
+
+    label: str
+    host: Host
+    scores: tuple[Score, ...] = ()
+
+
+@dataclass(frozen=True)
+class Times:
+    """How many times as fast the second machine is: above 1 it is faster, whatever the figure's own direction.
+
+    `low` and `high` are the interval's ends where there are repeats enough for one (`sure`); else how far the repeats
+    that were made lie apart, at most; None where there was one of each.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    sure: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One score of both machines; `times` and `verdict` say how the second compares with the first."""
+
+    scores: tuple[Score, Score]
+    times: Times
+    effect: Effect
+    adjusted_p: float | None
+    verdict: Verdict
+
+    @property
+    def score(self) -> Score:
+        """What was measured: the first machine's."""
+        return self.scores[0]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Two machines held against each other.
+
+    `rows` are the scores that both have, the greatest difference first; `alone` those that only the machine with this
+    place has; `facts` as `loadcell.analysis.hosts.facts` orders them.
+    """
+
+    machines: tuple[Machine, Machine]
+    facts: tuple[Fact, ...]
+    rows: tuple[Row, ...]
+    alone: tuple[tuple[int, Score], ...] = ()
+    least_effect: float = LEAST_EFFECT
+
+    @property
+    def differing(self) -> list[Fact]:
+        """The facts in which they differ, as far as both are known."""
+        return [fact for fact in self.facts if fact.differs]
+
+
+def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFECT) -> Machines:
+    """Hold the second against the first. The values are of two runs: nothing pairs them."""
+    known: tuple[Mapping[str, Score], ...] = tuple(
+        {score.id: score for score in machine.scores} for machine in (first, second)
+    )
+    both = [
+        (one, other)
+        for name, one in known[0].items()
+        if (other := known[1].get(name)) is not None and other.figure == one.figure
+    ]
+    matched = {one.id for one, _ in both}
+    found = [_row(one, other) for one, other in both]
+    adjusted = benjamini_hochberg([row.effect.p for row in found])
+    rows = [
+        replace(
+            row,
+            adjusted_p=p,
+            verdict=judge(
+                row.effect, p, higher_is_better=row.score.higher_is_better, least_effect=least_effect
+            ),
+        )
+        for row, p in zip(found, adjusted, strict=True)
+    ]
+    alone = [
+        (place, score)
+        for place, machine in enumerate((first, second))
+        for score in machine.scores
+        if score.id not in matched
+    ]
+    return Machines(
+        (first, second),
+        tuple(facts(first.host, second.host)),
+        tuple(sorted(rows, key=lambda row: -abs(math.log(row.times.value)))),
+        tuple(alone),
+        least_effect,
+    )
+
+
+def _row(one: Score, other: Score) -> Row:
+    found = effect.of_samples(np.log(np.array(one.values)), np.log(np.array(other.values)))
+    better = one.higher_is_better
+    times = times_of(found, better) if found.low is not None else _described(found, one, other)
+    return Row((one, other), times, found, None, Verdict("ambiguous", "few"))
+
+
+def times_of(found: Effect, higher_is_better: bool) -> Times:
+    """An effect B/A as how many times as fast B is."""
+    ends = [None if end is None else _turned(end, higher_is_better) for end in (found.low, found.high)]
+    low, high = ends if higher_is_better else reversed(ends)
+    return Times(_turned(found.ratio, higher_is_better), low, high, sure=found.low is not None)
+
+
+def _described(found: Effect, one: Score, other: Score) -> Times:
+    """Too few for an interval: from the least that two repeats differ by to the most."""
+    better = one.higher_is_better
+    value = _turned(found.ratio, better)
+    if len(one.values) < 2 and len(other.values) < 2:
+        return Times(value)
+    ends: Sequence[float] = sorted(
+        _turned(end, better)
+        for end in (min(other.values) / max(one.values), max(other.values) / min(one.values))
+    )
+    return Times(value, ends[0], ends[1])
+
+
+def _turned(ratio: float, higher_is_better: bool) -> float:
+    return ratio if higher_is_better else 1 / ratio

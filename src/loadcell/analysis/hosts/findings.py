@@ -1,0 +1,124 @@
+"""What two machines and the workloads that ran on both come to, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from loadcell.analysis.hosts.compare import Machines, Row, Times
+from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
+from loadcell.analysis.hosts.names import candidate_name, score_name
+from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+
+#: As many of a kind are named in a sentence; the table has all.
+MOST_NAMED = 4
+#: What the sentences on candidates that did not make it are about, in their order.
+REST: tuple[Standing, ...] = ("part", "less", "alike", "against")
+
+
+def of_machines(machines: Machines) -> Iterator[Finding]:
+    """How the two differ, and how far the figures carry."""
+    first, second = machines.machines
+    differing = machines.differing
+    names = tuple(Phrase(f"hosts.fact.{fact.key}") for fact in differing if "." not in fact.key)
+    if not names:
+        yield _said("info", "hosts.found.alike")
+    elif len(names) <= MOST_NAMED:
+        yield _said("info", "hosts.found.differ", count=len(names), names=names)
+    else:
+        yield _said("info", "hosts.found.differ.many", count=len(names), names=names[:MOST_NAMED])
+    if not machines.rows:
+        yield _said("info", "hosts.found.no-scores")
+        return
+    ranked = sorted(machines.rows, key=lambda row: row.times.value)
+    labels: dict[str, Value] = {"first": first.label, "second": second.label}
+    if len(ranked) == 1:
+        yield _said("info", "hosts.found.one", {**labels, **_of(ranked[0], "best")})
+    else:
+        yield _said("info", "hosts.found.range", {**labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")})  # fmt: skip
+    few = [row for row in machines.rows if not row.times.sure]
+    if few:
+        least = min(row.effect.n for row in few)
+        yield _said("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
+    for place, machine in enumerate(machines.machines):
+        alone = [score_name(score) for at, score in machines.alone if at == place]
+        if alone:
+            yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=_first(alone))  # fmt: skip
+
+
+def of_hypothesis(found: Hypothesis, first: str, second: str) -> Iterator[Finding]:
+    """What the workload's ratio follows, as a hypothesis; `first` and `second` are the machines' names."""
+    yield _said("info", *_workload(found.workload, first, second))
+    if not found.differs:
+        yield _said("info", "hosts.follows.same", workload=found.workload.name)
+        return
+    near = found.of("near")
+    if not found.candidates:
+        yield _said("caution", "hosts.follows.nothing-known")
+        return
+    if len(near) == 1:
+        yield _said("good", "hosts.follows.one", workload=found.workload.name, candidate=_near(near[0]))
+    elif near:
+        listed = tuple(_near(one) for one in near[:MOST_NAMED])
+        key = "hosts.follows.several" if len(near) <= MOST_NAMED else "hosts.follows.several.many"
+        yield _said("good", key, workload=found.workload.name, count=len(near), candidates=listed)
+    else:
+        nearest = found.nearest
+        assert nearest is not None  # there are candidates
+        yield _said(
+            "caution", "hosts.follows.none", workload=found.workload.name, nearest=_short(nearest),
+            apart_share=nearest.apart,
+        )  # fmt: skip
+    for standing in REST:
+        rest = found.of(standing)
+        if rest:
+            listed = tuple(_part(one) if standing == "part" else _short(one) for one in rest[:MOST_NAMED])
+            more = len(rest) - MOST_NAMED
+            key = f"hosts.follows.{standing}"
+            if more > 0:
+                yield _said("info", f"{key}.many", candidates=listed, count=more)
+            else:
+                yield _said("info", key, candidates=listed)
+    yield _said("caution", "hosts.follows.caveat")
+
+
+def _workload(work: Workload, first: str, second: str) -> tuple[str, dict[str, Value]]:
+    params: dict[str, Value] = {
+        "workload": work.name, "first": first, "second": second, "value_times": work.times.value,
+    }  # fmt: skip
+    if work.times.sure:
+        return "hosts.follows.workload.sure", {**params, **_ends(work.times)}
+    return "hosts.follows.workload", {**params, "count": work.repeats}
+
+
+def _ends(times: Times) -> dict[str, Value]:
+    assert times.low is not None
+    assert times.high is not None
+    return {"low_times": times.low, "high_times": times.high}
+
+
+def _near(one: Candidate) -> Phrase:
+    ending = {None: "", True: ".overlap", False: ".apart"}[one.overlap]
+    params = {"name": candidate_name(one), "value_times": one.times.value, "apart_share": one.apart}
+    return Phrase(f"hosts.candidate.near{ending}", params)
+
+
+def _part(one: Candidate) -> Phrase:
+    params = {"name": candidate_name(one), "value_times": one.times.value, "needed_share": one.share or 0.0}
+    return Phrase("hosts.candidate.part", params)
+
+
+def _short(one: Candidate) -> Phrase:
+    return Phrase("hosts.candidate", {"name": candidate_name(one), "value_times": one.times.value})
+
+
+def _of(row: Row, which: str) -> dict[str, Value]:
+    return {which: score_name(row.score), f"{which}_times": row.times.value}
+
+
+def _first(names: Sequence[Value]) -> Value:
+    return tuple(name if isinstance(name, Phrase) else str(name) for name in names[:MOST_NAMED])  # type: ignore[return-value]
+
+
+def _said(severity: Severity, key: str, given: Mapping[str, Value] | None = None, **params: Value) -> Finding:
+    return Finding("hosts", severity, Phrase(key, {**(given or {}), **params}))

@@ -1,0 +1,55 @@
+"""What scores and resources are called: keys of the catalogue."""
+
+from __future__ import annotations
+
+from loadcell.analysis.hosts.hypothesis import Candidate
+from loadcell.analysis.hosts.scores import Score
+from loadcell.analysis.phrase import Phrase, Value
+
+#: Tests there is a name for, by section.
+TESTS = {
+    "memory": ("sysbench", "memcpy", "dumb", "mcblock", "copy", "scale", "add", "triad"),
+    "disk": ("randread", "randwrite", "randrw", "read", "write", "readwrite"),
+    "network": ("rr", "crr", "stream"),
+}
+#: Those of a disk that write, and may have to flush what they wrote.
+WRITING = ("randwrite", "randrw", "write", "readwrite")
+SYNC = "sync_ms"
+
+
+def score_name(score: Score) -> Value:
+    """A score in a few words; one of a test that nobody knows by its id."""
+    name = _name(score)
+    if not isinstance(name, Phrase):
+        return name
+    if score.depth > 1:
+        name = Phrase("hosts.score.deep", {"name": name, "depth": score.depth})
+    if score.threads > 1 and score.section not in ("cpu", "memory"):  # whose names have them
+        name = Phrase("hosts.score.threads", {"name": name, "threads": score.threads})
+    return name
+
+
+def _name(score: Score) -> Value:
+    params: dict[str, Value] = {"threads": score.threads}
+    match score.section:
+        case "cpu":
+            return Phrase("hosts.score.cpu", params)
+        case "latency" if score.size_bytes:
+            return Phrase("hosts.score.latency", {"size_bytes": score.size_bytes})
+        case "disk" if score.figure == SYNC:
+            return Phrase("hosts.score.disk.sync")
+        case "disk" if score.fdatasync and score.test in WRITING:
+            return Phrase(f"hosts.score.disk.{score.test}.flushed")
+        case "memory" if score.test in TESTS["memory"] and score.size_bytes:
+            return Phrase(f"hosts.score.memory.{score.test}.size", {**params, "size_bytes": score.size_bytes})
+        case _ if score.test in TESTS.get(score.section, ()):
+            return Phrase(f"hosts.score.{score.section}.{score.test}", params)
+        case _:
+            return score.id
+
+
+def candidate_name(candidate: Candidate) -> Value:
+    """What a candidate is: its score's name, or that of the resource the inventory knows."""
+    if candidate.score is None:
+        return Phrase(f"hosts.resource.{candidate.resource}")
+    return score_name(candidate.score)

@@ -1,0 +1,199 @@
+"""What probes found a machine can do: one score a probe and figure, with the values of its repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from loadcell.analysis.repeats import Repeats, summarise
+
+#: The workload whose trials are scores.
+PROBE = "probe"
+SECTIONS = ("cpu", "memory", "latency", "disk", "network")
+
+#: Every figure that can be a score, by name -> whether more is better.
+FIGURES: Mapping[str, bool] = {
+    "events_per_s": True,
+    "mib_per_s": True,
+    "access_ns": False,
+    "iops": True,
+    "read_mib_per_s": True,
+    "write_mib_per_s": True,
+    "sync_ms": False,
+    "transactions_per_s": True,
+    "mbit_per_s": True,
+}
+#: Of a disk at random places operations are counted, of one read or written in order bytes.
+_DISK = {"read": ("read_mib_per_s",), "write": ("write_mib_per_s",)}
+_OF_SECTION = {
+    "cpu": ("events_per_s",),
+    "memory": ("mib_per_s",),
+    "latency": ("access_ns",),
+    "network": ("transactions_per_s", "mbit_per_s"),
+}
+#: The operation of a disk probe whose latency is a score of its own.
+_SYNC = "fdatasync"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure of one probe. `values` are those of its repeats, in the figure's own unit.
+
+    `id` is what two machines' scores are matched by; `section` and `test` are the probe's (`memory`, `memcpy`), `size_bytes`
+    and `block_bytes` what it works on, where its plan says so; `fdatasync` is after how many writes a disk has to flush (0: never), `depth` how much each thread has under
+    way at once.
+    """
+
+    id: str
+    section: str
+    test: str
+    figure: str
+    values: tuple[float, ...]
+    threads: int = 1
+    size_bytes: int | None = None
+    block_bytes: int | None = None
+    fdatasync: int = 0
+    depth: int = 1
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of it is faster."""
+        return FIGURES[self.figure]
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """Median, extremes and, from six values on, the median's interval."""
+        return summarise(self.values)
+
+    @property
+    def median(self) -> float:
+        """The figure itself."""
+        assert self.repeats.median is not None  # there is no score without a value
+        return self.repeats.median
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON: what `of_document` reads."""
+        found: dict[str, Any] = {
+            "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure, "threads": self.threads,
+            "size_bytes": self.size_bytes, "block_bytes": self.block_bytes, "fdatasync": self.fdatasync or None,
+            "depth": self.depth if self.depth > 1 else None, "values": list(self.values),
+            "median": self.median, "higher_is_better": self.higher_is_better,
+        }  # fmt: skip
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def probed(run: Mapping[str, Any]) -> bool:
+    """Whether every treatment of a run (run.json) is a probe of its machine."""
+    treatments = list(run.get("treatments") or ())
+    return bool(treatments) and all(_probe(one) is not None for one in treatments)
+
+
+def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Score, ...]:
+    """The scores of a run, in the plan's order, from its run.json and its trials that ended well."""
+    found: list[Score] = []
+    for treatment in run.get("treatments") or ():
+        probe = _probe(treatment)
+        if probe is None:
+            continue
+        section, options = probe
+        threads = _whole((treatment["settings"].get("load") or {}).get("clients")) or 1
+        own = [
+            one for one in records if one.get("treatment") == treatment["id"] and one.get("status") == "ok"
+        ]
+        name = ",".join(str(level) for level in (treatment.get("levels") or {}).values()) or section
+        test = str(options.get("access" if section == "disk" else "test") or "")
+        # what sysbench's test goes over is its block, whatever size other tests would have
+        size = None if test == "sysbench" else _bytes(options.get("size"))
+        for figure in _figures(section, test, options):
+            values = tuple(value for one in own if (value := _value(one, figure)) is not None)
+            if values:
+                found.append(
+                    Score(
+                        f"{name}/{figure}", section, test, figure, values, threads,
+                        size, _bytes(options.get("block")), _whole(options.get(_SYNC)) or 0,
+                        _whole(options.get("depth")) or 1,
+                    )
+                )  # fmt: skip
+    return tuple(found)
+
+
+def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:
+    """Scores from JSON (`loadcell host --baseline --json`, or written by hand). Raises ValueError, which says what is wrong."""
+    return tuple(_read(place, one) for place, one in enumerate(documents, 1))
+
+
+def _probe(treatment: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Section and options of the probe that a treatment is; None where it is something else."""
+    workload = (treatment.get("settings") or {}).get("workload")
+    probe = workload.get(PROBE) if isinstance(workload, Mapping) else None
+    if not isinstance(probe, Mapping):
+        return None
+    given = [(name, probe[name]) for name in SECTIONS if isinstance(probe.get(name), Mapping)]
+    return given[0] if len(given) == 1 else None
+
+
+def _figures(section: str, test: str, options: Mapping[str, Any]) -> Iterator[str]:
+    if section != "disk":
+        yield from _OF_SECTION[section]
+        return
+    yield from _DISK.get(test, ("iops",))
+    if options.get(_SYNC):
+        yield "sync_ms"
+
+
+def _value(record: Mapping[str, Any], figure: str) -> float | None:
+    if figure == "sync_ms":
+        sync = (record.get("operations") or {}).get(_SYNC) or {}
+        value = (sync.get("response") or {}).get("p50_ms")
+    else:
+        value = ((record.get("totals") or {}).get("figures") or {}).get(figure)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _bytes(value: Any) -> int | None:
+    """A size as a plan writes it (`256MiB`)."""
+    from loadcell.plan.units import Size, UnitError
+
+    try:
+        return int(Size.read(value))
+    except UnitError:
+        return None
+
+
+def _read(place: int, one: Any) -> Score:
+    if not isinstance(one, Mapping):
+        raise ValueError(f"score {place} is no mapping")
+    name = one.get("id")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"score {place} has no `id`")
+    figure, section, values = one.get("figure"), one.get("probe"), one.get("values")
+    if figure not in FIGURES:
+        raise ValueError(f"score {name}: there is no figure {figure!r}; there are {', '.join(FIGURES)}")
+    if section not in SECTIONS:
+        raise ValueError(f"score {name}: there is no probe {section!r}; there are {', '.join(SECTIONS)}")
+    good = isinstance(values, list) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+        for value in values
+    )
+    if not values or not good:
+        raise ValueError(f"score {name}: `values` must be a list of numbers above 0")
+    threads = _whole(one.get("threads")) or 1
+    return Score(
+        id=name,
+        section=str(section),
+        test=str(one.get("test") or ""),
+        figure=str(figure),
+        values=tuple(map(float, values)),
+        threads=threads,
+        size_bytes=_whole(one.get("size_bytes")),
+        block_bytes=_whole(one.get("block_bytes")),
+        fdatasync=_whole(one.get(_SYNC)) or 0,
+        depth=_whole(one.get("depth")) or 1,
+    )

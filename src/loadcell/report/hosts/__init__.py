@@ -1,0 +1,1 @@
+"""What baselines say of a machine, and two machines side by side: pages, terminal, JSON."""

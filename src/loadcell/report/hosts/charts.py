@@ -1,0 +1,133 @@
+"""Pictures of what a machine can do: access time over growing sizes, and the roofs of caches, memory, disk and network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from loadcell.analysis.hosts.facts import cache_sizes
+from loadcell.analysis.hosts.roofs import roofs
+from loadcell.analysis.hosts.scores import Score
+from loadcell.report import numbers
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import style
+from loadcell.report.palette import SERIES
+from loadcell.report.texts import Texts
+
+#: A staircase needs a step: fewer sizes are rows of the table.
+FEWEST_SIZES = 3
+#: Marks of the axes of bytes: one word, one line of a cache, a page, and on.
+_BYTES = (8, 64, 512, *(4 * 2**step for step in (10, 13, 16, 19, 22, 25)))
+
+
+def staircase(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
+    """Time of one access by how much memory the accesses are spread over; None with too few sizes."""
+    steps = sorted(
+        (one for one in scores if one.section == "latency" and one.size_bytes and one.threads == 1),
+        key=lambda one: one.size_bytes or 0,
+    )
+    if len(steps) < FEWEST_SIZES:
+        return None
+    rows = [
+        {
+            "size": one.size_bytes, "name": numbers.size(one.size_bytes or 0), "ns": one.median,
+            "low": one.repeats.low, "high": one.repeats.high,
+        }
+        for one in steps
+    ]  # fmt: skip
+    first, last = steps[0].size_bytes or 1, steps[-1].size_bytes or 1
+    caches = [
+        {"size": size, "name": f"L{level} {numbers.size(size)}"}
+        for level, size in cache_sizes(host).items()
+        if first <= size <= last
+    ]
+    values = [value for one in steps for value in one.values]
+    x = _axis_of_bytes(
+        "size:Q", texts("hosts.axis.size"), [one.size_bytes or 1 for one in steps], (first, last)
+    )
+    scale = alt.Scale(type="log", nice=False, padding=12)
+    axis = alt.Axis(values=style.log_ticks(values), format=",.3~r", labelOverlap="greedy")
+    y = alt.Y("ns:Q", title=texts("hosts.axis.access"), scale=scale, axis=axis)
+    low = alt.Y("low:Q", title=texts("hosts.axis.access"), scale=scale, axis=axis)
+    tips = [
+        alt.Tooltip("name:N", title=texts("hosts.axis.size")),
+        alt.Tooltip("ns:Q", title=texts("hosts.axis.access"), format=",.3~r"),
+        alt.Tooltip("low:Q", title=texts("axis.low"), format=",.3~r"),
+        alt.Tooltip("high:Q", title=texts("axis.high"), format=",.3~r"),
+    ]
+    base, marks = alt.Chart(style.data("steps")), alt.Chart(style.data("caches"))
+    rule = marks.mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(x=x)
+    label = marks.mark_text(align="right", baseline="top", dx=-5, color="var(--soft)").encode(
+        x=x, y=alt.value(0), text="name:N"
+    )
+    line = base.mark_line(color=SERIES[0]).encode(x=x, y=y)
+    bar = base.mark_rule(color=SERIES[0], strokeWidth=6, opacity=0.3).encode(x=x, y=low, y2="high:Q")
+    point = base.mark_point(color=SERIES[0], size=50, filled=True, opacity=1).encode(x=x, y=y, tooltip=tips)
+    known = [rule, label] if caches else []
+    return Chart(
+        "chart-staircase",
+        texts("hosts.chart.staircase"),
+        style.document(style.layered(*known, line, bar, point, height=style.CHART)),
+        {"steps": rows, **({"caches": caches} if caches else {})},
+        [texts("hosts.caption.staircase" if caches else "hosts.caption.staircase.bare")],
+        legend=False,
+    )
+
+
+def ceilings(host: Mapping[str, Any], scores: Sequence[Score], texts: Texts) -> Chart | None:
+    """How many accesses of a size each layer can serve in a second at most; None where no layer is known."""
+    found = roofs(host, scores)
+    if not found:
+        return None
+    names = [texts.say(roof.name) for roof in found]
+    rows: list[dict[str, Any]] = [
+        {"layer": name, "bytes": size, "of": numbers.size(size), "rate": rate}
+        for roof, name in zip(found, names, strict=True)
+        for size, rate in roof.points(_BYTES)
+    ]
+    knees = [
+        {"layer": name, "bytes": roof.knee_bytes, "of": numbers.size(roof.knee_bytes), "rate": roof.most_per_s,
+         "bandwidth": roof.bytes_per_s / 2**20}
+        for roof, name in zip(found, names, strict=True)
+    ]  # fmt: skip
+    x = _axis_of_bytes("bytes:Q", texts("hosts.axis.bytes"), _BYTES, (_BYTES[0], _BYTES[-1]))
+    ticks = style.log_ticks([row["rate"] for row in rows])
+    y = alt.Y(
+        "rate:Q", title=texts("hosts.axis.rate"), scale=alt.Scale(type="log", nice=False, padding=6),
+        axis=alt.Axis(values=ticks, format="~s", labelOverlap="greedy"),
+    )  # fmt: skip
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    colour = alt.Color("layer:N", scale=style.colours(names), legend=legend, sort=names)
+    shape = alt.Shape("layer:N", scale=style.shapes(names), legend=legend, sort=names)
+    tips = [
+        alt.Tooltip("layer:N", title=texts("hosts.column.layer")),
+        alt.Tooltip("of:N", title=texts("hosts.axis.bytes")),
+        alt.Tooltip("rate:Q", title=texts("hosts.axis.rate"), format=",.3~s"),
+    ]
+    line = alt.Chart(style.data("roofs")).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    handle = alt.Chart(style.data("roofs")).mark_point(size=110, opacity=0, filled=True).encode(
+        x=x, y=y, color=colour, tooltip=tips
+    )  # fmt: skip
+    knee = alt.Chart(style.data("knees")).mark_point(size=70, filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape,
+        tooltip=[*tips, alt.Tooltip("bandwidth:Q", title=texts("hosts.axis.bandwidth"), format=",.3~s")],
+    )  # fmt: skip
+    return Chart(
+        "chart-roofs",
+        texts("hosts.chart.roofs"),
+        style.document(style.layered(line, handle, knee, height=style.CHART + 60)),
+        {"roofs": rows, "knees": knees},
+        [texts("hosts.caption.roofs")],
+    )
+
+
+def _axis_of_bytes(field: str, title: str, values: Sequence[float], ends: tuple[float, float]) -> alt.X:
+    """A logarithmic axis whose marks are binary sizes."""
+    marks = [value for value in values if ends[0] <= value <= ends[1]]
+    labels = "".join(f"datum.value == {value} ? '{numbers.size(value)}' : " for value in marks) + "''"
+    return alt.X(
+        field, title=title, scale=alt.Scale(type="log", nice=False, domain=list(ends), padding=10),
+        axis=alt.Axis(values=marks, labelExpr=labels, labelOverlap="greedy", labelSeparation=6, grid=False),
+    )  # fmt: skip

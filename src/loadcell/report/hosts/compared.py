@@ -1,0 +1,102 @@
+"""Two machines, and what ran on both, put together from what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.analysis.compare.findings import differing
+from loadcell.analysis.compare.verdict import LEAST_EFFECT
+from loadcell.analysis.hosts import findings
+from loadcell.analysis.hosts.compare import Machines, compare
+from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
+from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.report.comparison.gather import Gathered, Wanted, gather
+from loadcell.report.hosts.read import Source, pair
+from loadcell.store.errors import StoreError
+from loadcell.store.find import find_run
+
+#: Two runs of one workload: on the first machine, and on the second.
+Ran = tuple[str, str]
+#: Kinds of differences between two runs that are not those of their machines.
+_BESIDES = ("plan", "target", "tools")
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What ran on both machines: the comparison of its runs, and which baseline it follows."""
+
+    gathered: Gathered
+    hypothesis: Hypothesis
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two machines held against each other, and what ran on both."""
+
+    sources: tuple[Source, Source]
+    machines: Machines
+    workloads: tuple[Followed, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether one machine has a score that the other has not."""
+        return bool(self.machines.alone)
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that is said of the machines, then of each workload."""
+        yield from findings.of_machines(self.machines)
+        for one in self.workloads:
+            yield from self.of(one)
+
+    def of(self, one: Followed) -> Iterator[Finding]:
+        """What is said of one workload: what besides the machines was another, then what it follows."""
+        gathered, first, second = one.gathered, *(machine.label for machine in self.machines.machines)
+        for source, run in zip(self.sources, gathered.runs, strict=True):
+            hosts = run.environment.get("hosts") or [{}]
+            known, own = source.machine.host.get("hostname"), hosts[0].get("hostname")
+            if known and own and known != own:
+                params = {
+                    "workload": one.hypothesis.workload.name,
+                    "host": own,
+                    "label": source.machine.label,
+                }
+                yield Finding("hosts", "problem", Phrase("hosts.follows.elsewhere", params))
+        others = [each for each in gathered.all_differences if each.kind in _BESIDES]
+        if others:
+            yield from differing(gathered.comparison.sides, others)
+        yield from findings.of_hypothesis(one.hypothesis, first, second)
+
+
+def compared(
+    first: str,
+    second: str,
+    ran: Sequence[Ran] = (),
+    *,
+    least_effect: float = LEAST_EFFECT,
+    anyway: bool = False,
+) -> Compared:
+    """Read two machines and the runs of what ran on both. Raises StoreError and CannotCompareError."""
+    sources = pair(first, second)
+    machines = compare(sources[0].machine, sources[1].machine, least_effect=least_effect)
+    found = []
+    for one, other in ran:
+        runs: list[tuple[Path, str | None]] = [
+            (find_run(name), source.machine.label) for name, source in zip((one, other), sources, strict=True)
+        ]
+        gathered = gather(Wanted(runs, least_effect=least_effect, anyway=anyway))
+        found.append(Followed(gathered, _follows(machines, gathered, one, other)))
+    return Compared(sources, machines, tuple(found))
+
+
+def _follows(machines: Machines, gathered: Gathered, one: str, other: str) -> Hypothesis:
+    row = next(iter(gathered.comparison.headline), None)
+    if row is None or row.effect is None:
+        raise StoreError(
+            f"{one} and {other} have no figure in common",
+            advice="Look at why their trials failed: `loadcell report RUN`.",
+        )
+    run = gathered.runs[0].run
+    name = str(run.get("title") or run.get("plan_name") or gathered.runs[0].id)
+    return hypothesis(machines, workload(name, row.effect, higher_is_better=row.metric.higher_is_better))

@@ -1,0 +1,177 @@
+"""host.html: what a machine is, what hurts measurements on it, and what it can do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from loadcell import __version__
+from loadcell.analysis.hosts import scores as scoring
+from loadcell.analysis.hosts.compare import Machine
+from loadcell.analysis.hosts.scores import Score
+from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.report import numbers
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Definitions,
+    Paragraph,
+    Report,
+    Section,
+    Sentences,
+    Table,
+    Tile,
+    Tiles,
+    Tone,
+)
+from loadcell.report.host import parts
+from loadcell.report.hosts import charts, words
+from loadcell.report.hosts.read import Source
+from loadcell.report.hosts.remarks import WIDE, findings
+from loadcell.report.texts import Texts
+from loadcell.store.durable import write_text
+from loadcell.store.errors import cannot_write
+from loadcell.store.read import StoredRun
+
+#: The page's name, beside the run's own report.
+PAGE = "host.html"
+
+
+def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
+    """Write the page into the run's directory. Raises StoreError when it cannot be written."""
+    from loadcell.report import html
+
+    assert source.run is not None  # only a run has a directory
+    place = source.run.path / PAGE
+    try:
+        write_text(place, html.render(build(source, lang, command)))
+    except OSError as error:
+        raise cannot_write(place, error, source.run.path) from None
+    return place
+
+
+def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
+    """The page in one language."""
+    texts, machine, stored = Texts(lang), source.machine, source.run
+    assert stored is not None
+    started = str(stored.run.get("started_utc") or "")[:16].replace("T", " ")
+    badges: list[tuple[str, Tone]] = [(texts(f"state.{stored.state}"), "good" if stored.state == "finished" else "caution")]  # fmt: skip
+    badges += [(f"{started} UTC", "")] if started else []
+    return Report(
+        language=lang,
+        title=machine.label,
+        question=texts("hosts.page.question"),
+        run_id=f"{stored.run.get('plan_name', '')}/{stored.id}".strip("/"),
+        badges=badges,
+        sections=[
+            Section("summary", texts("section.summary"), list(_summary(source, texts))),
+            *_pictures(machine, texts),
+            Section("scores", texts("hosts.section.scores"), [table(machine.scores, texts)]),
+            inventory(machine, texts),
+            _method(stored, texts, command),
+        ],
+        version=__version__,
+        kind="hosts.page.kind",
+    )
+
+
+def _summary(source: Source, texts: Texts) -> Iterator[Block]:
+    tiles = list(_tiles(source.machine.scores, texts))
+    if tiles:
+        yield Tiles(tiles)
+    said = findings(source)
+    nothing = Finding("host", "good", Phrase("host-found.none"))
+    yield Sentences(said or [nothing])
+
+
+def headline(scores: Sequence[Score]) -> list[Score]:
+    """The few that a machine is known by: processors, memory, disk, network."""
+    latency = [one for one in scores if one.section == "latency"]
+    moved = [one for one in scores if one.section == "memory" and one.test != "sysbench"]
+    wanted = [
+        *[one for one in scores if one.section == "cpu"],
+        *[max(own, key=lambda one: one.median) for own in _by_threads(_largest(moved))],
+        *[max(latency, key=lambda one: one.size_bytes or 0) for _ in latency[:1]],
+        *[one for one in scores if one.section == "disk" and one.test == "randread" and one.depth == 1],
+        *[one for one in scores if one.figure == "sync_ms"],
+        *[one for one in scores if one.section == "network" and one.test in ("rr", "stream")],
+    ]
+    return list(dict.fromkeys(wanted))
+
+
+def _largest(moved: Sequence[Score]) -> list[Score]:
+    """Those that work on the most memory: less of it fits into caches."""
+    most = max((one.size_bytes or 0 for one in moved), default=0)
+    return [one for one in moved if (one.size_bytes or 0) == most]
+
+
+def _by_threads(moved: Sequence[Score]) -> list[list[Score]]:
+    return [[one for one in moved if one.threads == threads] for threads in sorted({one.threads for one in moved})]  # fmt: skip
+
+
+def _tiles(scores: Sequence[Score], texts: Texts) -> Iterator[Tile]:
+    for one in headline(scores):
+        yield Tile(words.name(one, texts), words.figure(one.median), words.unit(one, texts), words.spread(one, texts) if len(one.values) > 1 else "")  # fmt: skip
+
+
+def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
+    drawn: list[Block] = [
+        chart
+        for draw in (charts.ceilings, charts.staircase)
+        if (chart := draw(machine.host, machine.scores, texts)) is not None
+    ]
+    if drawn:
+        yield Section("pictures", texts("hosts.section.pictures"), drawn)
+
+
+def table(scores: Sequence[Score], texts: Texts) -> Table:
+    """Every score with its unit and spread."""
+    columns = [
+        Column(texts("hosts.column.part")),
+        Column(texts("hosts.column.score"), keep=True),
+        Column(texts("axis.median"), figure=True),
+        Column(texts("hosts.column.unit")),
+        Column(texts("hosts.column.spread"), figure=True),
+        Column(texts("hosts.column.apart"), figure=True),
+        Column(texts("hosts.column.repeats"), figure=True),
+    ]
+    none = texts("mark.none")
+    rows = [
+        [
+            Cell(texts(f"hosts.part.{one.section}"), sort=scoring.SECTIONS.index(one.section)),
+            Cell(words.name(one, texts)),
+            Cell(words.figure(one.median), sort=one.median),
+            Cell(words.unit(one, texts)),
+            Cell(words.spread(one, texts)),
+            Cell(
+                none if one.repeats.spread is None else numbers.share(one.repeats.spread), sort=one.repeats.spread,
+                tone="caution" if (one.repeats.spread or 0) > WIDE else "",
+            ),
+            Cell(str(len(one.values)), sort=len(one.values)),
+        ]
+        for one in scores
+    ]  # fmt: skip
+    few = bool(scores) and min(len(one.values) for one in scores) < FEWEST_FOR_INTERVAL
+    note = texts("hosts.table.scores.few" if few else "hosts.table.scores.note")
+    return Table("table-scores", texts("hosts.section.scores"), columns, rows, note, only=True)
+
+
+def inventory(machine: Machine, texts: Texts) -> Section:
+    """What the machine is, as `loadcell host` shows it."""
+    blocks = [Definitions(part.rows, part.title) for part in parts(machine.host, texts)]
+    return Section("inventory", texts("hosts.section.inventory"), blocks)
+
+
+def _method(stored: StoredRun, texts: Texts, command: Sequence[str]) -> Section:
+    blocks: list[Block] = [
+        Paragraph(texts("hosts.method.how", count=int(stored.run.get("repeats") or 1))),
+        Paragraph(texts("hosts.method.definitions")),
+        Paragraph(texts("hosts.method.report"), quiet=True),
+    ]
+    if command:
+        blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
+    return Section("method", texts("compare.section.method"), blocks)

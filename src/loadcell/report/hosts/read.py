@@ -1,0 +1,101 @@
+"""Machines from what was stored of them: a baseline's run, or the JSON that `loadcell host --json` printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from loadcell.analysis.hosts import scores
+from loadcell.analysis.hosts.compare import Machine
+from loadcell.store.errors import StoreError
+from loadcell.store.find import find_run
+from loadcell.store.layout import RUN
+from loadcell.store.read import StoredRun, read_run
+
+_ADVICE = "Name a run of `loadcell host --baseline`, or a file that `loadcell host --json` wrote."
+
+
+@dataclass(frozen=True)
+class Source:
+    """A machine, where it was read from, and the run that its scores are of (None: it is known from JSON)."""
+
+    machine: Machine
+    path: Path
+    run: StoredRun | None = None
+
+
+def is_document(name: str) -> bool:
+    """Whether this names a file rather than a run."""
+    return Path(name).is_file()
+
+
+def is_baseline(path: Path) -> bool:
+    """Whether a run's directory is a baseline's; not where its run.json cannot be read, which its reader says better."""
+    try:
+        run: Any = json.loads((path / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(run, dict) and scores.probed(run)
+
+
+def source(name: str) -> Source:
+    """The machine of a run or of a JSON file. Raises StoreError, also for runs that are no baselines."""
+    return _of_file(Path(name)) if is_document(name) else of_run(read_run(find_run(name)))
+
+
+def of_run(stored: StoredRun) -> Source:
+    """The machine that a baseline was run on. Raises StoreError when the run is of something else."""
+    if not scores.probed(stored.run):
+        raise StoreError(
+            f"{stored.path} is no baseline: its workload is not `{scores.PROBE}`",
+            advice=f"{_ADVICE} What ran on both machines goes behind --workload.",
+        )
+    host = _host(stored.environment)
+    label = str(host.get("hostname") or stored.short_id)
+    return Source(Machine(label, host, scores.of_run(stored.run, stored.trials)), stored.path, stored)
+
+
+def pair(first: str, second: str) -> tuple[Source, Source]:
+    """Two machines under names that tell them apart. Raises StoreError."""
+    one, other = source(first), source(second)
+    if one.path.resolve() == other.path.resolve():
+        raise StoreError(f"{first} and {second} are the same", advice="Name two different machines.")
+    if one.machine.label == other.machine.label:
+        one, other = (
+            replace(each, machine=replace(each.machine, label=f"{each.machine.label} ({_name(each)})"))
+            for each in (one, other)
+        )
+    return one, other
+
+
+def _name(each: Source) -> str:
+    """What the place it was read from is called: one machine can be looked at twice."""
+    return each.run.short_id if each.run is not None else each.path.stem
+
+
+def _of_file(path: Path) -> Source:
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}", advice=_ADVICE) from None
+    except ValueError:
+        raise StoreError(f"{path} is not whole JSON", advice=_ADVICE) from None
+    host = _host(document) if isinstance(document, Mapping) else {}
+    if not host:
+        raise StoreError(f"{path} says nothing of a machine", advice=_ADVICE)
+    told = document.get("scores") or []
+    try:
+        found = scores.of_document(told) if isinstance(told, list) else scores.of_document([told])
+    except ValueError as error:
+        raise StoreError(f"{path}: {error}", advice=_ADVICE) from None
+    return Source(Machine(str(host.get("hostname") or path.stem), host, found), path)
+
+
+def _host(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The machine of `loadcell host --json`, or the first of an environment.json."""
+    hosts = document.get("hosts")
+    host = hosts[0] if isinstance(hosts, list) and hosts else document.get("host")
+    return host if isinstance(host, Mapping) else {}

@@ -1,0 +1,80 @@
+"""How scores, facts and ratios are written: one place for pages and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loadcell.analysis.hosts.compare import Times
+from loadcell.analysis.hosts.facts import Fact
+from loadcell.analysis.hosts.names import score_name
+from loadcell.analysis.hosts.scores import Score
+from loadcell.report import numbers
+from loadcell.report.texts import Texts
+from loadcell.report.values import plain
+
+#: Symbols of units, which are the same in every language; the others are in the catalogue.
+SYMBOLS = {
+    "mib_per_s": "MiB/s", "read_mib_per_s": "MiB/s", "write_mib_per_s": "MiB/s", "access_ns": "ns", "sync_ms": "ms",
+    "iops": "IOPS", "mbit_per_s": "Mbit/s",
+}  # fmt: skip
+NAMED = ("events_per_s", "transactions_per_s")
+#: A fact's unit, by the end of its key.
+_SUFFIXES = {"_mhz": "MHz", "_mts": "MT/s", "_mbits": "Mbit/s"}
+
+
+def name(score: Score, texts: Texts) -> str:
+    """`MEMCPY, 256 MiB, 1 thread`."""
+    return texts.value("name", score_name(score))
+
+
+def unit(score: Score, texts: Texts) -> str:
+    """`MiB/s`."""
+    return SYMBOLS.get(score.figure) or texts(f"hosts.unit.{score.figure}")
+
+
+def figure(value: float) -> str:
+    """A score's value: four digits, as rates have."""
+    return numbers.rate(value)
+
+
+def spread(score: Score, texts: Texts) -> str:
+    """`4,790 … 4,811`: what the repeats were; nothing of one."""
+    repeats = score.repeats
+    if repeats.low is None or repeats.high is None or len(repeats.values) < 2:
+        return texts("mark.none")
+    return f"{figure(repeats.low)} … {figure(repeats.high)}"
+
+
+def times(value: float) -> str:
+    """`×1.38`."""
+    return f"×{numbers.significant(value)}"
+
+
+def ends(found: Times, texts: Texts) -> str:
+    """`×1.31 … ×1.44`; nothing where one value stands against one."""
+    if found.low is None or found.high is None:
+        return texts("mark.none")
+    return f"{times(found.low)} … {times(found.high)}"
+
+
+def fact_name(fact: Fact, texts: Texts) -> str:
+    """What it is called; a kernel setting by its own name."""
+    return texts.or_none(f"hosts.fact.{fact.key}") or fact.key
+
+
+def fact_values(fact: Fact, texts: Texts) -> list[str]:
+    """Both values with their unit."""
+    return [_value(fact.key, value, texts) for value in fact.values]
+
+
+def _value(key: str, value: Any, texts: Texts) -> str:
+    for suffix, symbol in _SUFFIXES.items():
+        if key.endswith(suffix) and isinstance(value, int | float):
+            return f"{numbers.whole(value)} {symbol}"
+    return plain(key, value, texts)
+
+
+def joined(values: Sequence[str], texts: Texts) -> str:
+    """A list in a sentence."""
+    return texts("mark.list").join(values)

@@ -1,0 +1,129 @@
+"""Two machines: their facts by importance, and their baselines as ratios."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import machines
+from loadcell.analysis.hosts.compare import Machine, Machines, compare
+from loadcell.analysis.hosts.facts import facts
+from loadcell.analysis.hosts.findings import of_machines
+from loadcell.analysis.hosts.roofs import roofs
+from loadcell.analysis.hosts.scores import of_document
+
+
+def machine(document: dict[str, Any]) -> Machine:
+    return Machine(document["host"]["hostname"], document["host"], of_document(document["scores"]))
+
+
+def held(values: dict[str, tuple[list[float], list[float]]]) -> Machines:
+    """Two machines with these values of scores (`cpu-1/events_per_s`)."""
+    sides = [
+        [machines.score(*name.split("/"), values=each[side]) for name, each in values.items()] for side in (0, 1)
+    ]  # fmt: skip
+    return compare(*(Machine(label, {}, of_document(side)) for label, side in zip("ab", sides, strict=True)))
+
+
+def test_what_differs_stands_first_and_the_processor_before_all() -> None:
+    found = facts(machines.KUNPENG["host"], machines.M2["host"])
+    differing = [fact.key for fact in found if fact.differs]
+    assert [fact.key for fact in found][: len(differing)] == differing
+    assert differing[:5] == ["cpu_model", "clock_mhz", "cores", "threads", "sockets"]
+    assert {"numa_nodes", "memory_mts", "memory_kind", "disk_model", "disk_scheduler"} <= set(differing)
+    assert "cpu_architecture" not in differing
+
+
+def test_numbers_have_a_ratio() -> None:
+    times = {fact.key: fact.times for fact in facts(machines.KUNPENG["host"], machines.M2["host"])}
+    assert times["clock_mhz"] == pytest.approx(1.385, abs=0.001)
+    assert times["memory_mts"] == pytest.approx(6400 / 2933)
+    assert times["cpu_model"] is None
+
+
+def test_kernel_settings_are_facts_by_their_own_names() -> None:
+    other = {**machines.HOST, "settings": {**machines.HOST["settings"], "vm.swappiness": "1"}}
+    assert [fact.key for fact in facts(machines.HOST, other) if fact.differs] == ["vm.swappiness"]
+
+
+def test_an_inventory_of_any_shape_is_read() -> None:
+    strange: dict[str, Any] = {
+        "cpu": None,
+        "caches": "x",
+        "dimms": [5, {}],
+        "disks": {},
+        "settings": [],
+        "limits": 7,
+    }
+    assert not [fact for fact in facts(strange, machines.HOST) if fact.differs]
+
+
+def test_a_ratio_says_how_many_times_as_fast_whatever_its_figure_counts() -> None:
+    found = held({"cpu-1/events_per_s": ([100.0], [138.0]), "latency-4KiB/access_ns": ([2.0], [1.0])})
+    assert {row.score.id: row.times.value for row in found.rows} == {
+        "latency-4KiB/access_ns": pytest.approx(2.0),
+        "cpu-1/events_per_s": pytest.approx(1.38),
+    }
+    assert [row.score.section for row in found.rows] == ["latency", "cpu"]  # the greatest difference first
+
+
+def test_few_repeats_give_a_range_and_no_verdict() -> None:
+    (row,) = held({"latency-4KiB/access_ns": ([2.0, 2.2, 2.1], [1.0, 1.1, 1.2])}).rows
+    assert (row.times.low, row.times.high) == (pytest.approx(2.0 / 1.2), pytest.approx(2.2))
+    assert not row.times.sure
+    assert (row.verdict.word, row.verdict.reason) == ("ambiguous", "few")
+
+
+def test_single_values_have_no_range() -> None:
+    (row,) = held({"cpu-1/events_per_s": ([100.0], [138.0])}).rows
+    assert (row.times.low, row.times.high) == (None, None)
+
+
+def test_six_repeats_give_an_interval_and_a_verdict() -> None:
+    slow, quick = [100.0 + n for n in range(6)], [150.0 + n for n in range(6)]
+    found = held({"cpu-1/events_per_s": (slow, quick), "latency-4KiB/access_ns": (slow, quick)})
+    verdicts = {row.score.section: row.verdict.word for row in found.rows}
+    assert verdicts == {"cpu": "faster", "latency": "slower"}
+    for row in found.rows:
+        assert row.times.sure
+        assert row.times.low is not None
+        assert row.times.high is not None
+        assert row.times.low < row.times.value < row.times.high
+
+
+def test_what_only_one_has_is_said() -> None:
+    found = compare(machine(machines.KUNPENG), machine(machines.M2))
+    assert [(place, score.id) for place, score in found.alone] == [(0, "cpu-1/events_per_s")]
+    said = [finding.phrase.key for finding in of_machines(found)]
+    assert said == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
+
+
+def test_machines_without_baselines_are_held_by_their_inventories() -> None:
+    found = compare(Machine("a", machines.KUNPENG["host"]), Machine("b", machines.KUNPENG["host"]))
+    assert [finding.phrase.key for finding in of_machines(found)] == [
+        "hosts.found.alike",
+        "hosts.found.no-scores",
+    ]
+
+
+def test_roofs_are_those_of_the_layers_that_were_measured() -> None:
+    scores = of_document(
+        [
+            machines.score("latency-16KiB", "access_ns", [1.0], size_bytes=16 * machines.KIB, test=""),
+            machines.score("latency-256MiB", "access_ns", [100.0], size_bytes=256 * machines.MIB, test=""),
+            machines.score("memory-copy-1", "mib_per_s", [2**20], size_bytes=8 * machines.KIB),
+            machines.score("memory-memcpy-1", "mib_per_s", [10_000.0], size_bytes=256 * machines.MIB),
+            machines.score("disk-randread", "iops", [10_000.0]),
+            machines.score("disk-read", "read_mib_per_s", [1000.0]),
+            machines.score("network-rr", "transactions_per_s", [50_000.0]),
+        ]
+    )
+    found = {roof.name.key: roof for roof in roofs(machines.HOST, scores)}
+    assert list(found) == ["hosts.layer.cache", "hosts.layer.memory", "hosts.layer.disk-read"]
+    memory = found["hosts.layer.memory"]
+    assert memory.most_per_s == pytest.approx(1e7)
+    assert memory.knee_bytes == pytest.approx(10_000 * 2**20 / 1e7)
+    assert memory.at(8) == pytest.approx(1e7)
+    assert memory.at(2**20) == pytest.approx(10_000)
+    assert [size for size, _ in memory.points([8, 2**20])] == [8, pytest.approx(memory.knee_bytes), 2**20]

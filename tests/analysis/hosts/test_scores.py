@@ -1,0 +1,92 @@
+"""Scores, from a run's records and from JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import machines
+from loadcell.analysis.hosts.scores import Score, of_document, of_run, probed
+from loadcell.store.read import read_run
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Score]:
+    path = machines.write_baseline(tmp_path_factory.mktemp("run") / "a", failed=frozenset({"disk-write"}))
+    stored = read_run(path)
+    return {score.id: score for score in of_run(stored.run, stored.trials)}
+
+
+def test_a_probe_has_the_figures_that_its_test_is_known_by(scores: dict[str, Score]) -> None:
+    assert {"cpu-1/events_per_s", "memory-memcpy-1/mib_per_s", "latency-4KiB/access_ns"} <= set(scores)
+    assert {"disk-randread/iops", "disk-read/read_mib_per_s", "disk-sync/iops"} <= set(scores)
+    assert {"network-rr/transactions_per_s", "network-stream/mbit_per_s"} <= set(scores)
+
+
+def test_a_score_knows_what_it_was_measured_with(scores: dict[str, Score]) -> None:
+    triad = scores["memory-triad-all/mib_per_s"]
+    assert (triad.section, triad.test, triad.threads) == ("memory", "triad", 16)
+    assert triad.size_bytes == 256 * machines.MIB
+    assert scores["disk-read/read_mib_per_s"].block_bytes == machines.MIB
+
+
+def test_repeats_are_its_values(scores: dict[str, Score]) -> None:
+    cpu = scores["cpu-1/events_per_s"]
+    assert len(cpu.values) == 3
+    assert cpu.median == sorted(cpu.values)[1]
+    assert cpu.repeats.low == min(cpu.values)
+
+
+def test_the_latency_of_flushes_is_a_score_of_its_own_and_less_of_it_is_better(
+    scores: dict[str, Score],
+) -> None:
+    sync = scores["disk-sync/sync_ms"]
+    assert sync.median == pytest.approx(0.61, rel=0.1)
+    assert not sync.higher_is_better
+    assert "disk-randread/sync_ms" not in scores
+
+
+def test_what_never_ended_well_is_no_score(scores: dict[str, Score]) -> None:
+    assert not [name for name in scores if name.startswith("disk-write/")]
+
+
+def test_a_run_is_a_baseline_when_every_treatment_probes() -> None:
+    probe = {"settings": {"workload": {"probe": {"cpu": {}, "memory": None}}}}
+    other = {"settings": {"workload": {"sysbench": {}}}}
+    assert probed({"treatments": [probe]})
+    assert not probed({"treatments": [probe, other]})
+    assert not probed({"treatments": []})
+
+
+def test_json_gives_back_what_was_written(scores: dict[str, Score]) -> None:
+    assert of_document([score.document() for score in scores.values()]) == tuple(scores.values())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (5, "score 1 is no mapping"),
+        ({"id": ""}, "score 1 has no `id`"),
+        ({"id": "a", "figure": "flops", "probe": "cpu", "values": [1]}, "no figure 'flops'; there are events_per_s"),
+        ({"id": "a", "figure": "iops", "probe": "gpu", "values": [1]}, "no probe 'gpu'; there are cpu"),
+        ({"id": "a", "figure": "iops", "probe": "disk", "values": []}, "`values` must be a list of numbers above 0"),
+        ({"id": "a", "figure": "iops", "probe": "disk", "values": [0]}, "numbers above 0"),
+        ({"id": "a", "figure": "iops", "probe": "disk", "values": ["1,000"]}, "numbers above 0"),
+        ({"id": "a", "figure": "iops", "probe": "disk", "values": 5}, "numbers above 0"),
+    ],
+)  # fmt: skip
+def test_json_that_is_wrong_says_where(wrong: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+        of_document([wrong])
+
+
+def test_records_of_any_shape_are_read(tmp_path: Path) -> None:
+    treatment = {"id": "a", "levels": {}, "settings": {"workload": {"probe": {"cpu": {}}}, "load": None}}
+    records = [
+        {"treatment": "a", "status": "ok", "totals": None},
+        {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": float("nan")}}},
+        {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": 7}}},
+    ]
+    (score,) = of_run({"treatments": [treatment]}, records)
+    assert (score.id, score.values, score.threads) == ("cpu/events_per_s", (7.0,), 1)

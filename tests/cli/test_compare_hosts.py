@@ -1,0 +1,101 @@
+"""`loadcell compare` with machines: what it takes for one, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import fake_runs
+import machines
+from loadcell.cli import main
+from report import comparisons
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("cli-hosts")
+    runs = home / "results" / "host-baseline"
+    machines.write_baseline(runs / "20260309T080000Z-aaaa", repeats=6)
+    machines.write_baseline(runs / "20260310T080000Z-bbbb", repeats=6, seed=9, pace={"memory": 2.0})
+    machines.write_baseline(runs / "20260311T080000Z-cccc", failed=frozenset({"cpu-1"}))
+    for name, pace in (("dada", 1.0), ("dbdb", 2.0)):
+        comparisons.write(
+            home / "results" / "db" / f"20260312T080000Z-{name}", fake_runs.Shape(repeats=6, pace=pace)
+        )
+    for name in ("KUNPENG", "M2"):
+        (home / f"{name.lower()}.json").write_text(json.dumps(getattr(machines, name)))
+    return home
+
+
+@pytest.fixture
+def home(written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(written)
+    return written
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["compare", *arguments], prog_name="loadcell")
+
+
+def test_two_baselines_are_two_machines(home: Path) -> None:
+    found = call("aaaa", "bbbb")
+    assert found.exit_code == 0, found.output
+    assert "bench-01 (bbbb) against bench-01 (aaaa)" in found.output
+    assert "Hypothesis" not in found.output
+
+
+def test_what_ran_on_both_says_what_it_follows(home: Path) -> None:
+    found = call("aaaa", "bbbb", "--workload", "dada", "dbdb", "--json")
+    assert found.exit_code == 0, found.output
+    (workload,) = json.loads(found.stdout)["workloads"]
+    assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
+    assert "cpu-1/events_per_s" not in workload["hypothesis"]
+
+
+def test_files_of_json_are_machines_and_one_can_stand_beside_a_run(home: Path) -> None:
+    found = call("kunpeng.json", "m2.json")
+    assert found.exit_code == 3, found.output  # one baseline is of the first only
+    assert "m2 against kunpeng" in found.output
+    assert "×6.81" in found.output
+    mixed = call("kunpeng.json", "aaaa", "--json")
+    assert [one["label"] for one in json.loads(mixed.stdout)["machines"]] == ["kunpeng", "bench-01"]
+
+
+def test_a_baseline_without_a_counterpart_ends_with_3_and_a_verdict_to_fail_on_with_1(home: Path) -> None:
+    assert call("aaaa", "cccc").exit_code == 3
+    assert call("aaaa", "bbbb", "--fail-on", "faster").exit_code == 1
+    assert call("bbbb", "aaaa", "--fail-on", "slower").exit_code == 1
+    assert call("aaaa", "bbbb", "--fail-on", "slower").exit_code == 0
+
+
+def test_options_of_runs_keep_their_meaning(home: Path) -> None:
+    found = call("aaaa", "bbbb", "--metric", "throughput", "--json")
+    assert json.loads(found.stdout)["what"] == "runs"
+
+
+def test_the_page_and_the_comment(home: Path, tmp_path: Path) -> None:
+    found = call("aaaa", "bbbb", "--out", str(tmp_path / "two.html"), "--lang", "zh")
+    assert found.exit_code == 0, found.output
+    assert "两台机器对比" in (tmp_path / "two.html").read_text(encoding="utf-8")
+    comment = call("aaaa", "bbbb", "--format", "md")
+    assert comment.stdout.startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("kunpeng.json",), "two at a time, and 1 is named"),
+        (("kunpeng.json", "m2.json", "aaaa"), "two at a time, and 3 are named"),
+        (("dada", "dbdb", "--workload", "dada", "dbdb"), "is no baseline: its workload is not `probe`"),
+        (("aaaa", "bbbb", "--workload", "dada", "dada"), "is named twice"),
+        (("aaaa", "bbbb", "--workload", "dada", "gone"), "there is no run 'gone'"),
+        (("aaaa", "nothing.json"), "there is no run 'nothing.json'"),
+    ],
+)
+def test_a_call_that_makes_no_sense_says_so(home: Path, arguments: tuple[str, ...], said: str) -> None:
+    found = call(*arguments)
+    assert found.exit_code == 2, found.output
+    assert said in " ".join(found.stderr.split())

@@ -1,0 +1,273 @@
+"""The pages on one machine and on two: HTML, Markdown, terminal and JSON, in both languages."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import fake_runs
+import machines
+from loadcell.report import html, markdown
+from loadcell.report.blocks import Chart, Report, Table
+from loadcell.report.hosts import page
+from loadcell.report.hosts.compared import Compared, compared
+from loadcell.report.hosts.comparison import build
+from loadcell.report.hosts.document import baseline, document
+from loadcell.report.hosts.publish import publish
+from loadcell.report.hosts.read import Source, source
+from loadcell.report.hosts.remarks import findings
+from loadcell.report.hosts.terminal import print_baseline
+from loadcell.report.hosts.terminal_comparison import print_machines
+from loadcell.store.errors import StoreError
+from report import comparisons
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two machines' baselines, what ran on both, and two that are known from JSON."""
+    home = tmp_path_factory.mktemp("hosts")
+    other = {**machines.HOST, "hostname": "bench-02", "governor": "powersave"}
+    other["cpu"] = {**machines.HOST["cpu"], "cores": 16, "max_mhz": 3500.0}
+    machines.write_baseline(home / "a", repeats=6)
+    paces = {"memory": 1.5, "cpu": 0.8, "disk": 2.0, "network-rr": 1.0}
+    machines.write_baseline(home / "b", repeats=6, seed=8, host=other, pace=paces)
+    machines.write_baseline(home / "short", failed=frozenset({"disk-write", "cpu-all"}))
+    for name, pace, seed in (("db-a", 1.0, 3), ("db-b", 1.5, 4)):
+        comparisons.write(home / name, fake_runs.Shape(repeats=6, pace=pace, seed=seed))
+    for name in ("KUNPENG", "M2"):
+        (home / f"{name.lower()}.json").write_text(json.dumps(getattr(machines, name)))
+    return home
+
+
+@pytest.fixture(scope="module")
+def one(home: Path) -> Source:
+    return source(str(home / "a"))
+
+
+@pytest.fixture(scope="module")
+def two(home: Path) -> Compared:
+    return compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(home / "db-b"))])
+
+
+def printed(show: object, *args: object) -> str:
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    show(*args, console=console)  # type: ignore[operator]
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def charts(report: Report) -> dict[str, Chart]:
+    return {chart.id: chart for chart in report.charts()}
+
+
+def tables(report: Report) -> dict[str, Table]:
+    return {block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)}  # fmt: skip
+
+
+# -- one machine ----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_inventory_findings_scores_and_pictures(one: Source) -> None:
+    report = page.build(one, "en")
+    assert [section.id for section in report.sections] == [
+        "summary",
+        "pictures",
+        "scores",
+        "inventory",
+        "method",
+    ]
+    assert report.title == "bench-01"
+    rows = tables(report)["table-scores"].rows
+    assert len(rows) == len(one.machine.scores)
+    assert ["Memory", "MEMCPY 256 MiB, 1 thread"] in [[cell.text for cell in row[:2]] for row in rows]
+
+
+def test_the_staircase_shows_every_size_and_where_caches_end(one: Source) -> None:
+    drawn = charts(page.build(one, "en"))["chart-staircase"]
+    assert [row["name"] for row in drawn.data["steps"]][:3] == ["4 KiB", "16 KiB", "64 KiB"]
+    assert [row["name"] for row in drawn.data["caches"]] == ["L1 32 KiB", "L2 1 MiB", "L3 32 MiB"]
+
+
+def test_the_roofs_are_of_caches_memory_disk_and_network(one: Source) -> None:
+    drawn = charts(page.build(one, "en"))["chart-roofs"]
+    layers = [row["layer"] for row in drawn.data["knees"]]
+    assert layers == [
+        "L1 cache",
+        "L2 cache",
+        "L3 cache",
+        "Memory",
+        "Network",
+        "Disk, reads",
+        "Disk, flushed writes",
+    ]
+
+
+def test_trials_that_failed_are_said_and_leave_the_rest(home: Path) -> None:
+    short = source(str(home / "short"))
+    report = page.build(short, "en")
+    said = [finding.phrase.key for finding in findings(short)]
+    assert "hosts.found.incomplete" in said
+    assert "disk-write/write_mib_per_s" not in {score.id for score in short.machine.scores}
+    assert "Disk, flushed writes" not in [row["layer"] for row in charts(report)["chart-roofs"].data["knees"]]
+
+
+def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
+    path = machines.write_baseline(tmp_path / "noisy", scatter=0.2)
+    assert "hosts.found.wide" in [finding.phrase.key for finding in findings(source(str(path)))]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_terminal_of_80_columns_holds_it(one: Source, lang: str) -> None:
+    text = printed(print_baseline, one, lang, ["/results/host.html"])
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert "Example 9000" in text
+    assert "/results/host.html" in text
+    assert ("素数计算" if lang == "zh" else "Primes") in text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_is_written_beside_the_run(one: Source, lang: str) -> None:
+    place = page.write(one, lang, ("loadcell", "host", "--baseline"))
+    assert place == one.path / "host.html"
+    text = place.read_text(encoding="utf-8")
+    assert ("机器与基准" if lang == "zh" else "Machine and baselines") in text
+    assert "loadcell host --baseline" in text
+
+
+def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    host = {**machines.HOST, "hostname": evil, "cpu": {**machines.HOST["cpu"], "model": evil}}
+    found = source(str(machines.write_baseline(tmp_path / "evil", host=host)))
+    assert evil not in html.render(page.build(found, "en"))
+    other = machines.write_baseline(tmp_path / "good")
+    both = compared(str(found.path), str(other))
+    assert evil not in html.render(build(both, "en"))
+    assert "<script>" not in markdown.render(build(both, "en", charts=False))
+
+
+def test_its_json_is_what_compare_takes(one: Source, tmp_path: Path) -> None:
+    stored = tmp_path / "a.json"
+    stored.write_text(json.dumps(baseline(one, "en")))
+    assert source(str(stored)).machine == one.machine
+
+
+# -- two machines ---------------------------------------------------------------------------------------------------
+
+
+def test_two_machines_have_differences_ratios_and_what_the_workload_follows(two: Compared) -> None:
+    report = build(two, "en", ("loadcell", "compare", "a", "b"))
+    assert [section.id for section in report.sections] == [
+        "summary",
+        "follows-1",
+        "inventory",
+        "baselines",
+        "method",
+    ]
+    found = tables(report)
+    assert [row[0].text for row in found["table-facts-differ"].rows] == [
+        "Clock",
+        "Cores",
+        "Frequency governor",
+    ]
+    assert len(found["table-ratios"].rows) == len(two.machines.rows)
+    standing = {row[0].text: row[5].text for row in found["table-candidates-1"].rows}
+    assert standing["MEMCPY 256 MiB, 1 thread"] == "can be what it follows"
+    assert standing["Primes, 1 thread"] == "goes the other way"
+    assert standing["CPU clock"] == "goes the other way"
+    assert standing["Access within 256 MiB"] == "does not differ"
+    assert standing["Random reads"].startswith("can be a part: ")
+
+
+def test_what_besides_the_machines_was_another_is_said(two: Compared, home: Path) -> None:
+    said = [finding.phrase.key for finding in two.of(two.workloads[0])]
+    assert said[0] == "hosts.follows.elsewhere"  # both runs of the workload are of one machine
+    assert "compare.differs.target" not in said
+    other = comparisons.write(home / "db-c", fake_runs.Shape(repeats=6, version="0.2.0"))
+    found = compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(other))])
+    assert "compare.differs.tools" in [finding.phrase.key for finding in found.of(found.workloads[0])]
+
+
+def test_the_picture_has_every_ratio_and_the_workload(two: Compared) -> None:
+    drawn = charts(build(two, "en"))["chart-ratios"]
+    assert len(drawn.data["points"]) == len(two.machines.rows)
+    assert drawn.data["workloads"][0]["times"] == pytest.approx(1.5, rel=0.05)
+
+
+def test_verdicts_are_those_of_every_comparison(two: Compared) -> None:
+    verdicts = {row.score.id: row.verdict.word for row in two.machines.rows}
+    assert verdicts["memory-memcpy-1/mib_per_s"] == "faster"
+    assert verdicts["cpu-1/events_per_s"] == "slower"
+    assert verdicts["disk-sync/sync_ms"] == "faster"  # half the time
+
+
+def test_published_figures_come_as_one_value_each(home: Path) -> None:
+    found = compared(str(home / "kunpeng.json"), str(home / "m2.json"))
+    rows = {row[0].text: row for row in tables(build(found, "en"))["table-ratios"].rows}
+    assert rows["MEMCPY 256 MiB, 1 thread"][4].text == "×6.81"
+    assert rows["MEMCPY 256 MiB, 1 thread"][5].text == "–"
+    assert found.incomplete  # sysbench's cpu test was run on one of them only
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
+    text = printed(print_machines, two, lang, "loadcell compare a b --out hosts.html")
+    assert max(cell_len(line) for line in text.splitlines()) <= 80 + len(
+        "loadcell compare a b --out hosts.html"
+    )
+    assert ("假设" if lang == "zh" else "Hypothesis") in text
+    assert "×1.5" in text
+
+
+def test_their_json_has_everything(two: Compared) -> None:
+    found = document(two)
+    assert found["what"] == "hosts"
+    (workload,) = found["workloads"]
+    assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
+    assert workload["interval"] is not None
+    assert {one["standing"] for one in workload["candidates"]} == {"near", "part", "alike", "against"}
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_page_and_markdown_are_written_together(two: Compared, tmp_path: Path) -> None:
+    written = publish(two, "en", ("html", "md"), tmp_path, ())
+    assert [path.name for path in written] == ["hosts.html", "hosts.md"]
+    assert (tmp_path / "report-pictures" / "chart-ratios.svg").stat().st_size > 1000
+    assert "Hypothesis" in (tmp_path / "hosts.md").read_text(encoding="utf-8")
+
+
+def test_one_machine_measured_twice_has_two_names(home: Path) -> None:
+    found = compared(str(home / "a"), str(home / "short"))
+    assert [machine.label for machine in found.machines.machines] == ["bench-01 (a)", "bench-01 (short)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not whole JSON"),
+        ("[]", "says nothing of a machine"),
+        ('{"host": {}}', "says nothing of a machine"),
+        ('{"host": {"hostname": "x"}, "scores": [{"id": "a"}]}', "score a: there is no figure None"),
+        ('{"host": {"hostname": "x"}, "scores": 5}', "score 1 is no mapping"),
+    ],
+)
+def test_a_file_that_is_no_machine_says_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=said) as caught:
+        source(str(path))
+    assert "loadcell host --json" in caught.value.advice
+
+
+def test_a_run_of_something_else_is_no_machine(home: Path) -> None:
+    with pytest.raises(StoreError, match="is no baseline"):
+        source(str(home / "db-a"))
+
+
+def test_a_machine_is_not_held_against_itself(home: Path) -> None:
+    with pytest.raises(StoreError, match="are the same"):
+        compared(str(home / "a"), str(home / "a"))
