@@ -115,21 +115,19 @@ def _differences(machines: Machines) -> Iterator[tuple[Resource, Score | None, T
     for resource, (first, second) in inventory:
         if first and second:
             yield resource, None, Times(second / first)
-    steps = [row.score.size_bytes or 0 for row in machines.rows if row.score.section == "latency"]
+    steps, moved = _sizes(machines, "latency"), _sizes(machines, "memory")
     for row in machines.rows:
         score = row.score
-        if score.section == "latency" and score.size_bytes not in (max(steps), min(steps)):
+        if score.section == "latency" and score.size_bytes not in (steps[0], steps[-1]):
             continue  # steps of one staircase: its two ends say what caches and memory do
-        if score.section == "memory" and (score.size_bytes or 0) < max(_sizes(machines, score)):
+        if score.section == "memory" and score.test != "sysbench" and (score.size_bytes or 0) < moved[-1]:
             continue  # what fits into a cache says nothing of memory
-        yield resource_of(score, max(steps, default=0)), score, row.times
+        yield resource_of(score, steps[-1] if steps else 0), score, row.times
 
 
-def _sizes(machines: Machines, like: Score) -> Iterator[int]:
-    """The sizes at which the same was measured."""
-    for row in machines.rows:
-        if (row.score.section, row.score.test, row.score.threads) == (like.section, like.test, like.threads):
-            yield row.score.size_bytes or 0
+def _sizes(machines: Machines, section: str) -> list[int]:
+    """The sizes at which both were probed, the smallest first."""
+    return sorted({row.score.size_bytes or 0 for row in machines.rows if row.score.section == section})
 
 
 def resource_of(score: Score, largest_bytes: int) -> Resource:

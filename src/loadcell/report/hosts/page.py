@@ -39,6 +39,8 @@ from loadcell.store.read import StoredRun
 
 #: The page's name, beside the run's own report.
 PAGE = "host.html"
+#: Key figures: a row of them.
+MOST_TILES = 6
 
 
 def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
@@ -91,26 +93,25 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
 def headline(scores: Sequence[Score]) -> list[Score]:
     """The few that a machine is known by: processors, memory, disk, network."""
     latency = [one for one in scores if one.section == "latency"]
-    moved = [one for one in scores if one.section == "memory" and one.test != "sysbench"]
+    moved = _largest([one for one in scores if one.section == "memory" and one.test != "sysbench"])
+    alone = [one for one in moved if one.threads == 1]
+    disk = [one for one in scores if one.section == "disk"]
     wanted = [
         *[one for one in scores if one.section == "cpu"],
-        *[max(own, key=lambda one: one.median) for own in _by_threads(_largest(moved))],
-        *[max(latency, key=lambda one: one.size_bytes or 0) for _ in latency[:1]],
-        *[one for one in scores if one.section == "disk" and one.test == "randread" and one.depth == 1],
-        *[one for one in scores if one.figure == "sync_ms"],
-        *[one for one in scores if one.section == "network" and one.test in ("rr", "stream")],
+        *([max(alone, key=lambda one: one.median)] if alone else []),
+        *([max(latency, key=lambda one: one.size_bytes or 0)] if latency else []),
+        *[one for one in disk if one.test == "randread" and one.threads == one.depth == 1],
+        *[one for one in disk if one.figure == "sync_ms"],
+        *[one for one in scores if one.section == "network"],
+        *moved,
     ]
-    return list(dict.fromkeys(wanted))
+    return list(dict.fromkeys(wanted))[:MOST_TILES]
 
 
 def _largest(moved: Sequence[Score]) -> list[Score]:
     """Those that work on the most memory: less of it fits into caches."""
     most = max((one.size_bytes or 0 for one in moved), default=0)
     return [one for one in moved if (one.size_bytes or 0) == most]
-
-
-def _by_threads(moved: Sequence[Score]) -> list[list[Score]]:
-    return [[one for one in moved if one.threads == threads] for threads in sorted({one.threads for one in moved})]  # fmt: skip
 
 
 def _tiles(scores: Sequence[Score], texts: Texts) -> Iterator[Tile]:
@@ -174,4 +175,4 @@ def _method(stored: StoredRun, texts: Texts, command: Sequence[str]) -> Section:
     ]
     if command:
         blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
-    return Section("method", texts("compare.section.method"), blocks)
+    return Section("method", texts("section.method"), blocks)
