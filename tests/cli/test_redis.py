@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 from lines import command, planned, refused
 from loadcell.cli import main
+from loadcell.store.read import read_run
 from redis_server import RedisServer
+from run.live import until
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,49 @@ def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
     assert re.search(r"Succeeded +5,000\b", found.stdout)
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert not [text for text in (found.stdout, found.stderr, *texts) if server.password in text]
+
+
+def test_a_pipeline_makes_as_many_commands_as_the_server_counts(tmp_path: Path, server: RedisServer) -> None:
+    before = server.calls()
+    words = (
+        "-c",
+        "4",
+        "-n",
+        "5000",
+        "-P",
+        "16",
+        "--reads",
+        "50%",
+        "--keys",
+        "500",
+        "--warmup",
+        "0s",
+        "--no-report",
+    )
+    found = command(tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert re.search(r"Succeeded +5,000\b", found.stdout)
+    after = server.calls()
+    made = {name: after.get(name, 0) - before.get(name, 0) for name in ("get", "set")}
+    assert sum(made.values()) == 5000
+    [path] = (tmp_path / "results" / "redis").iterdir()
+    trial = read_run(path).trials[0]
+    assert {name: trial["lifetime"]["operations"][name] for name in made} == made
+    assert trial["settings"]["workload"]["kv"]["pipeline"] == 16
+    verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
+    assert (verdicts["server-counters"], verdicts["littles-law"]) == ("ok", "ok")
+
+
+def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> None:
+    half = {"cluster-enabled": "yes", "cluster-require-full-coverage": "no"}
+    with RedisServer(half, password="") as server:
+        server.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+        until(lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "the node to serve its half")
+        found = command(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
+    assert found.returncode == 3, found.stdout + found.stderr
+    said = " ".join(found.stdout.split())
+    assert "cluster" in said
+    assert "name one that is not in cluster mode, or a proxy of the cluster" in said
 
 
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:

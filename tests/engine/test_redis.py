@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redis_server import RedisServer, with_tls
+from run.live import until
 
 from .loads import MS, assert_counted, failure, operation, prepare, run
 
@@ -273,6 +274,32 @@ def test_a_node_of_a_cluster_is_named_as_such() -> None:
         problem = failure(lambda: prepare(server.endpoint(), SMALL, workload="kv"))
         assert problem["code"] == "CLUSTERDOWN"
         assert "cluster" in problem["advice"]
+
+
+def half_served(node: RedisServer, code: str, said: str) -> None:
+    """A load on a node of a cluster that has half of the slots: its half is counted, the other is told of."""
+    before = node.calls().get("set", 0)
+    result = load(node, {"reads": 0}, duration_ns=100 * MS)
+    assert errors(result).keys() == {code}
+    assert said in next(error["message"] for error in result["errors"])
+    assert result["lifetime"]["operations"]["set"] == node.calls()["set"] - before > 0
+    problem = failure(lambda: prepare(node.endpoint(), SMALL, workload="kv"))
+    assert problem["code"] in ("CROSSSLOT", code), "many keys at once are never of one node"
+    assert "name one that is not in cluster mode, or a proxy of the cluster" in problem["advice"]
+
+
+def test_keys_of_slots_that_are_elsewhere_are_told_of_and_others_are_counted() -> None:
+    half = {"cluster-enabled": "yes", "cluster-require-full-coverage": "no"}
+    with RedisServer(half) as one, RedisServer(half) as two:
+        one.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+        until(lambda: "cluster_state:ok" in str(one.ask("CLUSTER", "INFO")), "the node to serve its half")
+        half_served(one, "CLUSTERDOWN", "Hash slot not served")
+        two.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
+        one.ask("CLUSTER", "MEET", two.host, two.port)
+        all_slots = "cluster_slots_assigned:16384"
+        until(lambda: all_slots in str(one.ask("CLUSTER", "INFO")), "the nodes to meet")
+        until(lambda: "cluster_state:ok" in str(one.ask("CLUSTER", "INFO")), "both to serve")
+        half_served(one, "MOVED", f" {two.host}:{two.port}")
 
 
 def test_more_clients_than_the_server_lets_in() -> None:
