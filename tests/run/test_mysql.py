@@ -97,12 +97,25 @@ def test_tpcc_is_consistent_afterwards(tmp_path: Path, url: str) -> None:
     assert trial["totals"]["figures"]["tpmC"] == pytest.approx(counted, rel=1e-6)
 
 
+def test_ycsb_counts_what_the_server_counts(tmp_path: Path, url: str) -> None:
+    workload = "{ycsb: {workload: F, recordcount: 500, fieldcount: 3}}"
+    (tmp_path / "plan.yaml").write_text(EXTERNAL.format(url=url, workload=workload, duration="1s"))
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    [trial] = trials(tmp_path / "run")
+    assert trial["status"] == "ok"
+    assert checks(trial)["server-counters"] == "ok"
+    assert trial["operations"]["READ-MODIFY-WRITE"]["succeeded"] > 0
+    assert trial["operations"]["missed"]["succeeded"] == 0
+
+
 @pytest.mark.parametrize(
     ("workload", "said", "advice"),
     [
         ("{pgbench: {}}", "pgbench cannot be run on the target mysql", "postgres"),
         ("{sysbench: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),
         ("{tpcc: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),
+        ("{ycsb: {protocol: extended}}", "no protocol `extended`", "`simple` or `prepared`"),
     ],
 )
 def test_what_cannot_run_here_is_known_before_the_run(
