@@ -240,3 +240,13 @@ def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["check", "quickstrat"])
     assert result.exit_code == 2
     assert "did you mean: quickstart" in result.stderr
+
+
+def test_the_time_of_trials_that_only_profile_is_in_what_is_expected(tmp_path: Path) -> None:
+    text = PLAN + "repeats: 2\nfactors: {load.clients: [1, 2]}\n"
+    without = json.loads(check(tmp_path, text, "--json").stdout)
+    found = json.loads(check(tmp_path, text + "profile: cpu\n", "--json").stdout)
+    assert (found["profiled"], found["trial_count"]) == (1, without["trial_count"])
+    assert found["expected_s"] == without["expected_s"] + found["profile_s"] > without["expected_s"] + 10
+    said = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
+    assert "10 s of it for 1 trial more that only profiles." in said

@@ -101,6 +101,8 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
         "needs_consent": time.trials > NEEDS_CONSENT,
         "load_s": time.load_s,
         "expected_s": time.total_s,
+        "profiled": time.profiled,
+        "profile_s": time.profile_s,
         "counted": time.counted,
         "remarks": [
             {"path": r.path, "text": r.text, "treatment": r.treatment, "other_treatments": r.others}

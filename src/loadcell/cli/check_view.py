@@ -216,7 +216,7 @@ def _time(console: Console, document: dict[str, Any]) -> None:
         console.print(
             f"[bold]Time[/] about {count:,} trials: {duration(document['load_s'])} of load, {duration(document['expected_s'])} "
             f"expected with what is between; at most {document['at_most']:,} trials, should repeats contradict the search. "
-            "Loading data, and restoring what a workload changes, comes on top."
+            f"Loading data, and restoring what a workload changes, comes on top.{_profiled(document)}"
         )
         console.print()
         return
@@ -224,17 +224,26 @@ def _time(console: Console, document: dict[str, Any]) -> None:
         console.print(
             f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: as long as their requests take, and "
             f"{duration(document['expected_s'])} expected for what is between; loading data, and restoring what a workload changes, "
-            "comes on top."
+            f"comes on top.{_profiled(document)}"
         )
         console.print()
         return
     console.print(
         f"[bold]Time[/] {count:,} trial{'s' if count > 1 else ''}: {duration(document['load_s'])} of load, "
         f"{duration(document['expected_s'])} expected with what is between; loading data, and restoring what a workload changes, comes on top."
+        f"{_profiled(document)}"
     )
     if document["needs_consent"]:
         console.print("[yellow]That is many:[/] [bold]loadcell run[/] asks for [bold]--yes[/].")
     console.print()
+
+
+def _profiled(document: dict[str, Any]) -> str:
+    """What of the expected time goes into trials that only profile."""
+    count = document["profiled"]
+    if not count:
+        return ""
+    return f" {duration(document['profile_s'])} of it for {count:,} trial{'s' if count > 1 else ''} more that only profile{'' if count > 1 else 's'}."
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.design.search import searches
@@ -24,6 +25,7 @@ class Estimate:
 
     Of a search it is the usual most; `at_most` is how many trials it can come to when repeats contradict it (else None).
     `counted`: there are loads that end by a number of requests, and how long those take is in none of these.
+    `profiled` more trials only profile; `profile_s` is what they take, and is in `total_s` alone.
     """
 
     trials: int
@@ -31,6 +33,8 @@ class Estimate:
     total_s: float
     at_most: int | None = None
     counted: bool = False
+    profiled: int = 0
+    profile_s: float = 0.0
 
 
 def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
@@ -39,7 +43,10 @@ def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
         usual, at_most = searches.trials(plan)
         each_s = _load_s(plan.base.load)
         counted = plan.base.load.expected_s is None
-        return Estimate(usual, usual * each_s, usual * (each_s + OVERHEAD_S), at_most, counted)
+        profiled = _profiled(plan, [plan.base.load])
+        profile_s = sum(map(_load_s, profiled)) + OVERHEAD_S * len(profiled)
+        total_s = usual * (each_s + OVERHEAD_S) + profile_s
+        return Estimate(usual, usual * each_s, total_s, at_most, counted, len(profiled), profile_s)
     count = plan.treatment_count
     if count <= _ADDED_UP:
         loads = [treatment.resolved.load for treatment in plan.treatments]
@@ -49,7 +56,25 @@ def estimate(plan: LoadedPlan, arms: int = 1) -> Estimate:
         load_s = _load_s(plan.base.load) * plan.size()
     trials = plan.size() * arms
     counted = any(load.expected_s is None for load in loads)
-    return Estimate(trials, load_s * arms, load_s * arms + OVERHEAD_S * trials, counted=counted)
+    profiled = _profiled(plan, loads)
+    profile_s = sum(map(_load_s, profiled)) + OVERHEAD_S * len(profiled)
+    total_s = load_s * arms + OVERHEAD_S * trials + profile_s
+    return Estimate(
+        trials, load_s * arms, total_s, counted=counted, profiled=len(profiled), profile_s=profile_s
+    )
+
+
+def _profiled(plan: LoadedPlan, loads: Sequence[Load]) -> list[Load]:
+    """The loads of the trials that only profile. Which treatment is the best a run will tell: the longest counts."""
+    if plan.profile is None:
+        return []
+    which = plan.profile.treatments
+    if which == "best":
+        return [max(loads, key=_load_s)]
+    if plan.search is not None or plan.treatment_count > _ADDED_UP:
+        count = plan.treatment_count if which == "all" else len(which)
+        return [plan.base.load] * count
+    return [one.resolved.load for one in plan.treatments if which == "all" or one.id in which]
 
 
 def _load_s(load: Load) -> float:
