@@ -158,7 +158,8 @@ fn converse_in_http(stream: &mut TcpStream, service: &mut Service, queue: Option
             let busy = number.is_multiple_of(service.behaviour.busy_every);
             BUSY.fetch_add(u64::from(busy), Ordering::Relaxed);
             let status = if busy { "503 Service Unavailable" } else { "200 OK" };
-            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\n1234");
+            // ab goes by the header, and waits for the end of a connection that has none.
+            let answer = format!("HTTP/1.1 {status}\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\n1234");
             stream.write_all(answer.as_bytes()).ok()?;
         }
     }
