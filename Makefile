@@ -94,7 +94,9 @@ bench: setup
 	$(BIN)/python -m bench.client_cost_mysql
 	$(BIN)/python -m bench.client_cost_redis
 	$(BIN)/python -m bench.client_cost_http
+	$(BIN)/python -m bench.client_scaling
 	$(BIN)/python -m bench.memory
+	$(BIN)/python -m bench.connections
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost
 	$(BIN)/python -m bench.probes

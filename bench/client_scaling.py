@@ -1,0 +1,154 @@
+"""What a second thread of the client is worth: throughput and CPU a request at one and at two threads.
+
+The server takes CPU, too: on a machine with two cores, two threads of the client and a server are three that want two cores, and no target of
+this machine is far from its limit. So beside the plain ratio (two threads over one) the second thread is held against what nothing can be
+better than: two processes with a thread each, which share nothing, on the same cores beside the same server. What two threads fall
+short of two processes is what they cost each other. From the CPU that a request costs then and now follows what two threads would be worth
+with cores enough: twice the ratio of one thread's CPU a request to two threads'.
+
+The server is bare_server.rs: a read and a write a request, the least that a server can do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bench.paired import EXAMPLES, ROOT, keep, note, ratios, spread
+
+CLIENTS = 32
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of all processes of a contender: requests a second, CPU microseconds of the threads that make the load a request."""
+
+    per_second: float
+    cpu_us: float
+
+
+@contextmanager
+def bare_server() -> Iterator[int]:
+    """The server on any core; its port."""
+    process = subprocess.Popen(
+        [str(EXAMPLES / "bare_server"), "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline().split()[1])
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def specification(port: int, clients: int, threads: int, seconds: float, **target: Any) -> dict[str, Any]:
+    """A closed loop of GETs."""
+    where = {"protocol": "http", "host": "127.0.0.1", "port": port, "sslmode": "disable", **target}
+    return {
+        "version": 1,
+        "seed": 1,
+        "target": where,
+        "workload": {"http": {"requests": [{"path": "/"}]}},
+        "load": {
+            "clients": clients,
+            "threads": threads,
+            "warmup_ns": int(0.3e9),
+            "duration_ns": int(seconds * 1e9),
+        },
+    }
+
+
+def load(port: int, processes: int, threads: int, seconds: float) -> Found:
+    """So many workers at once with so many threads each; 32 connections a thread."""
+    spec = specification(port, CLIENTS * threads, threads, seconds)
+    workers = []
+    for _ in range(processes):
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "loadcell.run.worker"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        )  # fmt: skip
+        assert worker.stdin is not None
+        worker.stdin.write(json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec}))
+        workers.append(worker)
+    # All begin when all have started Python.
+    time.sleep(0.5)
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.close()
+    per_second = cpu_ns = requests = 0.0
+    for worker in workers:
+        assert worker.stdout is not None
+        result = json.loads(worker.stdout.read().splitlines()[-1])["result"]
+        worker.wait()
+        assert result["outcome"] == "completed", result
+        assert not result["errors"], result["errors"]
+        done = next(one["succeeded"] for one in result["operations"] if one["name"] == "transaction")
+        per_second += done / (result["window"]["duration_ns"] / 1e9)
+        requests += done
+        cpu_ns += sum(thread["cpu_ns"] for thread in result["client"]["threads"])
+    return Found(per_second, cpu_ns / requests / 1e3)
+
+
+def medians(found: Sequence[Found]) -> dict[str, Any]:
+    """The spread of both figures."""
+    return {
+        "requests_per_s": spread([one.per_second for one in found]),
+        "cpu_us_per_request": spread([one.cpu_us for one in found]),
+    }
+
+
+def main() -> None:
+    """Measure in turn, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=3)
+    args = parser.parse_args()
+    shapes = {"one thread": (1, 1), "two threads": (1, 2), "two processes": (2, 1)}
+    found: dict[str, list[Found]] = {name: [] for name in shapes}
+    with bare_server() as port:
+        for number in range(args.rounds):
+            names = list(shapes)
+            for name in names[number % 3 :] + names[: number % 3]:
+                one = load(port, *shapes[name], args.seconds)
+                found[name].append(one)
+                note(
+                    f"  round {number + 1} {name:14} {one.per_second:9,.0f}/s {one.cpu_us:5.2f} us CPU/request"
+                )
+    rate = {name: [one.per_second for one in runs] for name, runs in found.items()}
+    cpu = {name: [one.cpu_us for one in runs] for name, runs in found.items()}
+    worth = [2 * one / two for one, two in zip(cpu["two processes"], cpu["two threads"], strict=True)]
+    result = {
+        "rounds": args.rounds,
+        "seconds": args.seconds,
+        "cores": len(os.sched_getaffinity(0)),
+        **{name: medians(runs) for name, runs in found.items()},
+        "rate, two threads / one": ratios(rate["two threads"], rate["one thread"]),
+        "rate, two threads / two processes": ratios(rate["two threads"], rate["two processes"]),
+        "cpu, two threads / two processes": ratios(cpu["two threads"], cpu["two processes"]),
+        "two threads would be worth": spread(worth),
+    }
+    keep(
+        "client_scaling",
+        f"python -m bench.client_scaling --rounds {args.rounds} --seconds {args.seconds:g}",
+        result,
+    )
+    for name in list(result)[-4:]:
+        ratio: Any = result[name]
+        print(f"{name}: {ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})")
+    print(
+        f"(median rates: {', '.join(f'{name} {statistics.median(runs):,.0f}/s' for name, runs in rate.items())})"
+    )
+
+
+if __name__ == "__main__":
+    main()
