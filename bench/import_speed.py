@@ -53,7 +53,10 @@ def main() -> None:
     for tool, one in found.items():
         print(f"{tool} ({one['bytes'] / 1e6:.0f} MB)")
         for name, speed in one["mb_per_s"].items():
-            print(f"  {name:22} {speed['median']:7.0f} MB/s ({speed['min']:.0f} to {speed['max']:.0f})")
+            apart = one["mb_per_cpu_s"][name]["median"]
+            print(
+                f"  {name:22} {speed['median']:7.0f} MB/s ({speed['min']:.0f} to {speed['max']:.0f}), {apart:.0f} MB a second of CPU"
+            )
         print(
             f"  time against a loop over lines in Python: {one['against_python_loop']['median']:.2f}, against wc -l: "
             f"{one['against_wc']['median']:.2f}"
@@ -66,7 +69,8 @@ def main() -> None:
 def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dict[str, Any]:
     size = long.stat().st_size
     times: dict[str, list[float]] = {}
-    peak = 0
+    peak = 0.0
+    cpu: dict[str, list[float]] = {}
     contenders: dict[str, Callable[[], float]] = {
         "cat": lambda: _timed(["cat", str(long)]),
         "wc -l": lambda: _timed(["wc", "-l", str(long)]),
@@ -77,14 +81,18 @@ def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dic
     }  # fmt: skip
     for number in range(rounds):
         for name, contender in contenders.items():
+            used = _cpu_s()
             times.setdefault(name, []).append(contender())
+            cpu.setdefault(name, []).append(_cpu_s() - used)
         read = _read_apart(tool, long)
         times.setdefault("loadcell's reader", []).append(read["s"])
+        cpu.setdefault("loadcell's reader", []).append(read["cpu_s"])
         peak = max(peak, read["peak_bytes"])
         note(f"  {tool}, round {number + 1}/{rounds}: {size / read['s'] / 1e6:.0f} MB/s")
     return {
         "bytes": size,
         "mb_per_s": {name: spread([size / one / 1e6 for one in own]) for name, own in times.items()},
+        "mb_per_cpu_s": {name: spread([size / one / 1e6 for one in own]) for name, own in cpu.items()},
         "against_python_loop": ratios(times["loadcell's reader"], times["a loop over lines"]),
         "against_wc": ratios(times["loadcell's reader"], times["wc -l"]),
         "peak_mib": peak / MIB,
@@ -101,6 +109,12 @@ def _timed(command: list[str]) -> float:
     return time.perf_counter() - begun
 
 
+def _cpu_s() -> float:
+    """Of all processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _read_apart(tool: str, path: Path) -> dict[str, float]:
     """In a process of its own, for its memory."""
     command = [sys.executable, "-m", "bench.import_speed", "--read", tool, str(path)]
@@ -112,12 +126,12 @@ def _read_apart(tool: str, path: Path) -> dict[str, float]:
 def _read(tool: str, path: str) -> dict[str, float]:
     from loadcell.imports.formats import read_file
 
-    begun = time.perf_counter()
+    begun, used_s = time.perf_counter(), time.process_time()
     source = read_file(Path(path), tool)
-    took_s = time.perf_counter() - begun
+    took_s, used_s = time.perf_counter() - begun, time.process_time() - used_s
     assert source.reading.unread == 0, source.reading.examples
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"s": took_s, "peak_bytes": peak, "executions": len(source.reading.measured)}
+    return {"s": took_s, "cpu_s": used_s, "peak_bytes": peak, "executions": len(source.reading.measured)}
 
 
 def _write(path: Path, mib: int, make: Callable[[], Iterator[bytes]]) -> None:

@@ -310,6 +310,43 @@ def test_sadf_for_databases() -> None:
     assert rows(local)[0]["at"] == row["at"]
 
 
+RECORDED = {"sar-C.txt": 3, "sar-de.txt": 2, "sar-zh.txt": 2, "sadf-d.txt": 3, "sadf-j.json": 3}
+
+
+@pytest.mark.parametrize(("name", "count"), RECORDED.items())
+def test_of_what_sar_really_prints_nothing_is_left_unread(
+    name: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sysstat 12.6, in three locales and three forms, of the same seconds of a busy machine."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    found = sar.read((OUTPUTS / name).read_text().splitlines(keepends=True))
+    assert (found.unread, found.examples, len(rows(found))) == (0, (), count)
+    assert rows(found)[0]["at"] == utc("2026-11-21T17:50:36")
+    for row in rows(found):
+        assert row["cpu_busy_percent"] + row["cpu_iowait_percent"] + row["cpu_steal_percent"] + row["cpu_idle_percent"] == pytest.approx(100, abs=0.1)  # fmt: skip
+
+
+def test_sars_text_and_both_of_sadfs_forms_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    text, table, json = (
+        rows(sar.read((OUTPUTS / name).read_text().splitlines(keepends=True)))
+        for name in ("sar-C.txt", "sadf-d.txt", "sadf-j.json")
+    )
+    assert table == text
+    assert [row.keys() for row in json] == [row.keys() for row in text]
+    for one, other in zip(json, text, strict=True):
+        assert one == pytest.approx(other)
+
+
+def test_of_what_nmon_really_writes_nothing_is_left_unread() -> None:
+    found = nmon.read((OUTPUTS / "nmon.txt").read_text().splitlines(keepends=True))
+    assert (found.unread, found.examples, len(rows(found))) == (0, (), 3)
+    assert {one["at"] - rows(found)[0]["at"] for one in rows(found)} == {0, 1, 2}
+    assert all(row["cpu_busy_percent"] > 90 and row["disk_util_max_percent"] > 0 for row in rows(found))
+
+
 @pytest.mark.parametrize("reader", [jstat, nmon, sar])
 def test_text_of_another_kind_is_refused_with_what_was_looked_for(reader: object) -> None:
     with pytest.raises(NotItsOutputError, match=r"\w"):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loadcell.tools.base import Measured, NotItsOutputError, Part, Reading, Unread
 from loadcell.tools.blocks import batches
 from loadcell.tools.columns import columns, lines_of
 
 if TYPE_CHECKING:
-    import polars as pl
+    import numpy as np
+    import numpy.typing as npt
 
-    from loadcell.tools.ledger import Ledger, Times
+    from loadcell.tools.ledger import Ledger, Times, Whole
 
 NAME = "benchmarksql"
 
@@ -24,6 +25,7 @@ NEW_ORDER = "NEW_ORDER"
 _TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
 #: The deferred part of a delivery: BenchmarkSQL gives it a row of its own and counts it in nothing.
 _DEFERRED = "DELIVERY_BG"
+_NUMBERS = {name: number for number, name in enumerate((*_TYPES, _DEFERRED))}
 
 
 def read(text: Iterable[str]) -> Reading:
@@ -50,25 +52,52 @@ def read_blocks(parts: Iterable[bytes]) -> Reading:
 def _take(part: bytes, runs: dict[int, _Run], unread: Unread) -> None:
     import polars as pl
 
-    schema = {name: pl.String if name == "ttype" else pl.Int64 for name in _COLUMNS}
-    frame = columns(part, schema, _USED, ",")
-    known = pl.col("ttype").is_in([*_TYPES, _DEFERRED])
-    whole = (
-        known
-        & pl.all_horizontal(pl.col(name).is_not_null() for name in _USED)
-        & (pl.col("elapsed") >= 0)
-        & (pl.col("latency") >= 0)
+    schema = {name: pl.Enum(list(_NUMBERS)) if name == "ttype" else pl.Int64 for name in _COLUMNS}
+    body = part[part.find(b"\n") + 1 :] if part.lstrip(_BOM).startswith(HEAD) else part
+    if not body.strip():
+        return
+    frame = columns(body, schema, _USED, ",")
+    if sum(frame.null_count().row(0)):
+        whole = frame.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+        _odd_lines(lines_of(body, ~whole), unread)
+        frame = frame.filter(whole)
+        if frame.is_empty():
+            return
+    table = _Rows(
+        *(frame[name].to_numpy() for name in ("run", "elapsed", "latency", "rbk", "error")),
+        frame["ttype"].to_physical().to_numpy(),
     )
-    well = frame.select(whole.fill_null(value=False)).to_series()
+    well = (table.elapsed >= 0) & (table.latency >= 0)
     if not well.all():
-        for row in lines_of(part, ~well):
-            if not row.lstrip(_BOM).startswith(HEAD):  # the head of a further table within the file
-                unread.add(row.decode("utf-8", "replace"))
-        frame = frame.filter(well)
-    numbers = frame["run"].unique(maintain_order=True).to_list()
-    for number in numbers:
-        own = frame if len(numbers) == 1 else frame.filter(pl.col("run") == number)
-        runs.setdefault(number, _Run()).take(own)
+        unread.more(int((~well).sum()))
+        table = table.only(well)
+    first = int(table.run[0]) if len(table.run) else 0
+    if (table.run == first).all():
+        runs.setdefault(first, _Run()).take(table)
+    else:
+        for number in dict.fromkeys(table.run.tolist()):
+            runs.setdefault(number, _Run()).take(table.only(table.run == number))
+
+
+def _odd_lines(rows: Iterable[bytes], unread: Unread) -> None:
+    for row in rows:
+        if not row.lstrip(_BOM).startswith(HEAD):  # the head of a further table within the file
+            unread.add(row.decode("utf-8", "replace"))
+
+
+class _Rows(NamedTuple):
+    """Columns of some rows; `type` by its number."""
+
+    run: Whole
+    elapsed: Whole
+    latency: Whole
+    back: Whole
+    error: Whole
+    type: Whole
+
+    def only(self, which: npt.NDArray[np.bool_]) -> _Rows:
+        """Some of them."""
+        return _Rows(*(column[which] for column in self))
 
 
 class _Run:
@@ -84,24 +113,20 @@ class _Run:
         self.failed: dict[str, int] = dict.fromkeys(_TYPES, 0)
         self.ended_s = 0.0
 
-    def take(self, frame: pl.DataFrame) -> None:
+    def take(self, rows: _Rows) -> None:
         """More rows of it."""
-        import polars as pl
-
-        self.ended_s = max(self.ended_s, float(frame["elapsed"].max()) / 1e3)  # type: ignore[arg-type]
-        frame = frame.filter(pl.col("ttype") != _DEFERRED)
-        lost = frame["error"] != 0
-        if lost.any():
-            for name, count in frame.filter(lost)["ttype"].value_counts().iter_rows():
-                self.failed[name] += count
-            frame = frame.filter(~lost)
-        ticks = frame["latency"].to_numpy()
-        self.all.add(frame["elapsed"].to_numpy() / 1e3, ticks)
-        for name, times in self.types.items():
-            times.add(ticks[(frame["ttype"] == name).to_numpy()])
-        back = frame["rbk"].to_numpy() != 0
-        if back.any():
-            self.rolled_back.add(ticks[back])
+        if not len(rows.run):
+            return
+        self.ended_s = max(self.ended_s, float(rows.elapsed.max()) / 1e3)
+        counted = (rows.type != _NUMBERS[_DEFERRED]) & (rows.error == 0)
+        if rows.error.any():
+            for number, name in enumerate(_TYPES):
+                self.failed[name] += int(((rows.type == number) & (rows.error != 0)).sum())
+        ended = rows.only(counted)
+        self.all.add(ended.elapsed / 1e3, ended.latency)
+        for number, times in enumerate(self.types.values()):
+            times.add(ended.latency[ended.type == number])
+        self.rolled_back.add(ended.latency[ended.back != 0])
 
     def measured(self) -> Measured | None:
         """tpmC: New-Orders that were committed, or rolled back as specified, a minute. None where nothing ended."""

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-BLOCK_BYTES = 16 * 2**20
+BLOCK_BYTES = 8 * 2**20
 #: No tool prints longer lines; what is longer is no text, and its end is left out.
 LONGEST_LINE = 2**16
 

@@ -14,10 +14,17 @@ def columns(part: bytes, schema: Mapping[str, Any], used: Sequence[str], separat
     import polars as pl
 
     names = list(schema)
-    return pl.read_csv(
-        part, separator=separator, has_header=False, schema=dict(schema), columns=[names.index(name) for name in used],
-        quote_char=None, ignore_errors=True, truncate_ragged_lines=True, encoding="utf8-lossy",
-    )  # fmt: skip
+    shape: dict[str, Any] = {
+        "separator": separator, "has_header": False, "schema": dict(schema), "columns": [names.index(name) for name in used],
+        "quote_char": None,
+    }  # fmt: skip
+    try:
+        return pl.read_csv(part, **shape)
+    except pl.exceptions.PolarsError:  # what is not as it should be is looked for only where there is such a thing
+        words = {name: kind if kind == pl.Int64 else pl.String for name, kind in schema.items()}
+        shape |= {"schema": words, "ignore_errors": True, "truncate_ragged_lines": True, "encoding": "utf8-lossy"}
+        frame = pl.read_csv(part, **shape)
+        return frame.with_columns(pl.col(name).cast(schema[name], strict=False) for name in used)
 
 
 def lines_of(part: bytes, which: pl.Series) -> Iterator[bytes]:

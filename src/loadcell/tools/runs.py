@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,29 +43,20 @@ class Run:
 
 def runs(block: bytes, begin: bytes) -> Iterator[Run]:
     """The block in stretches; few lines that begin alike stay among the others."""
-    if block.count(b"\n" + begin) + 1 < FEWEST:
-        yield Run(block, alike=False)
-        return
-    import numpy as np
-
-    content = np.frombuffer(block, dtype=np.uint8)
-    starts = np.concatenate([[0], np.flatnonzero(content == 10) + 1])
-    starts = starts[starts + len(begin) <= len(content)]
-    alike = np.ones(len(starts), dtype=bool)
-    for place, byte in enumerate(begin):
-        alike &= content[starts + place] == byte
-    turns = np.flatnonzero(np.diff(alike.astype(np.int8))) + 1
-    firsts = np.concatenate([[0], turns])
-    lengths = np.diff(np.concatenate([firsts, [len(alike)]]))
-    kept = 0
-    for first, length in zip(firsts.tolist(), lengths.tolist(), strict=True):
-        if not alike[first] or length < FEWEST:
-            continue
-        begun = int(starts[first])
-        ended = int(starts[first + length]) if first + length < len(starts) else len(block)
-        if begun > kept:
-            yield Run(block[kept:begun], alike=False)
-        yield Run(block[begun:ended], alike=True)
-        kept = ended
+    after = re.compile(rb"\n(?!" + re.escape(begin) + rb")")
+    kept = at = 0
+    while at < len(block):
+        if not block.startswith(begin, at):
+            at = block.find(b"\n" + begin, at) + 1
+            if not at:
+                break
+        end = after.search(block, at)
+        ended = end.end() if end is not None else len(block)
+        if block.count(b"\n", at, ended) >= FEWEST:
+            if at > kept:
+                yield Run(block[kept:at], alike=False)
+            yield Run(block[at:ended], alike=True)
+            kept = ended
+        at = ended
     if kept < len(block):
         yield Run(block[kept:], alike=False)

@@ -21,10 +21,11 @@ _USER = ("%user", "%usr", "%nice", "%guest", "%gnice")
 _SYSTEM = ("%system", "%sys", "%irq", "%soft")
 #: Of all disks together; those of each disk, where they are there, are surer (`-d` names what it counts).
 _ALL_DISKS = {"bread/s": "disk_read_bytes_per_s", "bwrtn/s": "disk_write_bytes_per_s"}
+#: In older versions sectors, in JSON both.
 _DISK_BYTES = {
-    "rkB/s": ("disk_read_bytes_per_s", _KIB), "wkB/s": ("disk_write_bytes_per_s", _KIB),
-    "rd_sec/s": ("disk_read_bytes_per_s", _SECTOR), "wr_sec/s": ("disk_write_bytes_per_s", _SECTOR),
-}  # fmt: skip
+    "disk_read_bytes_per_s": (("rkB/s", _KIB), ("rd_sec/s", _SECTOR)),
+    "disk_write_bytes_per_s": (("wkB/s", _KIB), ("wr_sec/s", _SECTOR)),
+}
 _LINK_BYTES = {"rxkB/s": "net_rx_bytes_per_s", "txkB/s": "net_tx_bytes_per_s"}
 #: A device by its numbers (`dev253-0`): whether it is a disk, or only a view of some, cannot be told.
 _UNNAMED = "dev"
@@ -76,9 +77,10 @@ class Activities:
             self._all_disks.discard(at_s)
             for column in _ALL_DISKS.values():
                 self._samples.put(at_s, column, float("nan"))
-        for name, (column, factor) in _DISK_BYTES.items():
-            if name in values:
-                self._samples.put(at_s, column, values[name] * factor, "sum")
+        for column, names in _DISK_BYTES.items():
+            size = next((values[name] * factor for name, factor in names if name in values), None)
+            if size is not None:
+                self._samples.put(at_s, column, size, "sum")
         if "%util" in values:
             self._samples.put(at_s, "disk_util_max_percent", min(100.0, values["%util"]), "max")
 
