@@ -69,7 +69,7 @@ def main() -> None:
 def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dict[str, Any]:
     size = long.stat().st_size
     times: dict[str, list[float]] = {}
-    peak = 0.0
+    peak: float = 0
     cpu: dict[str, list[float]] = {}
     contenders: dict[str, Callable[[], float]] = {
         "cat": lambda: _timed(["cat", str(long)]),

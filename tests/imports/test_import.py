@@ -56,10 +56,11 @@ def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path
 def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) -> None:
     copy = tmp_path / "again.txt"
     shutil.copyfile(OUTPUTS / "sysbench-cpu.txt", copy)
-    assert call(tmp_path / "a", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy).exit_code == 0
-    assert [trial["repeat"] for trial in imported(tmp_path / "a").trials] == [1, 2]
-    assert call(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy, "--by-file").exit_code == 0
-    (factor,) = imported(tmp_path / "b").run["factors"]
+    alike = made(tmp_path / "a", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy)
+    assert [trial["repeat"] for trial in alike.trials] == [1, 2]
+    (factor,) = made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy, by_file=True).run[
+        "factors"
+    ]
     assert [level["label"] for level in factor["levels"]] == ["sysbench-cpu", "again"]
 
 

@@ -122,6 +122,17 @@ def test_fewer_than_two_lines_are_no_series(text: str) -> None:
         jstat.read(text.splitlines(keepends=True))
 
 
+def test_of_what_jstat_really_prints_nothing_is_left_unread() -> None:
+    """JDK 17 with G1, its head again after every third line."""
+    shares = jstat.read((OUTPUTS / "jstat-gcutil.txt").read_text().splitlines(keepends=True))
+    sizes = jstat.read((OUTPUTS / "jstat-gc.txt").read_text().splitlines(keepends=True))
+    assert (shares.unread, sizes.unread) == (0, 0)
+    assert sum(row["young_gcs"] for row in rows(shares)) == 65 - 8
+    assert sum(row["concurrent_gc_ms"] for row in rows(shares)) == pytest.approx(29)
+    assert [row["at"] for row in rows(sizes)] == [8.1, 8.5, 8.8, 9.1]
+    assert rows(sizes)[-1]["old_percent"] == pytest.approx(100 * 23351.5 / 54272)
+
+
 # --- nmon
 
 NMON = """AAA,progname,nmon

@@ -20,9 +20,16 @@ def columns(part: bytes, schema: Mapping[str, Any], used: Sequence[str], separat
     }  # fmt: skip
     try:
         return pl.read_csv(part, **shape)
-    except pl.exceptions.PolarsError:  # what is not as it should be is looked for only where there is such a thing
+    except (
+        pl.exceptions.PolarsError
+    ):  # what is not as it should be is looked for only where there is such a thing
         words = {name: kind if kind == pl.Int64 else pl.String for name, kind in schema.items()}
-        shape |= {"schema": words, "ignore_errors": True, "truncate_ragged_lines": True, "encoding": "utf8-lossy"}
+        shape |= {
+            "schema": words,
+            "ignore_errors": True,
+            "truncate_ragged_lines": True,
+            "encoding": "utf8-lossy",
+        }
         frame = pl.read_csv(part, **shape)
         return frame.with_columns(pl.col(name).cast(schema[name], strict=False) for name in used)
 

@@ -20,6 +20,13 @@ _INTERVAL = re.compile(
     r".*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+) err/s: (?P<errors>[\d.]+)"
 )
 _EVENTS_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] thds: (?P<threads>\d+) eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)")  # fmt: skip
+_FILE_INTERVAL = re.compile(
+    r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s fsyncs: (?P<syncs>[\d.]+)/s "
+    r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
+)
+_MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
+_BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
+_UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
 _TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
 _QUERIES = re.compile(r"\s*queries:\s+(\d+)\s+\(([\d.]+) per sec")
 _IGNORED = re.compile(r"\s*ignored errors:\s+(\d+)\s+\(")
@@ -112,6 +119,7 @@ class _Execution:
         self.figures: dict[str, float] = {}
         self.settings: dict[str, Any] = {"version": version} if version else {}
         self.errors: dict[str, int] = {}
+        self.block_mib: float | None = None
         self.intervals = Intervals()
         self.ended_s = 0.0
         #: Whether it printed the last of its lines.
@@ -120,7 +128,9 @@ class _Execution:
     def take(self, line: str) -> bool:
         """Whether the line was understood."""
         if line.startswith("[ "):
-            return self._interval(line)
+            return self._interval(line) or self._moved(line)
+        if (match := _BLOCK_SIZE.match(line)) is not None:
+            self.block_mib = int(match["number"]) * _UNITS[match["unit"]]
         if (match := _THREADS.match(line)) is not None:
             self.threads = int(match[1])
         elif (match := _TRANSACTIONS.match(line)) is not None:
@@ -176,6 +186,20 @@ class _Execution:
         response = {f"p{match['rank']}_ms": float(match["late"])} if float(match["late"]) else {}
         lost = None if failed is None else round(float(failed) * length)
         self.intervals.append(Interval(self.ended_s, length, float(match["tps"]), lost, response))
+        self.ended_s = at
+        return True
+
+    def _moved(self, line: str) -> bool:
+        """What files and memory moved in an interval, as operations: their blocks, and of files the syncs."""
+        match = _FILE_INTERVAL.match(line) or _MEMORY_INTERVAL.match(line)
+        if match is None or self.block_mib is None:
+            return False
+        found = match.groupdict()
+        moved_mib = sum(float(found[name]) for name in ("reads", "writes", "moved") if name in found)
+        rate = moved_mib / self.block_mib + float(found.get("syncs", 0))
+        response = {f"p{found['rank']}_ms": float(found["late"])} if "rank" in found else {}
+        at = number(found["at"])
+        self.intervals.append(Interval(self.ended_s, at - self.ended_s, rate, None, response))
         self.ended_s = at
         return True
 
