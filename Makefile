@@ -87,7 +87,8 @@ e2e-rest:
 bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
 	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server \
-	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils
+	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils \
+	  fio:fio iperf3:iperf3
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.tpcc
@@ -100,6 +101,7 @@ bench: setup
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost
 	$(BIN)/python -m bench.probes
+	$(BIN)/python -m bench.probes_io
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.report_speed
 	$(BIN)/python -m bench.import_speed

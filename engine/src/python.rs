@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::flame;
 use crate::load::NoResult;
 use crate::observe::{Go, Observer};
+use crate::probe::network;
 use crate::spec::Problem;
 use crate::start;
 
@@ -114,6 +115,13 @@ fn store(engine: &str) -> PyResult<String> {
     start::about_store(engine).map(|found| found.to_string()).map_err(|problem| error(&problem))
 }
 
+/// Answers network probes at `address` (`HOST:PORT`) until it is stopped; says `{"type": "listening", "address"}` when it listens,
+/// and returns what it served.
+#[pyfunction]
+fn serve(py: Python<'_>, address: String, on_event: Py<PyAny>) -> PyResult<String> {
+    listen(py, on_event, |listener| network::serve(&address, listener)).map(|served| json!(served).to_string())
+}
+
 /// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
 #[pyfunction]
 fn stop() {
@@ -147,6 +155,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(store, module)?)?;
+    module.add_function(wrap_pyfunction!(serve, module)?)?;
     module.add_function(wrap_pyfunction!(stop, module)?)?;
     module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(flame_graph, module)?)?;

@@ -224,6 +224,9 @@ impl Spec {
         if let Some(schedule) = &mut spec.load.schedule {
             schedule.seed = spec.seed;
         }
+        if spec.target.protocol == Protocol::Host {
+            spec.load.lost_ns = 0; // What a probe has lost does not come back.
+        }
         if spec.target.socket_path().is_some() {
             spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.
         }

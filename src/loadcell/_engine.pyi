@@ -38,7 +38,8 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     connection is made anew. The result's `received` counts bytes that arrived, those of bodies of responses, and responses by
     the first digit of their status (`{"2xx": 9}`).
 
-    A result may have `figures` of its workload's own (name -> number), in each group where there are several.
+    A result may have `figures` of its workload's own (name -> number), in each group where there are several; and `remarks`, names
+    of what a reader must know of them (`indirect`: a file system could not do direct I/O).
 
     A target of the protocol `host` is this machine: `{"protocol": "host", "directory", "peer"}`. Its workload is `{"probe": {name:
     options}}`; each client is a thread, and a transaction is one pass of the probe.
@@ -94,6 +95,13 @@ def store(engine: str) -> str:
     it is one of the machine's.
 
     Raises EngineError with code `library` when this machine has none.
+    """
+
+def serve(address: str, on_event: Callable[[str], None]) -> str:
+    """Answer network probes at `address` (`HOST:PORT`; port 0 for any) until `stop` is called.
+
+    Says `{"type": "listening", "address"}` when it listens; otherwise as `run`. Returns what was served, of connections that have
+    ended: `{"connections", "transactions", "received_bytes"}`. Raises EngineError when it cannot listen there.
     """
 
 def stop() -> None:

@@ -40,8 +40,10 @@ from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.run import meaning
 from loadcell.workloads.probe.cpu import CpuOptions
+from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
 from loadcell.workloads.probe.memory import MemoryOptions, Test
+from loadcell.workloads.probe.network import NetworkOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 #: Every definition by which the machine is probed.
@@ -49,6 +51,9 @@ PROBES = (
     CpuOptions(),
     *(MemoryOptions(test=test) for test in get_args(Test)),
     LatencyOptions(),
+    DiskOptions(),
+    DiskOptions(direct=False),
+    *(NetworkOptions.model_validate({"test": test}) for test in ("rr", "crr", "stream")),
 )
 #: Keys that code puts together, from everything that can be put in.
 STATES = ("running", "finished", "interrupted", "failed", "killed", "unknown")

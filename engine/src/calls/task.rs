@@ -37,7 +37,7 @@ impl<C: Callees> Tasks for Calls<C> {
         &self.operations
     }
 
-    fn task(&self, client: u32) -> Result<Self::Task<'_>, Fault> {
+    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
         let log = Log::default();
         let callee = self.callees.callee(client, log.clone(), &self.operations)?;
         log.take(); // What was told of before the first call is no part of any.

@@ -22,8 +22,9 @@ pub trait Tasks: Sync {
     /// The transaction first.
     fn operations(&self) -> &[Operation];
 
-    /// That of client number `client`. It is called on the client's own thread, and before anything is measured.
-    fn task(&self, client: u32) -> Result<Self::Task<'_>, Fault>;
+    /// That of client number `client`. It is called on the client's own thread, and before anything is measured; what takes long
+    /// is given up when it is not `wanted` any more.
+    fn task(&self, client: u32, wanted: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault>;
 
     /// The most operations that are chosen before they are carried out.
     fn batch(&self) -> usize {
@@ -32,6 +33,11 @@ pub trait Tasks: Sync {
 
     /// Figures of its own, by name.
     fn figures(&self, _: &Measured<'_>) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// What a reader of the figures must know, by name.
+    fn remarks(&self) -> Vec<&'static str> {
         Vec::new()
     }
 }
@@ -78,6 +84,10 @@ impl<T: Tasks> Startable for Direct<T> {
     fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
         self.0.figures(measured)
     }
+
+    fn remarks(&self) -> Vec<&'static str> {
+        self.0.remarks()
+    }
 }
 
 fn work<T: Tasks>(
@@ -88,7 +98,8 @@ fn work<T: Tasks>(
     control: Arc<Control>,
     mail: Mail,
 ) -> io::Result<Lifetime> {
-    match tasks.task(settings.client) {
+    let task = tasks.task(settings.client, &|| !control.is_abandoned());
+    match task {
         Ok(task) => Worker::new(task, settings, pacer, recorder, control, mail)?.run(),
         Err(fault) => {
             mail.send(Message::Refused(Refusal { client: settings.client, why: fault.failure(), errno: None }));

@@ -37,6 +37,11 @@ pub trait Task {
 
     /// Puts what was carried out, from `sent` to `done`, into the record.
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos);
+
+    /// Whether what was chosen earlier is under way still: it is carried on even if nothing more may be chosen.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// What a thread has to know besides its client.
@@ -139,14 +144,16 @@ impl<P: Pacer, T: Task> Worker<P, T> {
                 self.desk.wait(self.desk.opens)?;
                 continue;
             }
-            if now >= self.desk.closes || !usable || self.is_spent(now) {
+            let goes_on =
+                usable && self.task.goes_on() && (now >= self.desk.closes || self.desk.recorder.allows(1) == 0);
+            if !goes_on && (now >= self.desk.closes || !usable || self.is_spent(now)) {
                 self.desk.wait(Nanos::MAX)?;
                 continue;
             }
-            let due = self.due(now);
+            let due = if goes_on { now } else { self.due(now) };
             if due > now {
                 self.desk.wait(due)?;
-            } else if let Err(fault) = self.work(due, now) {
+            } else if let Err(fault) = if goes_on { self.carry_on(now) } else { self.work(due, now) } {
                 // It is over for this client; when it is for all the load is given up.
                 usable = false;
                 self.desk.lose(&fault);
@@ -237,10 +244,16 @@ impl<P: Pacer, T: Task> Worker<P, T> {
                 break;
             }
         }
+        self.carry_on(now)
+    }
+
+    /// Carries out what was chosen, since `now`.
+    #[inline]
+    fn carry_on(&mut self, now: Nanos) -> Result<(), Fault> {
         let sent = clock::now();
-        let carried_out = task.carry_out();
+        let carried_out = self.task.carry_out();
         let done = clock::now();
-        desk.own += sent - now;
+        self.desk.own += sent - now;
         self.record(sent, done);
         carried_out
     }

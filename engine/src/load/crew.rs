@@ -41,6 +41,11 @@ pub trait Startable: Sync {
     fn figures(&self, _: &Measured<'_>) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// What a reader of the figures must know, by name.
+    fn remarks(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// What was measured in the window.

@@ -1,5 +1,7 @@
 //! Intervals and results as JSON.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::Ground;
@@ -36,11 +38,11 @@ impl Outcome {
         let seconds = lost_ns as f64 / 1e9;
         let last = trouble.map(|trouble| format!(" ({})", said(&trouble.code, &trouble.message))).unwrap_or_default();
         let code = trouble.map_or("connection", |trouble| trouble.code.as_str());
-        Self {
-            name: "lost",
-            reason: Some(format!("no client could connect to {} for {seconds} s{last}", ground.endpoint)),
-            advice: advised(ground, code),
-        }
+        let reason = match ground.endpoint.is_here() {
+            true => format!("nothing more could be had of {}{last}", ground.endpoint),
+            false => format!("no client could connect to {} for {seconds} s{last}", ground.endpoint),
+        };
+        Self { name: "lost", reason: Some(reason), advice: advised(ground, code) }
     }
 
     /// The time that a number of transactions may take was over before they were made.
@@ -106,9 +108,10 @@ impl Outcome {
 
     pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
         let said = said(&first.why.code, &first.why.message);
+        let doing = if ground.endpoint.is_here() { "begin on" } else { "connect to" };
         Self {
             name: "connect-failed",
-            reason: Some(format!("{refused} of {clients} clients could not connect to {}: {said}", ground.endpoint)),
+            reason: Some(format!("{refused} of {clients} clients could not {doing} {}: {said}", ground.endpoint)),
             advice: advised(ground, &first.why.code),
         }
     }
@@ -270,6 +273,10 @@ pub fn result(
         "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
     });
     add_figures(&mut result, &account);
+    let remarks: BTreeSet<_> = groups.iter().flat_map(|group| group.sessions.remarks()).collect();
+    if !remarks.is_empty() {
+        result["remarks"] = json!(remarks);
+    }
     if mix.is_some() {
         let each = groups.iter().map(|group| {
             let mut figures = json!({"name": group.name});

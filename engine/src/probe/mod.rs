@@ -12,8 +12,10 @@
 mod cpu;
 #[cfg(test)]
 mod cpu_tests;
+mod disk;
 mod latency;
 mod memory;
+pub mod network;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -78,7 +80,7 @@ impl<P: Probe> Tasks for Probed<P> {
         self.0.operations()
     }
 
-    fn task(&self, client: u32) -> Result<Self::Task<'_>, Fault> {
+    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
         Ok(Passing { passes: self.0.passes(client)?, due: None, outcome: Ok(TRANSACTION) })
     }
 
@@ -148,11 +150,13 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?)?)),
         "memory" => Ok(boxed(memory::Memory::new(&read(name, section)?, clients, spec.seed)?)),
         "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
+        "disk" => Ok(Box::new(Direct(disk::Disk::new(section, spec)?))),
+        "network" => Ok(Box::new(Direct(network::Network::new(section, spec)?))),
         _ => Err(Problem::new("spec", format!("there is no probe `{name}`"), PROBES)),
     }
 }
 
-const PROBES: &str = "use `cpu`, `memory` or `latency`";
+const PROBES: &str = "use `cpu`, `memory`, `latency`, `disk` or `network`";
 
 fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn Startable> {
     Box::new(Direct(Probed(probe)))
@@ -171,6 +175,16 @@ pub fn advice(code: &str) -> &'static str {
         fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",
         fault::DENIED => "name a directory in `target.host.directory` that loadcell may write to",
         room::LIMIT => "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have",
+        fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
+        "io-uring" => "use `engine: psync` with more clients",
+        network::PORTS => {
+            "a port rests for a minute after its connection (TIME_WAIT): `sysctl net.ipv4.ip_local_port_range` gives more of \
+             them, and fewer clients need fewer"
+        }
+        "descriptors" => "raise the limit of open files (`ulimit -n`), or use fewer clients",
+        "connection" | "refused" | "reset" | "timeout" => {
+            "see that `loadcell host --serve` still runs there, and the network"
+        }
         _ => "",
     }
 }

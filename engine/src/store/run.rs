@@ -138,7 +138,7 @@ impl<S: Store, C: Jobs> Tasks for Stored<S, C> {
         self.clients.operations()
     }
 
-    fn task(&self, client: u32) -> Result<Self::Task<'_>, Fault> {
+    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
         let handle = self.store.store().handle()?;
         Ok(OnStore { handle, job: self.clients.job(client, self.files) })
     }

@@ -60,6 +60,13 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Whether it is in this process, so that nothing is connected.
+    pub fn is_here(&self) -> bool {
+        self.addresses.is_empty()
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)

@@ -20,7 +20,8 @@ CHECKS = (
     "littles-law", "counting-identity", "client-limit", "server-counters", "intervals-complete", "steal",
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
     "values",
-    "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity",
+    "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
+    "ports",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.

@@ -75,6 +75,11 @@ METRICS: Mapping[str, Metric] = {
             "probe memory, STREAM's tests by one thread: MiB a second in the best pass",
         ),
         Metric("access_ns", "count", "probe latency: nanoseconds that one access takes"),
+        Metric("iops", "rate", "probe disk: blocks read and written, of all clients together"),
+        Metric("read_mib_per_s", "count", "probe disk: MiB read, per second"),
+        Metric("write_mib_per_s", "count", "probe disk: MiB written, per second"),
+        Metric("transactions_per_s", "rate", "probe network: requests answered, of all connections together"),
+        Metric("mbit_per_s", "count", "probe network: 10^6 bits that arrived of streams, per second"),
         *(
             Metric(f"leak.{kind}", "count", f"bytes {kind}ly lost when the server ended, under valgrind")
             for kind in ("definite", "indirect")

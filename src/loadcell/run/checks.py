@@ -335,6 +335,17 @@ def values(result: Mapping[str, Any]) -> Check:
     return Check("values", "broken" if any(found.values()) else "ok", found)
 
 
+def remarks(result: Mapping[str, Any]) -> list[Check]:
+    """What the load itself noticed of the machine; nothing where there was nothing."""
+    found = []
+    if "indirect" in result.get("remarks", ()):
+        found.append(Check("direct-io", "noticed", {"asked_for": True, "done": False}))
+    refused = sum(error["count"] for error in result.get("errors", []) if error["code"] == "ports")
+    if refused:
+        found.append(Check("ports", "noticed", {"connections_refused": refused}))
+    return found
+
+
 REASONS = {
     "values": (
         "what was read is not what was written: values were lost, stale or corrupt",

@@ -130,6 +130,8 @@ class TrialRun:
         """Warm-up and measurement, by the executor; the phases between are told by the engine."""
         resolved = self._resolved
         limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
+        if self._workload().lays_out:
+            limit_s += float(resolved.limits.prepare)
         with self._phases.step("warmup", None, breakable=False):
             spec = self._specification(target)
             self._counters_before = target.counters()
@@ -209,7 +211,8 @@ class TrialRun:
         return checks.server_counters(before, after, lifetime, alone=alone, groups=groups)
 
     def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
-        first = [*groups.held(result, self._resolved, self._cores), checks.percentiles(result)]
+        held = groups.held(result, self._resolved, self._cores)
+        first = [*held, checks.percentiles(result), *checks.remarks(result)]
         self._checks += self._placed.checks()
         self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
         for name, conditions in self._workload().verify(target.ask).items():

@@ -83,6 +83,11 @@ class Workload(ABC, Generic[Opts]):
         """What makes it impossible to run this under that load, or on the target of that name (None: it is not known)."""
         return []
 
+    @property
+    def lays_out(self) -> bool:
+        """Whether the load itself makes what it needs before it begins: that may take as long as `limits.prepare` allows."""
+        return False
+
     def figures(self, operations: Mapping[str, Mapping[str, Any]], seconds: float) -> dict[str, float]:  # noqa: ARG002
         """Figures of its own, by name, from a trial's counts (`succeeded` ...) by operation and the measured time.
 

@@ -61,6 +61,11 @@ class Together:
         return found
 
     @property
+    def lays_out(self) -> bool:
+        """Whether any of them makes what it needs before its load begins."""
+        return any(workload.lays_out for _, workload in self.members)
+
+    @property
     def made_by(self) -> dict[str, str]:
         """Who makes the load, as a specification says it; nothing where the engine does."""
         names = [workload.made_by for _, workload in self.members if workload.made_by is not None]

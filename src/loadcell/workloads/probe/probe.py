@@ -9,8 +9,10 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
 from loadcell.workloads.probe.cpu import CpuOptions
+from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
 from loadcell.workloads.probe.memory import MemoryOptions
+from loadcell.workloads.probe.network import NetworkOptions
 from loadcell.workloads.probe.section import Section
 
 if TYPE_CHECKING:
@@ -25,12 +27,15 @@ class ProbeOptions(Options):
     cpu: CpuOptions | None = Field(
         default=None, description="Processors: primes by trial division, as `sysbench cpu`."
     )
-
     memory: MemoryOptions | None = Field(
         default=None, description="Memory: the tests of `sysbench memory`, mbw and STREAM."
     )
     latency: LatencyOptions | None = Field(
         default=None, description="Memory: how long one access takes, by a chase through pointers."
+    )
+    disk: DiskOptions | None = Field(default=None, description="Disks: blocks read and written, as `fio`.")
+    network: NetworkOptions | None = Field(
+        default=None, description="Network: requests or octets to a peer, as `netperf` and `iperf3`."
     )
 
     @model_validator(mode="after")
@@ -55,12 +60,17 @@ class ProbeOptions(Options):
         """Its options."""
         return next(iter(self._given().values()))
 
+    @property
+    def pipeline(self) -> int:
+        """How many transactions a client has in progress at the most."""
+        return self.section.pipeline
+
 
 class Probe(Workload[ProbeOptions]):
     """The machine at work on nothing but itself. Figures of its own come from the engine."""
 
     name = "probe"
-    summary = "what this machine can do: cpu, memory, latency"
+    summary = "what this machine can do: cpu, memory, latency, disk, network"
     Options = ProbeOptions
     targets = ("host",)
     unit: ClassVar[str] = "operation"
@@ -71,6 +81,10 @@ class Probe(Workload[ProbeOptions]):
     @property
     def changes_data(self) -> bool:
         return False
+
+    @property
+    def lays_out(self) -> bool:
+        return self.options.section.lays_out
 
     def engine(self) -> dict[str, Any]:
         return {"probe": {self.options.kind: self.options.section.engine()}}

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 class Section(Options):
     """One probe's options. Paths of remarks and misfits are relative to them."""
 
+    @property
+    def pipeline(self) -> int:
+        """How many transactions a client has in progress at the most."""
+        return 1
+
+    @property
+    def lays_out(self) -> bool:
+        """Whether files are made before anything is measured."""
+        return False
+
     @abstractmethod
     def engine(self) -> dict[str, Any]:
         """What the engine is told of it."""

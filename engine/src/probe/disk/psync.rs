@@ -1,0 +1,96 @@
+//! One block at a time, by the calls that every program uses.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::buffer::Buffer;
+use super::order::{Act, Order};
+use super::{Disk, FLUSHING, doing, fatal};
+use crate::clock::{self, Nanos};
+use crate::direct::Fault;
+use crate::random::Random;
+use crate::record::{Recorder, TRANSACTION};
+
+pub struct Psync<'d> {
+    disk: &'d Disk,
+    file: File,
+    buffer: Buffer,
+    order: Order,
+    written: u64,
+    act: Act,
+    offset: u64,
+    due: Nanos,
+    /// When the block was done, where a flush follows.
+    block_done: Option<Nanos>,
+    fault: Option<Fault>,
+}
+
+impl<'d> Psync<'d> {
+    pub fn new(disk: &'d Disk, file: File, order: Order, random: &mut Random) -> Self {
+        let buffer = Buffer::new(disk.options.block_bytes as usize, random);
+        Self { disk, file, buffer, order, written: 0, act: Act::Read, offset: 0, due: 0, block_done: None, fault: None }
+    }
+
+    #[inline]
+    pub fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        let (act, block) = self.order.next();
+        (self.act, self.offset, self.due) = (act, block * self.disk.options.block_bytes, due);
+        if act == Act::Write {
+            self.written += 1;
+            self.buffer.stamp(self.written);
+        }
+        recorder.start(TRANSACTION, due);
+        recorder.start(self.disk.ops.of(act), due);
+    }
+
+    #[inline]
+    pub fn carry_out(&mut self) -> Result<(), Fault> {
+        self.block_done = None;
+        let Err(fault) = self.block() else { return Ok(()) };
+        self.fault = Some(fault.clone());
+        Err(fault)
+    }
+
+    #[inline]
+    fn block(&mut self) -> Result<(), Fault> {
+        let moved = match self.act {
+            Act::Read => self.file.read_at(&mut self.buffer, self.offset),
+            Act::Write => self.file.write_at(&self.buffer, self.offset),
+        };
+        let whole = moved.and_then(|count| if count == self.buffer.len() { Ok(()) } else { Err(cut()) });
+        whole.map_err(|error| fatal(doing(self.act), error))?;
+        let every = self.disk.options.fdatasync;
+        if every > 0 && self.act == Act::Write && self.written.is_multiple_of(every) {
+            self.block_done = Some(clock::now());
+            self.file.sync_data().map_err(|error| fatal(FLUSHING, error))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        let (op, flush, due) = (self.disk.ops.of(self.act), self.disk.ops.flush, self.due);
+        if let Some(between) = self.block_done {
+            recorder.succeed(op, due, sent, between);
+            recorder.start(flush, between);
+        }
+        let last = if self.block_done.is_some() { flush } else { op };
+        let began = self.block_done.unwrap_or(due);
+        match &self.fault {
+            None => {
+                recorder.succeed(last, began, self.block_done.unwrap_or(sent), done);
+                recorder.succeed(TRANSACTION, due, sent, done);
+            }
+            Some(fault) => {
+                recorder.fail_too(last, began, done);
+                recorder.fail(TRANSACTION, due, sent, done, &fault.failure());
+            }
+        }
+    }
+}
+
+/// Less than a block was read or written: the file is there in full, so something is wrong with what it lies on.
+pub fn cut() -> io::Error {
+    io::Error::other("only a part of it was")
+}

@@ -1,0 +1,166 @@
+//! The few octets by which a client and `loadcell host --serve` come to terms.
+//!
+//! A connection begins with a hello of 20 octets: who speaks, the version, which test, and how long requests and responses are.
+//! The server answers it with 12, except where a whole connection is one transaction (`crr`): there the request follows the hello
+//! at once, and the response is the answer. A test begins with a greeting, which is all that its connection is for.
+
+/// What both sides begin with.
+const MAGIC: [u8; 8] = *b"loadcell";
+/// Changed with whatever follows.
+pub const VERSION: u16 = 1;
+pub const HELLO_BYTES: usize = 20;
+pub const ANSWER_BYTES: usize = 12;
+/// No request or response is longer. Nobody sets so much memory aside: they are read and written in pieces.
+pub const LONGEST: u32 = 16 << 20;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// To find out whether they understand each other.
+    Greeting = 0,
+    /// Request and response, again and again.
+    Rr = 1,
+    /// One request and its response.
+    Crr = 2,
+    /// Octets in one direction; the server tells how many have come.
+    Stream = 3,
+}
+
+/// How a client begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    pub test: Test,
+    pub request: u32,
+    pub response: u32,
+}
+
+/// How a server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Welcome = 0,
+    /// It speaks another version.
+    Version = 1,
+    /// It has as many connections as it takes.
+    Full = 2,
+    /// There is no such test, or requests or responses are too long.
+    Unknown = 3,
+}
+
+impl Hello {
+    pub fn encode(self) -> [u8; HELLO_BYTES] {
+        let mut out = [0; HELLO_BYTES];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..10].copy_from_slice(&VERSION.to_be_bytes());
+        out[10] = self.test as u8;
+        out[12..16].copy_from_slice(&self.request.to_be_bytes());
+        out[16..].copy_from_slice(&self.response.to_be_bytes());
+        out
+    }
+
+    /// What a client said. None from whoever is no loadcell, who gets no answer; else the answer where it cannot be had.
+    pub fn decode(said: &[u8; HELLO_BYTES]) -> Option<Result<Self, Answer>> {
+        if said[..8] != MAGIC {
+            return None;
+        }
+        if said[8..10] != VERSION.to_be_bytes() {
+            return Some(Err(Answer::Version));
+        }
+        let number = |at: usize| u32::from_be_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
+        let test = match said[10] {
+            0 => Test::Greeting,
+            1 => Test::Rr,
+            2 => Test::Crr,
+            3 => Test::Stream,
+            _ => return Some(Err(Answer::Unknown)),
+        };
+        let hello = Self { test, request: number(12), response: number(16) };
+        let sane = |length: u32| (1..=LONGEST).contains(&length);
+        Some(if sane(hello.request) && sane(hello.response) { Ok(hello) } else { Err(Answer::Unknown) })
+    }
+}
+
+impl Answer {
+    pub fn encode(self) -> [u8; ANSWER_BYTES] {
+        let mut out = [0; ANSWER_BYTES];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..10].copy_from_slice(&VERSION.to_be_bytes());
+        out[10] = self as u8;
+        out
+    }
+
+    /// What a server said, and its version. None from what is no loadcell.
+    pub fn decode(said: &[u8; ANSWER_BYTES]) -> Option<(Self, u16)> {
+        if said[..8] != MAGIC {
+            return None;
+        }
+        let version = u16::from_be_bytes([said[8], said[9]]);
+        let answer = match said[10] {
+            _ if version != VERSION => Self::Version,
+            0 => Self::Welcome,
+            1 => Self::Version,
+            2 => Self::Full,
+            _ => Self::Unknown,
+        };
+        Some((answer, version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HELLO: Hello = Hello { test: Test::Crr, request: 4096, response: 1024 };
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for test in [Test::Greeting, Test::Rr, Test::Crr, Test::Stream] {
+            let hello = Hello { test, ..HELLO };
+            assert_eq!(Hello::decode(&hello.encode()), Some(Ok(hello)));
+        }
+        for answer in [Answer::Welcome, Answer::Version, Answer::Full, Answer::Unknown] {
+            assert_eq!(Answer::decode(&answer.encode()), Some((answer, VERSION)));
+        }
+    }
+
+    #[test]
+    fn strangers_and_others_are_told_apart() {
+        let changed = |at: usize, to: u8| {
+            let mut said = HELLO.encode();
+            said[at] = to;
+            Hello::decode(&said)
+        };
+        assert_eq!(changed(0, b'L'), None);
+        assert_eq!(changed(9, 2), Some(Err(Answer::Version)));
+        assert_eq!(changed(10, 4), Some(Err(Answer::Unknown)));
+        assert_eq!(changed(12, 200), Some(Err(Answer::Unknown)), "three gigabytes");
+        let none = Hello { response: 0, ..HELLO };
+        assert_eq!(Hello::decode(&none.encode()), Some(Err(Answer::Unknown)));
+        let mut other = Answer::Welcome.encode();
+        other[9] = 7;
+        assert_eq!(Answer::decode(&other), Some((Answer::Version, 7)));
+        assert_eq!(Answer::decode(b"HTTP/1.1 400"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_octets_make_it_ask_for_more_than_it_may(said: [u8; HELLO_BYTES], known: bool) {
+            let mut said = said;
+            if known {
+                said[..10].copy_from_slice(&HELLO.encode()[..10]);
+            }
+            if let Some(Ok(hello)) = Hello::decode(&said) {
+                prop_assert!((1..=LONGEST).contains(&hello.request) && (1..=LONGEST).contains(&hello.response));
+                prop_assert_eq!(Hello::decode(&hello.encode()), Some(Ok(hello)));
+            }
+        }
+
+        #[test]
+        fn no_octets_break_a_client(said: [u8; ANSWER_BYTES]) {
+            if let Some((answer, version)) = Answer::decode(&said) {
+                prop_assert!(version == VERSION || answer == Answer::Version);
+            }
+        }
+    }
+}

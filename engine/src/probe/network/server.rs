@@ -1,0 +1,242 @@
+//! The other end of a network probe: answers requests, and counts what streams to it.
+//!
+//! A thread takes one connection after the other and serves it to its end, as a server of request and response does best; one
+//! more is always waiting. A client can make it hold no more than a thread and a fixed piece of memory, and for no longer than it
+//! has something to say.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use super::hello::{Answer, HELLO_BYTES, Hello, Test};
+use super::octets::{PIECE, pass, readable, receive_now, write};
+
+/// Connections at once; the next is told so.
+const MOST_CONNECTIONS: u32 = 1024;
+/// Threads that stay with nothing to do, for those that come next.
+const SPARE_THREADS: u32 = 16;
+/// A client says hello at once.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+/// Nobody is kept waiting for long by one who cannot be served.
+const FULL_TIMEOUT: Duration = Duration::from_millis(100);
+/// A client that is silent for longer has gone.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Of a stream: how much may come, and how long it may take, before the client is told how much has come.
+const TELL_BYTES: u64 = 1 << 20;
+const TELL_AFTER: Duration = Duration::from_millis(10);
+
+/// A server, until it is dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    pub address: SocketAddr,
+}
+
+struct Shared {
+    listener: TcpListener,
+    over: AtomicBool,
+    waiting: AtomicU32,
+    serving: AtomicU32,
+    connections: AtomicU64,
+    transactions: AtomicU64,
+    received: AtomicU64,
+}
+
+/// What a server has done, of connections that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Served {
+    /// Those of tests; not those that only greeted.
+    pub connections: u64,
+    /// Requests that were answered.
+    pub transactions: u64,
+    /// That streamed to it.
+    pub received_bytes: u64,
+}
+
+impl Server {
+    pub fn start(listener: TcpListener) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let shared = Shared {
+            listener,
+            over: AtomicBool::new(false),
+            waiting: AtomicU32::new(0),
+            serving: AtomicU32::new(0),
+            connections: AtomicU64::new(0),
+            transactions: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+        };
+        let shared = Arc::new(shared);
+        employ(&shared)?;
+        Ok(Self { shared, address })
+    }
+
+    pub fn served(&self) -> Served {
+        let Shared { connections, transactions, received, .. } = &*self.shared;
+        Served {
+            connections: connections.load(Relaxed),
+            transactions: transactions.load(Relaxed),
+            received_bytes: received.load(Relaxed),
+        }
+    }
+
+    /// Whether every connection has ended.
+    pub fn is_idle(&self) -> bool {
+        self.shared.serving.load(Relaxed) == 0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Relaxed);
+        // SAFETY: no pointers. Whoever waits for a connection wakes up; who serves one ends with it.
+        unsafe { libc::shutdown(self.shared.listener.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+}
+
+/// One more thread, which waits for connections.
+fn employ(shared: &Arc<Shared>) -> io::Result<()> {
+    let own = shared.clone();
+    shared.waiting.fetch_add(1, Relaxed);
+    let started = Builder::new().name("serve".into()).spawn(move || own.work());
+    if started.is_err() {
+        shared.waiting.fetch_sub(1, Relaxed);
+    }
+    started.map(drop)
+}
+
+impl Shared {
+    /// Takes connections until there are threads enough without this one.
+    fn work(self: Arc<Self>) {
+        let mut piece = vec![0; PIECE];
+        while !self.over.load(Relaxed) {
+            let Ok((stream, _)) = self.listener.accept() else {
+                // No descriptor is left, or a client went before it was taken.
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            let full = self.serving.fetch_add(1, Relaxed) >= MOST_CONNECTIONS;
+            if full {
+                let _ = refuse(&stream, Answer::Full, FULL_TIMEOUT);
+            } else {
+                let alone = self.waiting.fetch_sub(1, Relaxed) == 1;
+                if alone && employ(&self).is_err() {
+                    // Nobody would be left to take the next.
+                    let _ = refuse(&stream, Answer::Full, FULL_TIMEOUT);
+                } else {
+                    // How a connection ends is its client's affair.
+                    let _ = self.serve(&stream, &mut piece);
+                }
+                self.waiting.fetch_add(1, Relaxed);
+            }
+            drop(stream);
+            self.serving.fetch_sub(1, Relaxed);
+            if self.waiting.load(Relaxed) > SPARE_THREADS {
+                break;
+            }
+        }
+        self.waiting.fetch_sub(1, Relaxed);
+    }
+
+    fn serve(&self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
+        stream.set_read_timeout(Some(HELLO_TIMEOUT))?;
+        let mut said = [0; HELLO_BYTES];
+        (&*stream).read_exact(&mut said)?;
+        let hello = match Hello::decode(&said) {
+            None => return Ok(()),
+            Some(Err(answer)) => return refuse(stream, answer, HELLO_TIMEOUT),
+            Some(Ok(hello)) => hello,
+        };
+        match hello.test {
+            Test::Greeting => return (&*stream).write_all(&Answer::Welcome.encode()),
+            // The whole connection is one request, which has come with the hello.
+            Test::Crr => {
+                self.connections.fetch_add(1, Relaxed);
+                pass(stream, hello.request, piece)?;
+                write(stream, hello.response, piece)?;
+                self.transactions.fetch_add(1, Relaxed);
+                // The client ends it, and keeps the port for a while: as with a client of HTTP.
+                return (&*stream).read(piece).map(drop);
+            }
+            Test::Rr | Test::Stream => {}
+        }
+        self.connections.fetch_add(1, Relaxed);
+        stream.set_read_timeout(Some(IDLE_TIMEOUT))?;
+        stream.set_write_timeout(Some(IDLE_TIMEOUT))?;
+        stream.set_nodelay(true)?;
+        (&*stream).write_all(&Answer::Welcome.encode())?;
+        if hello.test == Test::Stream { self.count(stream, piece) } else { self.answer(stream, hello, piece) }
+    }
+
+    /// Requests, until there are no more.
+    fn answer(&self, stream: &TcpStream, hello: Hello, piece: &mut [u8]) -> io::Result<()> {
+        let mut answered = 0;
+        let ended = loop {
+            let one = pass(stream, hello.request, piece).and_then(|()| write(stream, hello.response, piece));
+            if let Err(error) = one {
+                break error;
+            }
+            answered += 1;
+        };
+        self.transactions.fetch_add(answered, Relaxed);
+        Err(ended)
+    }
+
+    /// Whatever comes, until nothing does.
+    fn count(&self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
+        let mut counter = Counter { total: 0, told: 0, since: Instant::now() };
+        let ended = counter.run(stream, piece);
+        self.received.fetch_add(counter.total, Relaxed);
+        ended
+    }
+}
+
+/// What has come of a stream, and of that what the client was told, and when.
+struct Counter {
+    total: u64,
+    told: u64,
+    since: Instant,
+}
+
+impl Counter {
+    fn run(&mut self, stream: &TcpStream, piece: &mut [u8]) -> io::Result<()> {
+        loop {
+            match receive_now(stream, piece) {
+                Ok(0) => return Ok(()),
+                Ok(count) => self.total += count as u64,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(stream)?,
+                Err(error) => return Err(error),
+            }
+            let unknown = self.total - self.told;
+            if unknown >= TELL_BYTES || unknown > 0 && self.since.elapsed() >= TELL_AFTER {
+                self.tell(stream)?;
+            }
+        }
+    }
+
+    /// Nothing is there: waits for more, and no longer than the client may be left without news.
+    fn wait(&mut self, stream: &TcpStream) -> io::Result<()> {
+        let patience = if self.total > self.told { TELL_AFTER } else { IDLE_TIMEOUT };
+        let came = readable(stream, patience)?;
+        match (came, self.total > self.told) {
+            (true, _) => Ok(()),
+            (false, true) => self.tell(stream),
+            (false, false) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    fn tell(&mut self, stream: &TcpStream) -> io::Result<()> {
+        (self.told, self.since) = (self.total, Instant::now());
+        (&*stream).write_all(&self.total.to_be_bytes())
+    }
+}
+
+fn refuse(mut stream: &TcpStream, answer: Answer, patience: Duration) -> io::Result<()> {
+    stream.set_write_timeout(Some(patience))?;
+    stream.write_all(&answer.encode())?;
+    // With its hello unread, the end of the connection would take the answer with it.
+    stream.set_read_timeout(Some(patience))?;
+    stream.read(&mut [0; HELLO_BYTES]).map(drop)
+}

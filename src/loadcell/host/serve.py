@@ -1,0 +1,82 @@
+"""`loadcell host --serve`: the other end of network probes, until somebody ends it."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from loadcell import _engine
+
+PORT = 7733
+#: Nothing but this machine reaches it there.
+HERE = f"127.0.0.1:{PORT}"
+
+
+class ServeError(Exception):
+    """It cannot listen there; says what to do about it."""
+
+
+def serve(address: str, say: Callable[[dict[str, Any]], None]) -> None:
+    """Answer probes at `address` until SIGINT or SIGTERM.
+
+    `say` is told when it listens, `{"type": "listening", "address": "HOST:PORT"}`, and at the end what was served, `{"type":
+    "served", "connections", "transactions", "received_bytes"}`. Raises ServeError.
+    """
+    before = {
+        number: signal.signal(number, lambda *_: _engine.stop()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        served = json.loads(_engine.serve(whole(address), lambda event: say(json.loads(event))))
+    except _engine.EngineError as error:
+        said = json.loads(error.args[0])
+        raise ServeError(f"{said['finding']}: {said['advice']}") from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    say({"type": "served", **served})
+
+
+def whole(address: str) -> str:
+    """`HOST:PORT` of an address whose port, or host, may be left out: `10.0.0.5`, `:8000`, `::1`. Raises ServeError."""
+    try:
+        found = ipaddress.ip_address(address.strip("[]"))
+    except ValueError:
+        pass
+    else:
+        return f"[{found}]:{PORT}" if found.version == 6 else f"{found}:{PORT}"
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        host, port = address, str(PORT)
+    if not (port.isdecimal() and int(port) <= 65535):
+        raise ServeError(
+            f"{address!r} is no address to listen on: write ADDRESS:PORT, such as 10.0.0.5:{PORT}"
+        )
+    return f"{host or '127.0.0.1'}:{int(port)}"
+
+
+def welcome(address: str) -> str:
+    """What a person is told when it listens: who can reach it, and what to type there."""
+    host, _, port = address.rpartition(":")
+    plain = ipaddress.ip_address(host.strip("[]"))
+    if plain.is_loopback:
+        return (
+            f"Listening on {address}, for this machine only; `loadcell host --serve ADDRESS` listens for others. Ctrl-C ends it.\n"
+            f"Here:  loadcell run PLAN --set target.host.peer={address}"
+        )
+    reached = f"{socket.gethostname()}:{port}" if plain.is_unspecified else address
+    return (
+        f"Listening on {address}. It answers probes of whoever can reach it: end it with Ctrl-C when you are done.\n"
+        f"On the other machine:  loadcell run PLAN --set target.host.peer={reached}"
+    )
+
+
+def farewell(served: dict[str, Any]) -> str:
+    """What a person is told at the end."""
+    return (
+        f"Served {served['connections']} connections: {served['transactions']} requests, "
+        f"{served['received_bytes']} bytes of streams."
+    )

@@ -1,0 +1,110 @@
+"""Disk probes as a person runs them: what they count and say, and that nothing of them is left, however they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from run.live import Live, descendants, living, loadcell, until
+
+PLAN = """
+target: {host: {directory: disk}}
+workload: {probe: {disk: {size: 1MiB, direct: false, OPTIONS}}}
+load: {clients: 2, warmup: 0s, LOAD}
+repeats: 1
+monitors: [target]
+expect: [errors == 0, iops > 0/s]
+"""
+#: A number of blocks ends it, long before the time does.
+BLOCKS = "duration: 60s, requests: 300"
+
+
+def plan(options: str, load: str = BLOCKS) -> str:
+    return PLAN.replace("OPTIONS", options).replace("LOAD", load)
+
+
+def run(home: Path, text: str, *more: str) -> tuple[int, str, list[dict[str, Any]]]:
+    """Exit status, what was said on standard error, and the trials."""
+    (home / "disk").mkdir(exist_ok=True)
+    (home / "plan.yaml").write_text(text)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", *more)
+    trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
+    return done.returncode, done.stderr, trials
+
+
+def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path) -> None:
+    status, said, [trial] = run(tmp_path, plan("access: randrw, fdatasync: 1"))
+    assert status == 0, said
+    counts = {name: one["succeeded"] for name, one in trial["operations"].items()}
+    assert counts["read"] + counts["write"] == trial["totals"]["transactions"]["succeeded"] == 300
+    assert counts["fdatasync"] == counts["write"] > 0
+    assert all(trial["operations"][name]["response"]["p99_ms"] > 0 for name in counts)
+    figures = trial["totals"]["figures"]
+    assert set(figures) == {"iops", "read_mib_per_s", "write_mib_per_s"}
+    assert figures["iops"] == pytest.approx(trial["totals"]["throughput_per_s"])
+    mib = figures["read_mib_per_s"] + figures["write_mib_per_s"]
+    assert mib == pytest.approx(figures["iops"] * 4096 / 2**20)
+    verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+    assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
+    assert "direct-io" not in verdicts
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "fio&#39;s definition" in page or "fio's definition" in page
+    assert "fdatasync" in page
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_many_blocks_at_once_are_held_to_littles_law_too(tmp_path: Path) -> None:
+    options = "access: randread, engine: io_uring, depth: 8"
+    status, said, [trial] = run(tmp_path, plan(options, "duration: 500ms"), "--no-report")
+    if trial["status"] == "failed":  # a container may forbid it, and says so
+        assert trial["reason"].startswith("the kernel refuses io_uring")
+        assert "psync" in trial["advice"]
+        return
+    assert status == 0, said
+    [law] = [one for one in trial["checks"] if one["name"] == "littles-law"]
+    assert (law["verdict"], law["detail"]["pipeline"]) == ("ok", 8)
+
+
+def test_nothing_is_left_when_all_of_it_is_killed(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with Live(tmp_path, plan("access: randwrite", "duration: 60s")) as live:
+        live.in_phase("measure")
+        worker = live.worker()
+        open_files = [
+            os.readlink(one)  # noqa: PTH115 - a link to what has no name any more
+            for one in Path(f"/proc/{worker}/fd").iterdir()
+        ]
+        assert sum(str(disk) in file and file.endswith("(deleted)") for file in open_files) == 2
+        below = [live.process.pid, *descendants(live.process.pid)]
+        live.send(signal.SIGKILL)
+        live.end()
+        until(lambda: not living(below), "the worker's end")
+    [left] = disk.iterdir()
+    assert [one.name for one in left.iterdir()] == ["loadcell.json"], "a mark, and no file"
+    (tmp_path / "next").mkdir()
+    (tmp_path / "next" / "disk").symlink_to(disk)
+    status, said, _ = run(tmp_path / "next", plan("access: read"), "--no-report")
+    assert status == 0, said
+    assert list(disk.iterdir()) == [], "the next run puts even that away"
+
+
+def test_a_disk_is_never_filled(tmp_path: Path) -> None:
+    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"), "--no-report")
+    assert (status, trial["status"]) == (3, "failed")
+    assert trial["reason"].startswith("2 files of 100 TiB each need 200 TiB in ")
+    assert "is kept for others" in trial["reason"]
+    assert "target.host.directory" in trial["advice"]
+
+
+def test_a_directory_that_takes_no_files(tmp_path: Path) -> None:
+    text = plan("access: read").replace("directory: disk", "directory: /proc")
+    status, _, [trial] = run(tmp_path, text, "--no-report")
+    assert (status, trial["status"]) == (3, "failed")
+    assert "/proc" in trial["reason"]
+    assert "target.host.directory" in trial["advice"]

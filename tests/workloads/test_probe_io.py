@@ -1,0 +1,70 @@
+"""Options of the probes of disks and networks, and what the engine is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.run import checks
+from loadcell.workloads.probe import Probe, ProbeOptions
+
+
+def probe(**section: Any) -> Probe:
+    return Probe(ProbeOptions.model_validate(section))
+
+
+def wrong(**section: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        probe(**section)
+    return str(caught.value.errors()[0]["msg"])
+
+
+def test_a_disk_as_fio_has_it_by_default() -> None:
+    assert probe(disk={}).engine() == {
+        "probe": {
+            "disk": {
+                "access": "randread", "size_bytes": 2**31, "block_bytes": 4096, "direct": True, "fdatasync": 0,
+                "engine": "psync", "depth": 1, "reads": 0.5, "random_map": True,
+            }
+        }
+    }  # fmt: skip
+
+
+def test_a_deep_queue_is_known_to_littles_law() -> None:
+    deep = probe(disk={"engine": "io_uring", "depth": 32})
+    assert (deep.options.pipeline, deep.engine()["probe"]["disk"]["engine"]) == (32, "io_uring")
+    assert probe(disk={}).options.pipeline == probe(network={}).options.pipeline == 1
+    assert probe(network={"test": "stream"}).options.pipeline > 100
+
+
+def test_what_cannot_be_done_to_a_disk_is_named() -> None:
+    assert "less than a block" in wrong(disk={"size": "1KiB"})
+    assert "past the page cache" in wrong(disk={"block": "1000B"})
+    assert "psync" in wrong(disk={"depth": 2})
+    assert "nothing for `fdatasync` to flush" in wrong(disk={"fdatasync": 1})
+    assert probe(disk={"block": "512B"}).advice()[0].path == "disk.block"
+
+
+def test_a_network_as_netperf_has_it_by_default() -> None:
+    told = probe(network={}).engine()["probe"]["network"]
+    assert told == {"test": "rr", "request_bytes": 1, "response_bytes": 1, "block_bytes": 131072}
+    assert "`stream` has no `request`" in wrong(network={"test": "stream", "request": "4KiB"})
+    assert "`rr` has no `block`" in wrong(network={"block": "4KiB"})
+
+
+def test_every_definition_is_said_in_the_report() -> None:
+    assert probe(disk={}).notes() == ("probe.disk", "probe.disk.direct")
+    assert probe(disk={"direct": False}).notes() == ("probe.disk", "probe.disk.cached")
+    assert probe(network={"test": "crr"}).notes() == ("probe.network.crr",)
+
+
+def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
+    assert (
+        checks.remarks({}) == checks.remarks({"remarks": [], "errors": [{"code": "reset", "count": 1}]}) == []
+    )
+    [direct] = checks.remarks({"remarks": ["indirect"]})
+    assert (direct.name, direct.verdict) == ("direct-io", "noticed")
+    [ports] = checks.remarks({"errors": [{"code": "ports", "count": 7}]})
+    assert (ports.name, ports.verdict, ports.detail) == ("ports", "noticed", {"connections_refused": 7})
