@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,20 +58,16 @@ def main() -> None:
     place = Path(tempfile.mkdtemp(prefix="loadcell-bench-", dir=asked.directory))
     try:
         for job in JOBS:
-            costs = in_turn(
-                asked.rounds,
-                {
-                    "loadcell": lambda job=job: probe(asked, place, job),
-                    "fio": lambda job=job: fio(asked, place, job),
-                },
-                unit="block",
-            )
+            contenders = {
+                "loadcell": partial(probe, asked, place, job),
+                "fio": partial(fio, asked, place, job),
+            }
+            costs = in_turn(asked.rounds, contenders, unit="block")
             found[job.name] = judged(costs, "fio", job.aim)
     finally:
         shutil.rmtree(place)
-    costs = in_turn(
-        asked.rounds, {"loadcell": lambda: stream(asked), "iperf3": lambda: iperf3(asked)}, unit="block"
-    )
+    over = {"loadcell": partial(stream, asked), "iperf3": partial(iperf3, asked)}
+    costs = in_turn(asked.rounds, over, unit="block")
     found["stream"] = judged(costs, "iperf3", 0.05)
     result = {
         "rounds": asked.rounds,
