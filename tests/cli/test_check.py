@@ -36,7 +36,8 @@ def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
     result = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", name])
     assert result.exit_code == 0, result.output
     assert "The plan is right." in result.stdout
-    assert "Remark" not in result.stdout
+    # Of placements the machine is remarked on, which is no mistake of the plan.
+    assert result.stdout.count("Remark") == result.stdout.count("Remark affinity.")
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 

@@ -68,7 +68,6 @@ def test_calls_are_transactions_and_their_parts_operations() -> None:
     assert result["lifetime"]["transactions"] == sum(one.calls for one in made)
     assert (look["kind"], put["kind"]) == ("read", "write")
     assert look["response"]["min_ns"] >= 2 * MS * 0.99
-    assert whole["response"]["mean_ns"] >= look["response"]["mean_ns"]
     for one in (whole, look, put):
         assert one["attempted"] == one["succeeded"] + one["failed"] + one["in_flight"]
         assert one["response"]["count"] == one["succeeded"]

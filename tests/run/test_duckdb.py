@@ -6,16 +6,18 @@ import json
 import os
 from pathlib import Path
 
+from loadcell.plan.affinity import ranges
 from run.live import loadcell
 
 MINE = sorted(os.sched_getaffinity(0))
 PLAN = f"""
 target: {{duckdb: {{}}}}
 workload: {{duckdb: {{rows: 20000, distinct: 500, updates: 10, pages: 10}}}}
-load: {{clients: 1, warmup: 100ms, duration: 400ms, interval: 100ms}}
+load: {{clients: 1, warmup: 0s, requests: 5, interval: 100ms}}
 factors:
-  affinity.target: [cpus {MINE[0]}, all]
-  target.duckdb.threads: [1, 2]
+  where:
+    narrow: {{affinity.target: cpus {MINE[0]}, target.duckdb.threads: 1}}
+    wide: {{affinity.target: all, target.duckdb.threads: 2}}
 repeats: 1
 monitors: [target]
 expect: [errors == 0, throughput > 0/s]
@@ -27,7 +29,7 @@ def test_from_plan_to_report(tmp_path: Path) -> None:
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
     found = [json.loads(one.read_text()) for one in (tmp_path / "run").glob("trials/*/trial.json")]
-    assert len(found) == 4
+    assert {trial["levels"]["where"] for trial in found} == {"narrow", "wide"}
     for trial in found:
         verdicts = {check["name"]: check["verdict"] for check in trial["checks"]}
         for name in (
@@ -41,11 +43,10 @@ def test_from_plan_to_report(tmp_path: Path) -> None:
             assert verdicts[name] == "ok", (name, trial["checks"])
         assert set(trial["operations"]) == {"select_distinct", "update", "page"}
         assert trial["unit"] == "composite"
-        assert trial["target"]["settings"]["threads"] == int(trial["levels"]["target.duckdb.threads"])
+        narrow = trial["levels"]["where"] == "narrow"
+        assert trial["target"]["settings"]["threads"] == (1 if narrow else 2)
         pinned = trial["affinity"]["client"]["read_back"]
-        wanted = {str(MINE[0])} if trial["levels"]["affinity.target"] != "all" else set(pinned[0]["threads"])
+        wanted = {str(MINE[0]) if narrow else ranges(MINE)}
         assert all(set(look["threads"]) == wanted for look in pinned)
     page = (tmp_path / "run" / "report.html").read_text()
     assert "composites/s" in page
-    done = loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md")
-    assert done.returncode == 0, done.stderr

@@ -27,7 +27,7 @@ _CHUNK = 2_000_000
 #: Knuth's multiplier (2^32 divided by the golden ratio) scatters values over all rows without any randomness.
 _SCATTER = 2_654_435_761
 _TABLE = """CREATE TABLE readings (
-    id BIGINT NOT NULL, name VARCHAR NOT NULL, at TIMESTAMP NOT NULL, value DOUBLE NOT NULL, state VARCHAR NOT NULL,
+    id BIGINT NOT NULL, name VARCHAR NOT NULL, taken TIMESTAMP NOT NULL, value DOUBLE NOT NULL, state VARCHAR NOT NULL,
     updates INTEGER NOT NULL)"""
 _ROWS = """INSERT INTO readings
 SELECT i, 'sensor-' || lpad(((i * {step}) % {distinct})::VARCHAR, 9, '0'), TIMESTAMP '2024-01-01' + to_seconds(i),
@@ -36,7 +36,7 @@ FROM range({first}, {last}) rows(i)"""
 
 _DISTINCT = "SELECT DISTINCT name FROM readings"
 _UPDATE = "UPDATE readings SET value = ?, updates = updates + 1 WHERE id = ?"
-_PAGE = "SELECT id, name, at, value, state FROM readings ORDER BY value DESC, id LIMIT ? OFFSET ?"
+_PAGE = "SELECT id, name, taken, value, state FROM readings ORDER BY value DESC, id LIMIT ? OFFSET ?"
 
 #: Whether an end was asked for while data are loaded.
 _asked_to_stop = False
