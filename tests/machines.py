@@ -135,12 +135,13 @@ def write_baseline(
     pace: Mapping[str, float] | None = None,
     host: Mapping[str, Any] | None = None,
     failed: frozenset[str] = frozenset(),
+    only: Sequence[str] = tuple(PROBES),
     scatter: float = 0.01,
     seed: int = 7,
 ) -> Path:
     """A baseline's run. `pace` makes sections (or single levels) so many times as fast; `failed` levels have no figures."""
     chance, faster = random.Random(seed), pace or {}
-    treatments = [_treatment(name, probe) for name, probe in PROBES.items()]
+    treatments = [_treatment(name, PROBES[name]) for name in only]
     trials = [
         {"number": n, "name": f"{n:03d}-{one['id']}-r{block}", "treatment": one["id"], "repeat": block, "block": block}
         for n, (block, one) in enumerate(((b, t) for b in range(1, repeats + 1) for t in treatments), 1)

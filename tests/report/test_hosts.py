@@ -38,7 +38,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     machines.write_baseline(home / "b", repeats=6, seed=8, host=other, pace=paces)
     machines.write_baseline(home / "short", failed=frozenset({"disk-write", "cpu-all"}))
     for name, pace, seed in (("db-a", 1.0, 3), ("db-b", 1.5, 4)):
-        comparisons.write(home / name, fake_runs.Shape(repeats=6, pace=pace, seed=seed))
+        shape = fake_runs.Shape(repeats=6, pace=pace, seed=seed, monitors=False, intervals=False)
+        comparisons.write(home / name, shape)
     for name in ("KUNPENG", "M2"):
         (home / f"{name.lower()}.json").write_text(json.dumps(getattr(machines, name)))
     return home
@@ -116,8 +117,16 @@ def test_trials_that_failed_are_said_and_leave_the_rest(home: Path) -> None:
     assert "Disk, flushed writes" not in [row["layer"] for row in charts(report)["chart-roofs"].data["knees"]]
 
 
+def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
+    path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", "memory-triad-1"))
+    for record in path.glob("trials/*triad-1*/trial.json"):
+        comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
+    (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.no-figure"]
+    assert said.phrase.params == {"count": 1, "names": ("memory-triad-1",)}
+
+
 def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
-    path = machines.write_baseline(tmp_path / "noisy", scatter=0.2)
+    path = machines.write_baseline(tmp_path / "noisy", scatter=0.2, only=("cpu-1", "disk-randread"))
     assert "hosts.found.wide" in [finding.phrase.key for finding in findings(source(str(path)))]
 
 
@@ -142,9 +151,9 @@ def test_the_page_is_written_beside_the_run(one: Source, lang: str) -> None:
 def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
     host = {**machines.HOST, "hostname": evil, "cpu": {**machines.HOST["cpu"], "model": evil}}
-    found = source(str(machines.write_baseline(tmp_path / "evil", host=host)))
+    found = source(str(machines.write_baseline(tmp_path / "evil", host=host, repeats=1)))
     assert evil not in html.render(page.build(found, "en"))
-    other = machines.write_baseline(tmp_path / "good")
+    other = machines.write_baseline(tmp_path / "good", repeats=1)
     both = compared(str(found.path), str(other))
     assert evil not in html.render(build(both, "en"))
     assert "<script>" not in markdown.render(build(both, "en", charts=False))
@@ -187,7 +196,9 @@ def test_what_besides_the_machines_was_another_is_said(two: Compared, home: Path
     said = [finding.phrase.key for finding in two.of(two.workloads[0])]
     assert said[0] == "hosts.follows.elsewhere"  # both runs of the workload are of one machine
     assert "compare.differs.target" not in said
-    other = comparisons.write(home / "db-c", fake_runs.Shape(repeats=6, version="0.2.0"))
+    other = comparisons.write(
+        home / "db-c", fake_runs.Shape(repeats=6, version="0.2.0", monitors=False, intervals=False)
+    )
     found = compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(other))])
     assert "compare.differs.tools" in [finding.phrase.key for finding in found.of(found.workloads[0])]
 

@@ -1,8 +1,12 @@
-"""`loadcell host`: what this machine is, as far as it bears on performance."""
+"""`loadcell host`: what this machine is, as far as it bears on performance, and with `--baseline` what it can do."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
+
+from loadcell.cli.arguments import runs
 
 
 @click.command("host")
@@ -16,15 +20,83 @@ import click
     help="Answer network probes of other machines at this address (default: 127.0.0.1:7733) until Ctrl-C.",
 )
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The page's language.")
-def host(as_json: bool, anonymous: bool, serve: str | None, lang: str) -> None:
+@click.option(
+    "--baseline",
+    is_flag=True,
+    help="Measure what processors, memory, disk and network can do: the plan host-baseline, in about two minutes.",
+)
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    help="With --baseline: a directory on the disk to be measured. Default: where loadcell works, below /var/tmp.",
+)
+@click.option(
+    "--peer",
+    metavar="HOST:PORT",
+    help="With --baseline: a `loadcell host --serve` elsewhere. Default: loopback.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>."
+)  # fmt: skip
+@click.option(
+    "--resume",
+    metavar="RUN",
+    shell_complete=runs,
+    help="With --baseline: go on with one that was broken off; of one that is whole, write the page again.",
+)
+@click.option(
+    "--set", "sets", multiple=True, metavar="PATH=VALUE",
+    help="With --baseline: change a setting of the plan, such as repeats=6. May be given again.",
+)  # fmt: skip
+@click.option(
+    "--only", multiple=True, metavar="probe=NAME,...",
+    help="With --baseline: only these probes. `loadcell check host-baseline` lists them.",
+)  # fmt: skip
+@click.option("--quiet", "-q", is_flag=True, help="With --baseline: no progress.")
+def host(
+    as_json: bool,
+    anonymous: bool,
+    serve: str | None,
+    lang: str,
+    baseline: bool,
+    directory: Path | None,
+    peer: str | None,
+    out: Path | None,
+    resume: str | None,
+    sets: tuple[str, ...],
+    only: tuple[str, ...],
+    quiet: bool,
+) -> int:
     """Show this machine: processors, memory, disks, network, kernel, and which settings hurt measurements.
 
     Needs no privilege; what only root may read is named as not available, with the reason. Every question has a time limit,
     so that a hung mount or a broken firmware table holds nothing up. Each run keeps the same facts in environment.json.
+
+    \b
+        loadcell host                           what this machine is
+        loadcell host --baseline                and what it can do: host.html and report.html in the run's directory
+        loadcell host --baseline --json > a.json
+        loadcell compare a.json b.json          two machines side by side
     """
     if serve is not None:
         _serve(serve, as_json=as_json)
-        return
+        return 0
+    if baseline:
+        from loadcell.cli.host_baseline import Asked, measure
+
+        return measure(Asked(directory, peer, out, resume, sets, only, quiet, lang, as_json, anonymous))
+    given = {
+        "--directory": directory, "--peer": peer, "--out": out, "--resume": resume, "--set": sets, "--only": only,
+        "--quiet": quiet,
+    }  # fmt: skip
+    stray = [name for name, value in given.items() if value]
+    if stray:
+        raise click.UsageError(f"{stray[0]} goes with --baseline.")
+    _show(as_json, anonymous, lang)
+    return 0
+
+
+def _show(as_json: bool, anonymous: bool, lang: str) -> None:
     from loadcell.host.inventory import collect
     from loadcell.host.remarks import findings
 

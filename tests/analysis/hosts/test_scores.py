@@ -89,4 +89,4 @@ def test_records_of_any_shape_are_read(tmp_path: Path) -> None:
         {"treatment": "a", "status": "ok", "totals": {"figures": {"events_per_s": 7}}},
     ]
     (score,) = of_run({"treatments": [treatment]}, records)
-    assert (score.id, score.values, score.threads) == ("cpu/events_per_s", (7.0,), 1)
+    assert (score.id, score.values, score.threads) == ("a/events_per_s", (7.0,), 1)

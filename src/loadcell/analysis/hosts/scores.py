@@ -103,7 +103,7 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
         own = [
             one for one in records if one.get("treatment") == treatment["id"] and one.get("status") == "ok"
         ]
-        name = ",".join(str(level) for level in (treatment.get("levels") or {}).values()) or section
+        name = name_of(treatment)
         test = str(options.get("access" if section == "disk" else "test") or "")
         # what sysbench's test goes over is its block, whatever size other tests would have
         size = None if test == "sysbench" else _bytes(options.get("size"))
@@ -118,6 +118,12 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
                     )
                 )  # fmt: skip
     return tuple(found)
+
+
+def name_of(treatment: Mapping[str, Any]) -> str:
+    """What the scores of a treatment are called by: its levels, or, where nothing was varied, its own name."""
+    levels = treatment.get("levels") or {}
+    return ",".join(map(str, levels.values())) or str(treatment["id"])
 
 
 def of_document(documents: Sequence[Any]) -> tuple[Score, ...]:

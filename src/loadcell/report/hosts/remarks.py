@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.names import score_name
-from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.host import remarks
 from loadcell.report.hosts.read import Source
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
 WIDE = 0.1
+#: As many are named in a sentence.
+MOST_NAMED = 4
 
 
 def findings(source: Source) -> list[Finding]:
@@ -25,12 +28,26 @@ def _of_run(source: Source) -> Iterator[Finding]:
     planned = max(len(stored.planned), len(stored.trials))
     good = sum(trial.get("status") == "ok" for trial in stored.trials)
     if good < planned:
-        yield Finding("hosts", "problem", Phrase("hosts.found.incomplete", {"count": planned - good, "of": planned}))  # fmt: skip
+        yield _said("problem", "hosts.found.incomplete", count=planned - good, of=planned)
+    scored = {score.id.partition("/")[0] for score in machine.scores}
+    ended = {trial["treatment"] for trial in stored.trials if trial.get("status") == "ok"}
+    without = [
+        name
+        for one in stored.run.get("treatments") or ()
+        if one["id"] in ended and (name := scores.name_of(one)) not in scored
+    ]
+    if without:
+        yield _said("problem", "hosts.found.no-figure", count=len(without), names=tuple(without[:MOST_NAMED]))
     wide = sorted(
         (one for one in machine.scores if (one.repeats.spread or 0) > WIDE), key=lambda one: -(one.repeats.spread or 0)
     )  # fmt: skip
     if wide:
-        params = {
-            "count": len(wide), "wide_share": WIDE, "worst": score_name(wide[0]), "most_share": wide[0].repeats.spread or 0,
-        }  # fmt: skip
-        yield Finding("hosts", "caution", Phrase("hosts.found.wide", params))
+        most = wide[0].repeats.spread or 0
+        worst = score_name(wide[0])
+        yield _said(
+            "caution", "hosts.found.wide", count=len(wide), wide_share=WIDE, worst=worst, most_share=most
+        )
+
+
+def _said(severity: Severity, key: str, **params: Value) -> Finding:
+    return Finding("hosts", severity, Phrase(key, params))
