@@ -38,7 +38,8 @@ $(ENGINE): $(TOOLS) engine/Cargo.toml engine/Cargo.lock $(shell find engine/src 
 demo: setup
 	$(BIN)/loadcell run plans/quickstart.yaml
 
-# Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, servers of HTTP/2, a browser with fonts, a terminal, peers.
+# Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, servers of HTTP/2, tools that people know, a browser with
+# fonts, a terminal.
 system-packages:
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
 	  /usr/bin/redis-server:redis-server \
@@ -47,7 +48,8 @@ system-packages:
 	  chromium:chromium \
 	  /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk openssl:openssl tmux:tmux \
 	  perf:linux-perf valgrind:valgrind pdftoppm:poppler-utils /usr/sbin/mkfs.ext4:e2fsprogs mount:mount \
-	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server wrk:wrk ab:apache2-utils
+	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server \
+	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng
 
 test: lint unit e2e
 

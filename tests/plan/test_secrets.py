@@ -92,3 +92,13 @@ def test_an_empty_secret_takes_nothing_out() -> None:
 def test_a_secret_that_is_not_there_says_what_to_do() -> None:
     with pytest.raises(MissingSecretError, match="PW is not set: export it"):
         Secrets({}).reveal("${env:PW}")
+
+
+def test_a_level_of_a_factor_may_have_the_places_that_a_workload_has(tmp_path: Path) -> None:
+    for level in ("workload.mix.script: ['say ${name}']", "who: {me: {workload.mix.script: 'say ${name}'}}"):
+        found = mistakes(tmp_path, PLAN + f"factors: {{{level}}}")
+        assert not [problem for problem in found if "${env:NAME}" in (problem.allowed or "")]
+    elsewhere = mistakes(tmp_path, PLAN + "factors: {target.database.dsn: ['${name}']}")
+    assert [problem.allowed for problem in elsewhere if problem.finding == 'found "${name}"'] == [
+        "${env:NAME}"
+    ]

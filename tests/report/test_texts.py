@@ -44,6 +44,7 @@ from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
 from loadcell.workloads.probe.memory import MemoryOptions, Test
 from loadcell.workloads.probe.network import NetworkOptions
+from loadcell.workloads.tool import Tool, ToolOptions
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
 #: Every definition by which the machine is probed.
@@ -61,13 +62,17 @@ HOST_KEYS = (
     "hostname", "kernel", "os", "cpu", "memory_bytes", "numa_nodes", "virtualisation", "clocksource", "governor",
     "thp", "swap_bytes", "load_at_start", "disks", "machine", "turbo", "smt", *questions(), "unavailable",
 )  # fmt: skip
-NOTES = {
-    note
-    for options in itertools.product((False, True), repeat=3)
-    for note in Tpcc(
-        TpccOptions(keying_time=options[0], think_time=options[1], limit_txns_per_min=options[2])
-    ).notes()
-} | {note for section in PROBES for note in section.notes()}
+NOTES = (
+    {
+        note
+        for options in itertools.product((False, True), repeat=3)
+        for note in Tpcc(
+            TpccOptions(keying_time=options[0], think_time=options[1], limit_txns_per_min=options[2])
+        ).notes()
+    }
+    | {note for section in PROBES for note in section.notes()}
+    | {*Tool(ToolOptions(mbw="1")).notes()}
+)
 FAMILIES = {
     "status": STATUSES,
     "count": STATUSES,

@@ -44,7 +44,7 @@ def check(trial: Trial) -> Law:
         return _of_groups([check(group) for group in trial.groups.values()])
     if trial.open_loop is not None:
         return _open(trial, trial.open_loop)
-    if not trial.clients or not trial.duration_s:
+    if trial.reported or not trial.clients or not trial.duration_s:
         return Law("unknown")
     ended = trial.succeeded + trial.failed
     mean, longest = _times_s(trial)

@@ -21,7 +21,7 @@ CHECKS = (
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
     "values",
     "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
-    "ports",
+    "ports", "tool-output",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
@@ -118,6 +118,8 @@ class Trial:
     groups: Mapping[str, Trial] = field(default_factory=dict)
     #: whether the target was looked into meanwhile, and so too slow to be compared
     examined: bool = False
+    #: whether its figures are those that a tool printed: rounded, and by the tool's own lights
+    reported: bool = False
 
     @property
     def counts(self) -> bool:
@@ -194,6 +196,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.get("arm"),
         examined=record.get("memory") is not None,
+        reported=record.get("tool") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},
     )
 

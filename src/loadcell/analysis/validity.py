@@ -38,7 +38,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
         )
     wrong = possible.impossible(trial.response) if trial.response else {}
     if wrong:
-        found.setdefault("percentiles", Doubt("percentiles", True, wrong))
+        found.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
     return tuple(found.values())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 TOOLS = (
-    "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "ab", "wrk", "redis-benchmark", "mbw",
+    "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "netperf", "ab", "wrk", "redis-benchmark", "mbw",
     "stress-ng", "dd", "jstat", "nmon", "sar", "csv",
 )  # fmt: skip
 
@@ -64,7 +64,7 @@ def import_(
     """Make a run of finished outputs, which reports, comparisons and histories treat like any other.
 
     TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its result folder, or a
-    result.csv), fio (JSON), iperf3 (JSON), ab, wrk, redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv.
+    result.csv), fio (JSON), iperf3 (JSON), netperf, ab, wrk, redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv.
     A text may hold several executions one after the other, as a shell loop makes it: alike ones are repeats, other numbers of
     clients are levels. Lines that were not understood are counted and shown, never guessed.
 

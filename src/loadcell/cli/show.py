@@ -144,11 +144,21 @@ def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
         ("latency: response, service", [*latencies]),
         ("operations: kind, succeeded, failed, response p99", [*operations]),
         ("errors", [*errors]),
+        ("tool", _tool(trial)),
         ("profile", _profile(trial)),
         ("expected", [*expect]),
         ("checks", [*checks]),
         ("phases", [*phases]),
     ]
+
+
+def _tool(trial: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Which tool it was, and how it was called."""
+    import shlex
+
+    tool = trial.get("tool") or {}
+    rows = [(name, str(tool[name])) for name in ("name", "version", "unread") if tool.get(name) is not None]
+    return [*rows, *([("command", shlex.join(tool["command"]))] if "command" in tool else [])]
 
 
 def _profile(trial: dict[str, Any]) -> list[tuple[str, ...]]:

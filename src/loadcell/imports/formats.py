@@ -17,6 +17,7 @@ from loadcell.tools import (
     iperf3,
     jstat,
     mbw,
+    netperf,
     nmon,
     pgbench,
     pgbench_log,
@@ -49,6 +50,7 @@ READERS: Mapping[str, Read] = {
     "benchmarksql": benchmarksql.read_blocks,
     "fio": _by_text(fio.read),
     "iperf3": _by_text(iperf3.read),
+    "netperf": _by_line(netperf.read),
     "ab": _by_line(ab.read),
     "wrk": _by_line(wrk.read),
     "redis-benchmark": _by_line(redis_benchmark.read),
@@ -74,6 +76,7 @@ _BEGIN_LINES: Mapping[str, tuple[bytes, ...]] = {
 _ANYWHERE: Mapping[str, tuple[bytes, ...]] = {
     "fio": (b'"fio version"',),
     "iperf3": (b'"test_start"',),
+    "netperf": (b" TEST from ", b" TEST to "),
     "wrk": (b" test @ ",),
     "redis-benchmark": (b"====== ",),
     "mbw": (b"Method: MEMCPY", b"Method: DUMB", b"Method: MCBLOCK"),

@@ -146,19 +146,20 @@ class Expectation:
     threshold: float
 
     @staticmethod
-    def parse(text: str, groups: Sequence[str] = ()) -> Expectation:
-        """From `metric comparator value`; a plan's client groups have metrics of their own. Raises ExpectationError."""
+    def parse(text: str, groups: Sequence[str] = (), figures: Sequence[str] = ()) -> Expectation:
+        """From `metric comparator value`; a plan's client groups have metrics of their own, and so has a workload whose
+        `figures` the plan names. Raises ExpectationError."""
         match = _EXPRESSION.fullmatch(text)
         if match is None:
             raise ExpectationError(f"found {shown(text)}", allowed=_FORM)
         name, comparator, value = match.groups()
-        known = _known(name, groups)
+        known = Metric(name, "count", "of the workload's own") if name in figures else _known(name, groups)
         if known is None:
-            every = [*METRICS, *(f"{group}.{own}" for group in groups for own in METRICS)]
+            every = [*METRICS, *figures, *(f"{group}.{own}" for group in groups for own in METRICS)]
             of_groups = f"; of a client group: {listed(f'{group}.throughput' for group in groups)}, ..."
             raise ExpectationError(
                 f"there is no metric {shown(name)}",
-                allowed=listed(METRICS) + (of_groups if groups else ""),
+                allowed=listed([*METRICS, *figures]) + (of_groups if groups else ""),
                 nearest=nearest(name, every),
             )
         if comparator not in COMPARATORS:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadcell.plan import explain, groups, secrets
 from loadcell.plan.arrange import Arrangement, arrange
-from loadcell.plan.expect import Expectation, ExpectationError
+from loadcell.plan.expect import METRICS, Expectation, ExpectationError
 from loadcell.plan.factors import read_factors
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Head
@@ -152,6 +152,19 @@ def _head(root: Keys, problems: list[Problem]) -> Head | None:
     return read_model(Head, own, (), root.mark, problems)
 
 
+def _figures(root: Keys) -> tuple[str, ...]:
+    """The names that the plan itself gives to figures of its workload, where that takes such names (`figures`)."""
+    workload = root.get("workload")
+    named = (
+        [entry.node.get("figures") for entry in workload.entries.values() if isinstance(entry.node, Keys)]
+        if isinstance(workload, Keys)
+        else []
+    )
+    return tuple(
+        name for node in named if isinstance(node, Keys) for name in node.entries if name not in METRICS
+    )
+
+
 def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
     node = root.get("expect")
     if node is None or plain(node) is None:
@@ -165,7 +178,7 @@ def _expectations(root: Keys, problems: list[Problem]) -> Iterator[Expectation]:
         try:
             if not isinstance(item, Scalar):
                 raise ExpectationError(f"found {shown(plain(item))}", allowed="text such as errors == 0")
-            yield Expectation.parse(item.text, groups.names(root))
+            yield Expectation.parse(item.text, groups.names(root), _figures(root))
         except ExpectationError as error:
             problems.append(
                 Problem.at(item.mark, "expect", error.finding, allowed=error.allowed, nearest=error.nearest)

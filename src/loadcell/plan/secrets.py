@@ -19,6 +19,7 @@ _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
 #: What a workload fills in for itself (`/get?key=${key}`): a name without a colon is no reference to a secret there.
 _PLACE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _WITH_PLACES = ("workload", "workloads")
+_FACTORS = ("factors", "cross")
 _SECRET_KEY = re.compile(r"(^|[_.-])(password|passwd|pwd|passphrase|secret|token|pgpassword)$", re.IGNORECASE)
 _IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@:\s]*:(?P<secret>[^@\s]+)@")
 _IN_WORDS = re.compile(
@@ -104,6 +105,12 @@ def problems_of(root: Keys, env: Mapping[str, str]) -> Iterator[Problem]:
             yield from _problems_below(entry.node, (key,), env)
 
 
+def _has_places(keys: tuple[str, ...]) -> bool:
+    """Whether a workload is set there, by itself or by a level of a factor."""
+    sections = keys[1:] if keys[0] in _FACTORS else keys[:1]
+    return any(key.partition(".")[0] in _WITH_PLACES for key in sections)
+
+
 def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -> Iterator[Problem]:
     for keys, scalar in scalars(node, path):
         where = ".".join(keys)
@@ -117,7 +124,7 @@ def _problems_below(node: Node, path: tuple[str, ...], env: Mapping[str, str]) -
             continue
         for match in _ANY_REFERENCE.finditer(text):
             reference = REFERENCE.fullmatch(match[0])
-            if reference is None and keys[0] in _WITH_PLACES and _PLACE.fullmatch(match[0]):
+            if reference is None and _has_places(keys) and _PLACE.fullmatch(match[0]):
                 continue
             if reference is None:
                 yield Problem.at(scalar.mark, where, f"found {shown(match[0])}", allowed="${env:NAME}")

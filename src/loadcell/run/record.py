@@ -28,10 +28,11 @@ def utc_text(nanoseconds: int | None = None) -> str:
 
 
 def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A distribution in milliseconds; None when nothing was counted."""
-    if not figures or not figures.get("count"):
+    """A distribution in milliseconds; None when nothing was counted. A tool that gives one may not say of how many (None)."""
+    count = figures.get("count", 0) if figures else 0
+    if not figures or count == 0:
         return None
-    found: dict[str, Any] = {"count": figures["count"]}
+    found: dict[str, Any] = {} if count is None else {"count": count}
     for theirs, ours in _FIGURES.items():
         if figures.get(theirs) is not None:
             found[ours] = figures[theirs] / 1e6
@@ -54,7 +55,7 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
             "duration_s": seconds,
             "in_flight": now.get("in_flight"),
             "backlog": now.get("backlog"),
-            "throughput_per_s": operation["succeeded"] / seconds if seconds > 0 else None,
+            "throughput_per_s": _per_s(operation, seconds),
         }
         for count in ("started", "succeeded", "failed", "retried"):
             row[count] = operation.get(count)
@@ -67,7 +68,7 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def measured(result: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, schedule, lifetime,
-    client."""
+    client; of a tool also what it counts, and which it is."""
     window = result.get("window") or {}
     seconds = window.get("duration_ns", 0) / 1e9
     operations = {one["name"]: one for one in result.get("operations", [])}
@@ -81,6 +82,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
         "schedule": schedule_account(result.get("schedule"), seconds),
         "lifetime": result.get("lifetime"),
         "client": client_account(result.get("client")),
+        **{key: result[key] for key in ("unit", "tool") if key in result},
     }
     if seconds > 0:
         found["measure"] = {
@@ -114,11 +116,18 @@ def schedule_account(kept: Mapping[str, Any] | None, seconds: float) -> dict[str
     }
 
 
+def _per_s(one: Mapping[str, Any], seconds: float) -> float | None:
+    """What succeeded in that time; where a tool gave its own rate, that, as it printed it."""
+    if "throughput_per_s" in one:
+        return one["throughput_per_s"]  # type: ignore[no-any-return]
+    return one["succeeded"] / seconds if seconds > 0 else None
+
+
 def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     return {
         "kind": one["kind"],
         **{count: one.get(count) for count in _COUNTS},
-        "throughput_per_s": one["succeeded"] / seconds if seconds > 0 else None,
+        "throughput_per_s": _per_s(one, seconds),
         "response": latency(one.get("response")),
         "service": latency(one.get("service")),
         "failed_response": latency(one.get("failed_response")),
@@ -131,8 +140,8 @@ def _totals(transaction: Mapping[str, Any], result: Mapping[str, Any], seconds: 
     return {
         "transactions": {count: transaction.get(count) for count in _COUNTS},
         "queries": dict(queries),
-        "throughput_per_s": transaction["succeeded"] / seconds,
-        "queries_per_s": queries["total"] / seconds if "total" in queries else None,
+        "throughput_per_s": _per_s(transaction, seconds),
+        "queries_per_s": queries["total"] / seconds if "total" in queries else queries.get("per_s"),
         "received_bytes": received.get("bytes"),
         "body_bytes": received.get("body_bytes"),
         "statuses": received.get("statuses"),

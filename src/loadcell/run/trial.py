@@ -13,7 +13,7 @@ from loadcell.design.order import Trial
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
-from loadcell.run import checks, groups, others, pinning
+from loadcell.run import checks, groups, others, pinning, reported
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
     DATA_SEED,
@@ -107,9 +107,8 @@ class TrialRun:
         def load(endpoint: dict[str, Any]) -> dict[str, Any]:
             account: dict[str, Any] = {}
             for kind, section in loading.items():
-                spec = specification(
-                    endpoint, {kind: section}, self._resolved, self._threads(target), DATA_SEED
-                )
+                work = secrets.revealed({kind: section}, self.means.secret)
+                spec = specification(endpoint, work, self._resolved, self._threads(target), DATA_SEED)
                 made_by = workload.made_by
                 own = self._execute(
                     "prepare", {**spec, **made_by, **self._pin}, self._loading, self._resolved.limits.prepare
@@ -211,10 +210,13 @@ class TrialRun:
         return checks.server_counters(before, after, lifetime, alone=alone, groups=groups)
 
     def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
-        held = groups.held(result, self._resolved, self._cores)
-        first = [*held, checks.percentiles(result), *checks.remarks(result)]
         self._checks += self._placed.checks()
-        self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
+        if "tool" in result:
+            self._checks = [*reported.held(result), *self._checks]
+        else:
+            held = groups.held(result, self._resolved, self._cores)
+            first = [*held, checks.percentiles(result), *checks.remarks(result)]
+            self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
         for name, conditions in self._workload().verify(target.ask).items():
             self._checks.append(checks.conditions(name, conditions))
         if self._workload().verifies_values:

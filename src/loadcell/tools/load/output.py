@@ -1,0 +1,75 @@
+"""What a tool printed: kept whole for its reader, and passed on as it comes, both within bounds."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+
+#: Of one command, so much is passed on to output.log ...
+_PASSED_ON_BYTES = 4 << 20
+#: ... and so much is kept to be read: the longest output of a tool known is that of a day of interval lines, some 10 MB.
+_KEPT_BYTES = 256 << 20
+
+
+class TooMuchError(Exception):
+    """The tool printed more than is kept."""
+
+
+class Output:
+    """One command's output. `errors_apart`: what it writes to standard error is passed on, but not read."""
+
+    def __init__(self, *, errors_apart: bool = False, passed_on: bool = True) -> None:
+        self._apart = errors_apart
+        self._most_passed_on = _PASSED_ON_BYTES if passed_on else 0
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (see close)
+        self._bytes = self._passed = self._left_out = 0
+        self._last = {1: "", 2: ""}
+
+    def announce(self, words: Sequence[str]) -> None:
+        """Say what is run."""
+        if self._most_passed_on:
+            print(f"$ {shlex.join(words)}", file=sys.stderr, flush=True)
+
+    def take(self, stream: int, line: str) -> bool:
+        """One more line; whether it is one to be read. Raises TooMuchError."""
+        size = len(line) + 1
+        self._bytes += size
+        if line.strip():
+            self._last[stream] = line.strip()
+        self._pass_on(line, size)
+        if self._apart and stream == 2:
+            return False
+        if self._bytes > _KEPT_BYTES:
+            raise TooMuchError
+        self._file.write(f"{line}\n")
+        return True
+
+    def _pass_on(self, line: str, size: int) -> None:
+        if self._passed + size > self._most_passed_on:
+            self._left_out += 1
+            return
+        self._passed += size
+        print(line, file=sys.stderr, flush=True)
+
+    @property
+    def last_words(self) -> str:
+        """The last line that is not empty, of errors if there were any."""
+        return (self._last[2] or self._last[1])[:500]
+
+    def lines(self) -> Iterator[str]:
+        """All that is to be read, from the beginning."""
+        self._file.seek(0)
+        yield from self._file
+
+    def text(self) -> str:
+        """The same in one piece."""
+        self._file.seek(0)
+        return self._file.read()
+
+    def close(self) -> None:
+        """Say what was not passed on, and forget it all."""
+        if self._left_out and self._most_passed_on:
+            print(f"({self._left_out} more lines are not kept)", file=sys.stderr, flush=True)
+        self._file.close()

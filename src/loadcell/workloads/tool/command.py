@@ -1,0 +1,122 @@
+"""Command lines of a plan: taken apart, with places that there are, and no secret in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from loadcell.plan.problems import listed, nearest
+from loadcell.tools import known, places
+from loadcell.tools.known import PLACES, Tool
+
+
+class CommandError(ValueError):
+    """What is wrong with a command, what is allowed, and what was probably meant."""
+
+    def __init__(self, finding: str, *, allowed: str | None = None, nearest: str | None = None) -> None:
+        super().__init__(finding)
+        self.finding = finding
+        self.allowed = allowed
+        self.nearest = nearest
+
+
+def check_places(texts: Iterable[str]) -> None:
+    """Raises CommandError for a place that nothing is ever put into."""
+    for name in places.named(texts):
+        if name not in PLACES:
+            near = nearest(name, PLACES)
+            raise CommandError(
+                f"nothing is called ${{{name}}}",
+                allowed=listed(f"${{{one}}}" for one in PLACES),
+                nearest=f"${{{near}}}" if near else None,
+            )
+
+
+def _right(command: Any) -> Any:
+    try:
+        words = known.split(command)
+    except ValueError as error:
+        raise CommandError(
+            f"it cannot be taken apart: {error}", allowed="a command line as for a shell"
+        ) from None
+    if any("${env:" in word for word in words):
+        raise CommandError(
+            "a secret on a command line can be read by every user of the machine",
+            allowed="the tool's environment, `env: {NAME: '${env:NAME}'}`",
+        )
+    check_places(words)
+    return command
+
+
+def _not_empty(command: Any) -> Any:
+    if not known.split(command):
+        raise CommandError("the command is empty", allowed="a program and its arguments")
+    return command
+
+
+def _as_written(command: object) -> object:
+    """What YAML takes for a number (`mbw: 64`), and a list as it comes from JSON."""
+    if isinstance(command, int | float) and not isinstance(command, bool):
+        return str(command)
+    return tuple(str(word) for word in command) if isinstance(command, list) else command
+
+
+def _several(commands: object) -> object:
+    """One command line is one command."""
+    return (
+        (commands,)
+        if isinstance(commands, str)
+        else tuple(commands)
+        if isinstance(commands, list)
+        else commands
+    )
+
+
+#: One line that is taken apart as a shell would, without running one; or a list of words.
+Arguments = Annotated[
+    str | tuple[str, ...],
+    BeforeValidator(_as_written, json_schema_input_type=str | int | list[str]),
+    AfterValidator(_right),
+]
+Command = Annotated[Arguments, AfterValidator(_not_empty)]
+#: One command line, or a list of several.
+Commands = Annotated[
+    tuple[Annotated[str, AfterValidator(_right), AfterValidator(_not_empty)], ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+]
+
+
+def placed(tool: Tool, given: list[str], plan: Path) -> list[str]:
+    """The arguments with the files among them found from the plan's directory. Raises CommandError for one that is not there."""
+    found = list(given)
+    for index, before, name in known.files(tool, given):
+        if "${" in name or name == "-":
+            continue
+        file, at, weight = name.partition("@") if tool.name == "pgbench" else (name, "", "")
+        path = (plan / Path(file).expanduser()).absolute()
+        if not path.is_file():
+            what = "job file" if tool.name == "fio" else "file"
+            raise CommandError(
+                f"there is no {what} {path}", allowed="a file that is there, from the plan's directory on"
+            )
+        found[index] = f"{before}{path}{at}{weight}"
+    return found
+
+
+def program(words: list[str], plan: Path) -> list[str]:
+    """A command whose program is named by a path, found from the plan's directory. Raises CommandError where it is not there."""
+    first = words[0]
+    if "/" not in first or "${" in first:
+        return words
+    path = (plan / Path(first).expanduser()).absolute()
+    if not path.is_file():
+        raise CommandError(
+            f"there is no program {path}", allowed="a file that is there, from the plan's directory on"
+        )
+    if not os.access(path, os.X_OK):
+        raise CommandError(f"{path} is no program that may be run", allowed="an executable file (`chmod +x`)")
+    return [str(path), *words[1:]]

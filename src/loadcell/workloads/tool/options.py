@@ -1,0 +1,221 @@
+"""What a plan says of a tool: its arguments as on the command line, or any command and where its figures are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from loadcell.plan.expect import METRICS
+from loadcell.plan.parts import Options
+from loadcell.plan.problems import listed, nearest
+from loadcell.tools import figures, known
+from loadcell.tools.known import TOOLS, Setting
+from loadcell.workloads.tool import command as commands
+from loadcell.workloads.tool.command import Arguments, Command, CommandError, Commands
+from loadcell.workloads.tool.figure import Figure
+
+#: What throughput can count: what there is a word for in a report.
+Unit = Literal["transaction", "request", "operation", "MiB"]
+ReadAs = Literal[
+    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd", "stress-ng", "benchmarksql",
+]  # fmt: skip
+_FIGURE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.%-]{0,63}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+COMMAND = "command"
+
+
+def _arguments(example: str, more: str = "") -> Any:
+    return Field(
+        default=None, description=f"Its arguments, as on the command line{more}.", examples=[example]
+    )
+
+
+def _hyphened(alias: str, example: str) -> Any:
+    return Field(
+        default=None, alias=alias, description="Its arguments, as on the command line.", examples=[example]
+    )
+
+
+def _one_or_more(description: str) -> Any:
+    return Field(default=(), description=description)
+
+
+class ToolOptions(Options):
+    """One tool that people know, or any command."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="tool")
+
+    sysbench: Arguments | None = _arguments("cpu run")
+    fio: Arguments | None = _arguments("job.fio", ": a job file, unchanged, or a job of options")
+    pgbench: Arguments | None = _arguments("-S -M prepared")
+    ab: Arguments | None = _arguments("-k ${url}/index.html")
+    wrk: Arguments | None = _arguments("${url}/index.html")
+    redis_benchmark: Arguments | None = _hyphened("redis-benchmark", "-t get -d 100")
+    iperf3: Arguments | None = _arguments("-c 10.0.0.2")
+    netperf: Arguments | None = _arguments("-H 10.0.0.2 -t TCP_RR")
+    mbw: Arguments | None = _arguments("256")
+    dd: Arguments | None = _arguments("if=/dev/zero of=${directory}/file bs=1M count=1024 oflag=direct")
+    stress_ng: Arguments | None = _hyphened("stress-ng", "--cpu ${clients}")
+    command: Command | None = Field(
+        default=None,
+        description="Any program and its arguments: a list, or one line that is taken apart as a shell would, without running one. "
+        "A program named by a path is looked for from the plan's directory.",
+        examples=["./bench --threads ${clients} --seconds ${duration_s}"],
+    )
+    program: str | None = Field(
+        default=None, min_length=1, description="The tool's program, where it is not the one on PATH."
+    )
+    read_as: ReadAs | None = Field(
+        default=None,
+        description="The tool whose figures a `command` prints: a script of your own round sysbench, for one.",
+    )
+    figures: dict[str, Figure] = Field(
+        default_factory=dict,
+        description="Figures by name, and where each stands in the output. `throughput`, `succeeded`, `failed`, `duration` and "
+        "`latency.mean` ... `latency.p99.99` (ms) have their places in every trial; other names are the command's own.",
+    )
+    output: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The file that the figures are in, where they are not printed; relative to `${directory}`.",
+    )
+    unit: Unit | None = Field(
+        default=None,
+        description="What its throughput counts. Default: what the tool counts; of a command `operation`.",
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict, description="Environment variables of all commands; secrets as `${env:NAME}`."
+    )
+    prepare: Commands = _one_or_more(
+        "Commands that make the data, on a database that loadcell makes: once, and put back for each trial."
+    )
+    before: Commands = _one_or_more("Commands before each trial, not measured.")
+    after: Commands = _one_or_more("Commands after each trial, not measured.")
+
+    _plan: Path = PrivateAttr(default_factory=Path)
+    _given: list[str] = PrivateAttr(default_factory=list)
+
+    @field_validator("sysbench", "fio", "pgbench", "ab", "wrk", "command", "prepare", "before", "after")
+    @classmethod
+    def _files_are_there(cls, given: Any, info: ValidationInfo) -> Any:
+        plan, name = _directory(info), str(info.field_name)
+        if given is None:
+            return given
+        if name in TOOLS:
+            commands.placed(TOOLS[name], known.split(given), plan)
+        else:
+            for one in [given] if name == COMMAND else given:
+                commands.program(known.split(one), plan)
+        return given
+
+    @field_validator("output")
+    @classmethod
+    def _names_places(cls, file: str | None) -> str | None:
+        commands.check_places([file or ""])
+        return file
+
+    @field_validator("env")
+    @classmethod
+    def _names_are_names(cls, env: dict[str, str]) -> dict[str, str]:
+        for name in env:
+            if not _VARIABLE.fullmatch(name):
+                raise CommandError(
+                    f"{name!r} is no name of an environment variable", allowed="letters, digits and _"
+                )
+        return env
+
+    @field_validator("figures")
+    @classmethod
+    def _figures_have_names_of_their_own(cls, named: dict[str, Figure]) -> dict[str, Figure]:
+        for name in named:
+            if name in figures.PLACED:
+                continue
+            if name in METRICS or name.startswith("latency.") or not _FIGURE_NAME.fullmatch(name):
+                meant = {"errors": "failed", "latency": "latency.mean"}.get(name) or nearest(
+                    name, figures.PLACED
+                )
+                raise CommandError(
+                    f"no figure can be called {name!r}",
+                    allowed=f"{listed(figures.PLACED)}, or a name of its own",
+                    nearest=meant,
+                )
+        return named
+
+    @model_validator(mode="after")
+    def _hangs_together(self, info: ValidationInfo) -> ToolOptions:
+        self._plan = _directory(info)
+        named = [name for name in (*TOOLS, COMMAND) if self._of(name) is not None]
+        if len(named) != 1:
+            found = f"names {len(named)} tools: {listed(named)}" if named else "names no tool"
+            raise CommandError(found, allowed=f"one of {listed((*TOOLS, COMMAND))}")
+        if self.name is None:
+            if self.program is not None:
+                raise ValueError("`program` is for the tools that are known: a command names its own")
+            self._given = commands.program(known.split(self.command or ()), self._plan)
+        else:
+            if self.read_as is not None:
+                raise ValueError("`read_as` is for a `command`: what a known tool prints is known")
+            self._given = commands.placed(
+                TOOLS[self.name], known.split(self._of(self.name) or ()), self._plan
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if value not in (None, (), [], {})}
+
+    def _of(self, name: str) -> str | tuple[str, ...] | None:
+        found: str | tuple[str, ...] | None = getattr(self, name.replace("-", "_"))
+        return found
+
+    @property
+    def name(self) -> str | None:
+        """The tool's, where it is one that is known."""
+        return next((name for name in TOOLS if self._of(name) is not None), None)
+
+    @property
+    def reads(self) -> str | None:
+        """The tool whose output it is; None where only `figures` say what is in it."""
+        return self.name or self.read_as
+
+    def words(self, setting: Setting) -> list[str]:
+        """The whole command line, with places still in it."""
+        if self.name is None:
+            return self._given
+        return TOOLS[self.name].words(self._given, setting, program=self.program)
+
+    def others(self, which: str) -> list[list[str]]:
+        """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
+        return [commands.program(known.split(one), self._plan) for one in getattr(self, which)]
+
+    def section(self) -> dict[str, Any]:
+        """What the worker is told."""
+        return {
+            "name": self.name,
+            "program": self.program,
+            "arguments": self._given,
+            "reads": self.reads,
+            "figures": {name: figure.section() for name, figure in self.figures.items()},
+            "output": self.output,
+            "unit": self.unit,
+            "env": dict(self.env),
+            **{which: self.others(which) for which in ("prepare", "before", "after")},
+            "plan": str(self._plan),
+        }
+
+
+def _directory(info: ValidationInfo) -> Path:
+    """The plan's, whole."""
+    return Path((info.context or {}).get("directory") or Path()).absolute()

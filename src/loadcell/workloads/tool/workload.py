@@ -1,0 +1,194 @@
+"""A tool as a workload: who runs it, what makes it impossible, and what there is to remark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from loadcell.plan.parts import Advice, Misfit
+from loadcell.plan.problems import listed
+from loadcell.tools import places
+from loadcell.tools.known import ALWAYS, OF_PROTOCOL, PLACES, TOOLS, Setting
+from loadcell.workloads.base import Workload
+from loadcell.workloads.tool.options import COMMAND, ToolOptions
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+#: How the endpoint of each target calls the way it is spoken to.
+_PROTOCOLS: Mapping[str, str] = {
+    "host": "host", "postgres": "postgres", "mysql": "mysql", "redis": "resp", "http": "http", "command": "http",
+}  # fmt: skip
+#: Targets that make a database for the data of a workload.
+_WITH_DATABASES = ("postgres", "mysql")
+
+
+class Tool(Workload[ToolOptions]):
+    """A program that makes its load itself, and says how it went."""
+
+    name: ClassVar[str] = "tool"
+    summary: ClassVar[str] = (
+        "other people's tools (sysbench, fio, pgbench, ab, wrk, iperf3 ...), and any command"
+    )
+    Options = ToolOptions
+    made_by: ClassVar[str] = "loadcell.tools.load"
+    targets = tuple(_PROTOCOLS)
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]  # of this workload it depends on the options
+        """What throughput counts, as far as it is known before anything was printed."""
+        return self.options.unit or _unit(self.options)
+
+    @staticmethod
+    def load_settings(options: ToolOptions) -> dict[str, Any]:  # noqa: ARG004
+        """Many tools know nothing of clients."""
+        return {"clients": 1}
+
+    # -- data -------------------------------------------------------------------------------------------------------
+
+    def data(self) -> dict[str, Any] | None:
+        commands = self.options.others("prepare")
+        return {"tool": {"prepare": commands}} if commands else None
+
+    def loading(self) -> dict[str, Any] | None:
+        return self.engine() if self.data() else None
+
+    @property
+    def changes_data(self) -> bool:
+        """Nobody knows what a tool does with its data."""
+        return self.data() is not None
+
+    def engine(self) -> dict[str, Any]:
+        return {"tool": self.options.section()}
+
+    def notes(self) -> tuple[str, ...]:
+        return ("tool.reported",)
+
+    # -- in its plan ------------------------------------------------------------------------------------------------
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:
+        return [*self._of_target(target), *self._of_load(load, target)]
+
+    def _setting(self, target: str | None, *, counted: bool = False) -> Setting:
+        return Setting(_PROTOCOLS.get(target or "", "host"), counted=counted)
+
+    @property
+    def _section(self) -> str:
+        return f"workload.tool.{self.options.name or COMMAND}"
+
+    def _of_target(self, target: str | None) -> Iterator[Misfit]:
+        if target not in _PROTOCOLS:
+            return
+        if self.options.prepare and target not in _WITH_DATABASES:
+            yield Misfit(
+                "workload.tool.prepare",
+                f"makes data in a database, and the target {target} has none",
+                "`before`, whose commands run before each trial",
+            )
+        setting = self._setting(target)
+        there = (*ALWAYS, *OF_PROTOCOL[setting.protocol])
+        commands = [(self._section, self.options.words(setting))]
+        commands += [
+            (f"workload.tool.{which}", words)
+            for which in ("prepare", "before", "after")
+            for words in self.options.others(which)
+        ]
+        for path, words in commands:
+            for name in places.named(words):
+                if name in PLACES and name not in there:
+                    yield Misfit(path, f"names ${{{name}}}, and the target {target} has none", listed(there))
+
+    def _of_load(self, load: Load, target: str | None) -> Iterator[Misfit]:
+        words = self.options.words(self._setting(target, counted=load.requests is not None))
+        named = places.named(words)
+        what = self.options.name or "the command"
+        if load.rate is not None:
+            yield Misfit(
+                "load.rate", f"{what} makes its own load", "the tool's own option for a rate, if it has one"
+            )
+        if load.requests_per_client is not None:
+            yield Misfit(
+                "load.requests_per_client", "no tool is told of it", "load.requests, or load.duration"
+            )
+        if load.requests is not None and "requests" not in named:
+            yield Misfit(
+                "load.requests",
+                f"nothing of it reaches {what}",
+                "load.duration, or `${requests}` in the command (sysbench, ab and redis-benchmark get it by themselves)",
+            )
+        if (load.clients or 1) != 1 and "clients" not in named:
+            yield Misfit(
+                "load.clients",
+                f"is {load.clients}, and nothing of it reaches {what}",
+                "1, or `${clients}` in the command",
+            )
+        tool = TOOLS.get(self.options.name or "")
+        if tool is not None and tool.whole_seconds and "duration_s" in named:
+            for key, time in (("duration", load.duration), ("warmup", load.warmup)):
+                if not float(time).is_integer():
+                    yield Misfit(
+                        f"load.{key}", f"is {time.text}, and {what} takes whole seconds", "such as 1s, 30s"
+                    )
+
+    def advice(self) -> list[Advice]:
+        options = self.options
+        tool = TOOLS.get(options.name or "")
+        said = []
+        if tool is not None:
+            program = options.program or tool.name
+            if shutil.which(program) is None:
+                said.append(
+                    Advice(tool.name, f"{program} is not installed on this machine. {tool.how_to_get}")
+                )
+        elif (missing := _missing(options.words(Setting()))) is not None:
+            said.append(Advice(COMMAND, missing))
+        for which in ("prepare", "before", "after"):
+            found = [one for words in options.others(which) if (one := _missing(words)) is not None]
+            said += [Advice(which, found[0])] if found else []
+        if options.name is None and "duration_s" not in places.named(options.words(Setting())):
+            said.append(
+                Advice(
+                    COMMAND,
+                    "nothing tells it how long to run (`${duration_s}`): it takes its own time, and load.duration only "
+                    "bounds it",
+                )
+            )
+        return said
+
+
+def _missing(words: list[str]) -> str | None:
+    """That a command's program is not on this machine, and how to get it."""
+    program = words[0]
+    if "${" in program or shutil.which(program) is not None:
+        return None
+    known = TOOLS.get(Path(program).name)
+    return f"{program} is not installed on this machine" + (
+        f". {known.how_to_get}" if known is not None else ""
+    )
+
+
+def _unit(options: ToolOptions) -> str:
+    """As the tool's reader will have it."""
+    match options.reads:
+        case "pgbench" | "benchmarksql":
+            return "transaction"
+        case "sysbench":
+            return (
+                "operation"
+                if any(word in _SYSBENCH_TESTS for word in options.words(Setting()))
+                else "transaction"
+            )
+        case "ab" | "wrk" | "redis-benchmark":
+            return "request"
+        case "iperf3" | "mbw" | "dd":
+            return "MiB"
+        case "netperf":
+            return "transaction" if any("RR" in word for word in options.words(Setting())) else "MiB"
+        case _:
+            return "operation"
+
+
+#: sysbench's tests that are no transactions.
+_SYSBENCH_TESTS = ("cpu", "memory", "fileio", "threads", "mutex")

@@ -1,0 +1,191 @@
+"""What a plan may say of a tool, what does not go together, and what `loadcell check` says of it before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from click.testing import CliRunner
+
+from loadcell.cli import main
+from loadcell.plan.expect import METRICS
+from loadcell.plan.model import Load
+from loadcell.tools.known import OUTPUTS, TOOLS
+from loadcell.workloads.tool import Tool, ToolOptions
+from loadcell.workloads.tool.options import ReadAs
+
+PLAN = """\
+target: {{{target}: {{{options}}}}}
+workload:
+  tool:
+    {tool}
+load: {{duration: 5s, warmup: 0s{load}}}
+"""
+
+
+def options(directory: Path = Path("/"), **given: Any) -> ToolOptions:
+    return ToolOptions.model_validate_json(json.dumps(given), strict=True, context={"directory": directory})
+
+
+def tool(**given: Any) -> Tool:
+    return Tool(options(**given))
+
+
+def checked(
+    directory: Path, tool: str, *more: str, target: str = "host", of_target: str = "", load: str = ""
+) -> tuple[int, dict[str, Any]]:
+    plan = directory / "plan.yaml"
+    plan.write_text(PLAN.format(target=target, options=of_target, tool=tool, load=load) + "\n".join(more))
+    done = CliRunner().invoke(main, ["check", str(plan), "--json"])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def problem(directory: Path, tool: str, *more: str, **how: Any) -> dict[str, Any]:
+    status, said = checked(directory, tool, *more, **how)
+    assert status == 2
+    [one] = said["problems"]
+    found: dict[str, Any] = one
+    return found
+
+
+def test_every_option_is_described_in_the_schema() -> None:
+    properties = ToolOptions.model_json_schema(by_alias=True)["properties"]
+    assert all(one.get("description") for one in properties.values())
+    assert set(TOOLS) <= set(properties), "each tool has its key"
+    assert set(get_args(ReadAs)) == set(OUTPUTS)
+
+
+def test_what_is_not_given_is_not_in_the_record() -> None:
+    assert options(sysbench="cpu run").model_dump(mode="json", by_alias=True) == {"sysbench": "cpu run"}
+    assert options(mbw=64).section()["arguments"] == ["64"]
+    assert options(before="a b", mbw="1").section()["before"] == [["a", "b"]]
+
+
+def test_what_throughput_counts() -> None:
+    assert tool(sysbench="cpu run").unit == "operation"
+    assert tool(sysbench="oltp_read_only run").unit == "transaction"
+    assert tool(**{"redis-benchmark": ""}).unit == "request"
+    assert tool(command="x").unit == "operation"
+    assert tool(command="x", unit="request").unit == "request"
+    assert tool(command="x", read_as="pgbench").unit == "transaction"
+
+
+def test_data_are_the_commands_that_make_them() -> None:
+    assert tool(pgbench="-S").data() is None
+    made = tool(pgbench="-S", prepare="pgbench -i")
+    assert made.data() == {"tool": {"prepare": [["pgbench", "-i"]]}}
+    assert made.loading() == made.engine()
+    assert made.changes_data
+
+
+@pytest.mark.parametrize(
+    ("given", "load", "target", "path", "finding"),
+    [
+        ({"mbw": "8"}, {"clients": 4}, "host", "load.clients", "is 4, and nothing of it reaches mbw"),
+        ({"mbw": "8"}, {"rate": "5/s"}, "host", "load.rate", "mbw makes its own load"),
+        ({"wrk": ""}, {"requests": 100}, "http", "load.requests", "nothing of it reaches wrk"),
+        ({"ab": ""}, {"requests_per_client": 9}, "http", "load.requests_per_client", "no tool is told of it"),
+        ({"sysbench": "cpu run"}, {"duration": "1500ms"}, "host", "load.duration", "is 1500ms, and sysbench takes whole seconds"),
+        ({"sysbench": "cpu run"}, {"warmup": "500ms"}, "host", "load.warmup", "is 500ms, and sysbench takes whole seconds"),
+        ({"command": "x ${port}"}, {}, "host", "workload.tool.command", "names ${port}, and the target host has none"),
+        ({"command": "x", "after": "y ${user}"}, {}, "http", "workload.tool.after", "names ${user}, and the target http has none"),
+        ({"pgbench": "", "prepare": "pgbench -i"}, {}, "host", "workload.tool.prepare", "makes data in a database, and the target host has none"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(
+    given: dict[str, Any], load: dict[str, Any], target: str, path: str, finding: str
+) -> None:
+    settings = Load.model_validate_json(json.dumps({"clients": 1, "warmup": "0s", **load}), strict=True)
+    [one] = tool(**given).misfits(settings, target)
+    assert (one.path, one.finding) == (path, finding)
+    assert one.allowed
+
+
+def test_what_goes_together() -> None:
+    load = Load.model_validate_json('{"clients": 8, "warmup": "0s", "requests": 100}', strict=True)
+    assert tool(ab="").misfits(load, "http") == []
+    assert tool(command="x ${clients} ${requests}").misfits(load, "host") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "line", "finding"),
+    [
+        ("fio: no-such.fio", "workload.tool.fio", 4, "there is no job file"),
+        ("pgbench: -f no-such.sql", "workload.tool.pgbench", 4, "there is no file"),
+        ("command: ./no-such", "workload.tool.command", 4, "there is no program"),
+        ("command: ./plan.yaml", "workload.tool.command", 4, "no program that may be run"),
+        ("sysbench: cpu --threads=${cleints} run", "workload.tool.sysbench", 4, "nothing is called ${cleints}"),
+        ("command: \"x '\"", "workload.tool.command", 4, "cannot be taken apart"),
+        ("command: x ${env:HOME}", "workload.tool.command", 4, "every user of the machine"),
+        ("{command: x, figures: {tps: {pattern: tps}}}", "workload.tool.figures.tps", 4, "has no group"),
+        ("{command: x, figures: {tps: {pattern: '('}}}", "workload.tool.figures.tps", 4, "no regular expression"),
+        ("{command: x, figures: {tps: {json: 'a..b'}}}", "workload.tool.figures.tps", 4, "is no path"),
+        ("{command: x, figures: {tps: {}}}", "workload.tool.figures.tps", 4, "one of `pattern`, `json` and `csv`"),
+        ("{command: x, figures: {errors: {csv: a}}}", "workload.tool.figures", 4, "no figure can be called 'errors'"),
+        ("{sysbench: cpu run, mbw: 8}", "workload.tool", 3, "names 2 tools: sysbench, mbw"),
+        ("{unit: MiB}", "workload.tool", 3, "names no tool"),
+        ("{mbw: 8, read_as: dd}", "workload.tool", 3, "`read_as` is for a `command`"),
+        ("{mbw: 8, env: {'a b': c}}", "workload.tool.env", 4, "no name of an environment variable"),
+    ],
+)  # fmt: skip
+def test_every_mistake_is_said_with_its_place(
+    tmp_path: Path, given: str, path: str, line: int, finding: str
+) -> None:
+    one = problem(tmp_path, given)
+    assert finding in one["finding"]
+    assert one["allowed"] or "`" in one["finding"] or ":" in one["finding"], "it says what to do"
+    assert one["path"] == path
+    assert one["line"] == line
+
+
+def test_what_was_meant_is_said(tmp_path: Path) -> None:
+    assert problem(tmp_path, "sysbench: cpu --threads=${cleints} run")["nearest"] == "${clients}"
+    assert problem(tmp_path, "{command: x, figures: {errors: {csv: a}}}")["nearest"] == "failed"
+    assert problem(tmp_path, "sysbnech: cpu run")["nearest"] == "workload.tool.sysbench"
+
+
+def test_clients_nobody_is_told_of_are_a_mistake_of_the_plan(tmp_path: Path) -> None:
+    one = problem(tmp_path, "mbw: 8", load=", clients: 4")
+    assert (one["path"], one["line"]) == ("load.clients", 5)
+
+
+def test_a_tool_is_no_client_group(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "target: {postgres: {server: embedded}}\nload: {clients: 2}\nworkloads:\n  a: {tool: {pgbench: -S}, share: 1}\n"
+        "  b: {sysbench: {script: oltp_read_only}, share: 1}\n"
+    )
+    done = CliRunner().invoke(main, ["check", str(plan), "--json"])
+    assert done.exit_code == 2
+    [one] = json.loads(done.stdout)["problems"]
+    assert one["path"] == "workloads.a"
+    assert one["finding"] == "the workload tool makes its load by itself"
+
+
+def test_a_tool_that_is_missing_is_remarked_on_with_how_to_get_it(tmp_path: Path) -> None:
+    status, said = checked(tmp_path, "{netperf: -H 10.0.0.2, program: no-netperf-here}")
+    assert status == 0
+    [remark] = said["remarks"]
+    assert remark["path"] == "workload.tool.netperf"
+    assert "is not installed" in remark["text"]
+    assert "https://github.com/HewlettPackard/netperf" in remark["text"]
+    _, said = checked(tmp_path, "command: no-such-program ${duration_s}")
+    assert [one["text"] for one in said["remarks"]] == ["no-such-program is not installed on this machine"]
+
+
+def test_a_command_that_is_not_told_how_long_to_run_is_remarked_on(tmp_path: Path) -> None:
+    _, said = checked(tmp_path, "command: 'true'")
+    [remark] = said["remarks"]
+    assert "it takes its own time" in remark["text"]
+
+
+def test_figures_that_the_plan_names_can_be_expected(tmp_path: Path) -> None:
+    named = "{command: 'true ${duration_s}', figures: {depth: {csv: depth}}}"
+    status, said = checked(tmp_path, named, "expect: [depth < 5]")
+    assert status == 0
+    assert said["expect"][0]["metric"] == "depth"
+    wrong = problem(tmp_path, named, "expect: [dephts < 5]")
+    assert "depth" in wrong["nearest"]
+    assert "depth" not in METRICS
