@@ -64,8 +64,12 @@ def _take(part: bytes, runs: dict[int, _Run], unread: Unread) -> None:
         if frame.is_empty():
             return
     table = _Rows(
-        *(frame[name].to_numpy() for name in ("run", "elapsed", "latency", "rbk", "error")),
-        frame["ttype"].to_physical().to_numpy(),
+        run=frame["run"].to_numpy(),
+        elapsed=frame["elapsed"].to_numpy(),
+        latency=frame["latency"].to_numpy(),
+        back=frame["rbk"].to_numpy(),
+        error=frame["error"].to_numpy(),
+        type=frame["ttype"].to_physical().to_numpy(),
     )
     well = (table.elapsed >= 0) & (table.latency >= 0)
     if not well.all():
