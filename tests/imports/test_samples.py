@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from imports.made import made
+from loadcell.analysis.trials import from_record
+from loadcell.analysis.validity import doubts
 from loadcell.cli.import_ import import_
 from loadcell.report.build import build
 from loadcell.store.query import query
@@ -214,6 +216,14 @@ def test_benchmarksqls_folder_has_tpmc_terminals_and_types(tmp_path: Path, folde
 def test_no_password_of_a_property_file_gets_into_a_run(tmp_path: Path, folder: Path) -> None:
     run = made(tmp_path / "out", "benchmarksql", folder)
     assert not [path for path in run.path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
+
+
+def test_terminals_that_rested_are_no_reason_to_distrust_the_figures(tmp_path: Path, folder: Path) -> None:
+    """50 terminals with a limit, or think time, are busy only part of their time; and its clock has whole milliseconds."""
+    run = made(tmp_path / "out", "benchmarksql", folder)
+    trial = from_record(run.trials[0])
+    assert trial.reported
+    assert doubts(trial) == ()
 
 
 def test_several_folders_are_levels_of_terminals(tmp_path: Path, folder: Path) -> None:

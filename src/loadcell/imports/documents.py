@@ -83,6 +83,8 @@ def trial(number: int, execution: Execution, when_utc: str, monitors: Mapping[st
             {"code": code, "meaning": code, "operation": TRANSACTION, "count": count, "message": ""}
             for code, count in one.errors.items()
         ],
+        # Figures that a tool printed are rounded, and its clients may have rested: what follows from the engine's exact ones does not.
+        "tool": {"name": execution.source.tool, **({"version": one.settings["version"]} if "version" in one.settings else {})},
         "imported": {"tool": execution.source.tool, "file": execution.source.path.name, "title": one.title},
     }  # fmt: skip
 
