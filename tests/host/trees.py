@@ -20,8 +20,11 @@ CPU revision\t: 0
 def write(root: Path, path: str, text: str) -> None:
     """One file."""
     place = root / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text + "\n")
+    try:
+        place.write_text(text + "\n")
+    except FileNotFoundError:
+        place.parent.mkdir(parents=True)
+        place.write_text(text + "\n")
 
 
 def processors(
@@ -30,17 +33,29 @@ def processors(
     """`count` threads over sockets and NUMA nodes, numbered as Arm's and AMD's firmware does: node by node."""
     off = {number for part in offline.split(",") if part for number in [int(part)]}
     on = [number for number in range(count) if number not in off]
+    on_set = set(on)
     write(root, "sys/devices/system/cpu/online", _list(on))
     write(root, "sys/devices/system/cpu/offline", offline)
+    per_node = count // nodes
+    of_node: dict[int, list[int]] = {}
+    for number in on:
+        of_node.setdefault(number // per_node, []).append(number)
     for number in on:
         core = number // threads_per_core
         siblings = [core * threads_per_core + each for each in range(threads_per_core)]
         base = f"sys/devices/system/cpu/cpu{number}"
         write(root, f"{base}/topology/physical_package_id", str(number * sockets // count))
         write(root, f"{base}/topology/core_id", str(core % 4))  # per cluster: no name of a core by itself
-        write(root, f"{base}/topology/thread_siblings_list", _list([each for each in siblings if each in on]))
-        per_node = count // nodes
-        shared = [each for each in on if each // per_node == number // per_node]
+        write(
+            root,
+            f"{base}/topology/thread_siblings_list",
+            _list([each for each in siblings if each in on_set]),
+        )
+        if number > siblings[0] and siblings[0] in on_set:
+            # Threads of a core have the same caches: thousands of files less.
+            (root / base / "cache").symlink_to(f"../cpu{siblings[0]}/cache")
+            continue
+        shared = of_node[number // per_node]
         for index, (level, kind, size, with_) in enumerate(
             [
                 (1, "Data", "64K", siblings),
