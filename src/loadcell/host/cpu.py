@@ -81,15 +81,21 @@ def _place(root: Path, number: int) -> tuple[int | None, int | None]:
 def caches(root: Path) -> list[dict[str, Any]] | None:
     """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one is shared."""
     found: Counter[tuple[int, str, int, int]] = Counter()
-    seen: set[tuple[int, str, str]] = set()
+    #: By the index of a cache, the threads whose cache is known already: of a thousand few are left to be read.
+    known: dict[str, set[int]] = {}
     for number in numbers(line(root / _CPUS / "online")):
+        if known and all(number in threads for threads in known.values()):
+            continue
         for index in sorted((root / _CPUS / f"cpu{number}/cache").glob("index[0-9]*")):
-            level, kind, size = whole(index / "level"), line(index / "type"), line(index / "size")
-            shared = line(index / "shared_cpu_list") or str(number)
-            if level is None or kind is None or size is None or (level, kind, shared) in seen:
+            threads = known.setdefault(index.name, set())
+            if number in threads:
                 continue
-            seen.add((level, kind, shared))
-            found[level, kind, _bytes(size), len(numbers(shared))] += 1
+            level, kind, size = whole(index / "level"), line(index / "type"), line(index / "size")
+            if level is None or kind is None or size is None:
+                continue
+            sharing = numbers(line(index / "shared_cpu_list")) or [number]
+            threads.update(sharing)
+            found[level, kind, _bytes(size), len(sharing)] += 1
     return [
         {"level": level, "type": kind.lower(), "size_bytes": size, "count": count, "threads": threads}
         for (level, kind, size, threads), count in sorted(found.items())
