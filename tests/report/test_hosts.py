@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,22 @@ def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
     (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.no-figure"]
     assert said.phrase.params == {"count": 1, "names": ("memory-triad-1",)}
+
+
+def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:
+    path = machines.write_baseline(tmp_path / "cached", repeats=1, only=("cpu-1", "disk-randread"))
+    (record,) = path.glob("trials/*disk-randread*/trial.json")
+    checks = [{"name": "direct-io", "verdict": "noticed", "detail": {}}]
+    comparisons.change(record.parent, lambda trial: trial.update(checks=checks), record.name)
+    report = page.build(source(str(path)), "en")
+    assert "the file system cannot do direct I/O" in markdown.render(report)
+
+
+def test_trials_that_were_not_run_are_said_with_what_goes_on(tmp_path: Path) -> None:
+    path = machines.write_baseline(tmp_path / "half", repeats=2, only=("cpu-1", "disk-randread"))
+    shutil.rmtree(next(path.glob("trials/*cpu-1*")))
+    (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.missing"]
+    assert said.phrase.params == {"count": 1, "of": 4, "run": "half"}
 
 
 def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:

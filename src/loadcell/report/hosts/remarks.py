@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from loadcell.analysis import trials, validity
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.names import score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
@@ -25,10 +26,13 @@ def _of_run(source: Source) -> Iterator[Finding]:
     stored, machine = source.run, source.machine
     if stored is None:
         return
-    planned = max(len(stored.planned), len(stored.trials))
-    good = sum(trial.get("status") == "ok" for trial in stored.trials)
-    if good < planned:
-        yield _said("problem", "hosts.found.incomplete", count=planned - good, of=planned)
+    if stored.missing:
+        planned = len(stored.planned)
+        yield _said("problem", "hosts.found.missing", count=len(stored.missing), of=planned, run=stored.id)
+    bad = sum(trial.get("status") != "ok" for trial in stored.trials)
+    if bad:
+        yield _said("problem", "hosts.found.incomplete", count=bad, of=len(stored.trials))
+    yield from validity.findings(trials.of_run(stored.run, stored.trials))
     scored = {score.id.partition("/")[0] for score in machine.scores}
     ended = {trial["treatment"] for trial in stored.trials if trial.get("status") == "ok"}
     without = [
