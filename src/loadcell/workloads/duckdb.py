@@ -26,7 +26,7 @@ class DuckdbOptions(Options):
         default=1_000_000,
         ge=1_000,
         le=1_000_000_000,
-        description="How many rows the table has; one takes about 20 bytes on disk, and 60 in memory while it is worked on.",
+        description="How many rows the table has; one takes about 10 bytes on disk, as DuckDB packs them.",
     )
     distinct: int = Field(
         default=10_000,
