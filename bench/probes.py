@@ -120,7 +120,7 @@ def probe(
 def cpu(seconds: int, threads: int) -> float:
     """Events a second of `sysbench cpu`."""
     _, output = whole_process(["sysbench", "cpu", f"--time={seconds}", f"--threads={threads}", "run"])
-    [one] = sysbench.read(output.splitlines()).measured
+    [one] = sysbench.read(output.splitlines(keepends=True)).measured
     assert one.throughput_per_s is not None, output
     return one.throughput_per_s
 
@@ -131,14 +131,14 @@ def memory(operation: str, block: int, seconds: int) -> float:
         ["sysbench", "memory", f"--time={seconds}", f"--memory-oper={operation}",
          f"--memory-block-size={block}", "--memory-total-size=100T", "run"]
     )  # fmt: skip
-    [one] = sysbench.read(output.splitlines()).measured
+    [one] = sysbench.read(output.splitlines(keepends=True)).measured
     return one.figures["mib_per_s"]
 
 
 def copies(number: int, mib: int) -> float:
     """MiB/s of mbw's mean copy."""
     _, output = whole_process(["mbw", "-n", str(COPIES), f"-t{number}", str(mib)])
-    [one] = mbw.read(output.splitlines()).measured
+    [one] = mbw.read(output.splitlines(keepends=True)).measured
     return one.figures["average_mib_per_s"]
 
 
