@@ -18,7 +18,7 @@ from run.live import LOADCELL, Live, descendants, living, loadcell, until
 PLAN = """
 target: {host: {}}
 workload: {probe: {network: {test: rr}}}
-load: {clients: 2, warmup: 100ms, duration: 400ms}
+load: {clients: 2, warmup: 100ms, duration: 1s}
 repeats: 1
 monitors: [target]
 expect: [errors == 0]
@@ -75,7 +75,7 @@ def test_three_tests_of_the_loopback_from_plan_to_report(tmp_path: Path) -> None
 
 
 def test_the_server_of_the_loopback_goes_with_the_load(tmp_path: Path) -> None:
-    with Live(tmp_path, PLAN.replace("400ms", "60s")) as live:
+    with Live(tmp_path, PLAN.replace("1s", "60s")) as live:
         live.in_phase("measure")
         worker = live.worker()
         [server] = until(lambda: list(descendants(worker)), "the server")
@@ -106,7 +106,7 @@ def test_a_peer_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_a_peer_that_goes_ends_the_trial(tmp_path: Path) -> None:
     with serving() as (server, address):
-        plan = PLAN.replace("host: {}", f"host: {{peer: '{address}'}}").replace("400ms", "60s")
+        plan = PLAN.replace("host: {}", f"host: {{peer: '{address}'}}").replace("1s", "60s")
         with Live(tmp_path, plan) as live:
             live.in_phase("measure")
             server.kill()
