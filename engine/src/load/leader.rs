@@ -191,7 +191,7 @@ impl<'a> Leader<'a> {
             took_part.for_each(Group::give_back);
         }
         self.change_phase()?;
-        self.watch_connections();
+        self.watch_connections()?;
         self.watch_settling();
         Ok(())
     }
@@ -361,9 +361,13 @@ impl<'a> Leader<'a> {
     }
 
     /// Gives up when no client of a group has had a connection for too long.
-    fn watch_connections(&mut self) {
-        if self.phase == Phase::Drain {
-            return;
+    fn watch_connections(&mut self) -> Result<(), NoResult> {
+        if self.phase == Phase::Drain || !self.groups.iter_mut().any(Group::is_lost) {
+            return Ok(());
+        }
+        // Why it is so was told before, and may not be read yet.
+        while let Ok((thread, message)) = self.news.try_recv() {
+            self.note(thread, message)?;
         }
         let ground = self.ground;
         let lost = self.groups.iter_mut().filter_map(|group| group.is_lost().then_some(&*group)).next();
@@ -372,6 +376,7 @@ impl<'a> Leader<'a> {
         if let Some(outcome) = outcome {
             self.end_early(outcome);
         }
+        Ok(())
     }
 }
 
