@@ -23,7 +23,7 @@ factors: {{affinity.target: [cpus {FIRST}, all]}}
 repeats: 1
 monitors: []
 """
-SERVER = "import http.server, subprocess, sys; subprocess.Popen(['sleep', '60']); http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')"
+SERVER = "import http.server, subprocess, sys; subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')"
 COMMAND = f"""
 target:
   command: {{command: [python3, -c, "{SERVER}", "{{port}}"], url: "http://127.0.0.1:{{port}}"}}
