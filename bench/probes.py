@@ -1,6 +1,8 @@
 """Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and mbw.
 
-In turn on one machine; of each pair of one round the ratio of the figures. sysbench reads the clock and counts for every block:
+In turn on one machine; of each pair of one round the ratio of the figures. With `--cpu` a figure is what was done in a second of CPU
+time, which other work on the machine does not take away (it still takes the caches; not of mbw, whose CPU time is that of making its
+arrays, too). sysbench reads the clock and counts for every block:
 with blocks of 1 KiB that is most of its time, which growing blocks show.
 """
 
@@ -33,10 +35,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--mib", type=int, default=256, help="size of mbw's arrays")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
+    parser.add_argument("--cpu", action="store_true", help="figures by CPU time, for a machine that is busy")
     asked = parser.parse_args()
     found: dict[str, Any] = {}
-    for name, unit, contenders in cases(asked.seconds, asked.mib):
-        if asked.only not in name:
+    for name, unit, contenders in cases(asked.seconds, asked.mib, by_cpu=asked.cpu):
+        if asked.only not in name or (asked.cpu and name.startswith("mbw")):
             continue
         note(name)
         figures = figures_in_turn(asked.rounds, contenders, unit)
@@ -54,19 +57,19 @@ def main() -> None:
         "cases": found,
     }
     print(json.dumps(result, indent=2))
-    if not asked.only:
+    if not asked.only and not asked.cpu:
         keep("probes", f"python -m bench.probes --rounds {asked.rounds} --seconds {asked.seconds}", result)
 
 
-def cases(seconds: int, mib: int) -> Iterator[tuple[str, str, Contenders]]:
+def cases(seconds: int, mib: int, *, by_cpu: bool) -> Iterator[tuple[str, str, Contenders]]:
     """Name, unit, and who measures it: loadcell, and the tool."""
     for threads in sorted({1, os.cpu_count() or 1}):
         yield (
             f"cpu, {threads} thread{'s' if threads > 1 else ''}",
             "events/s",
             {
-                "loadcell": partial(probe, {"cpu": {}}, "events_per_s", seconds, threads),
-                "sysbench": partial(cpu, seconds, threads),
+                "loadcell": partial(probe, {"cpu": {}}, "events_per_s", seconds, threads, by_cpu=by_cpu),
+                "sysbench": partial(cpu, seconds, threads, by_cpu=by_cpu),
             },
         )
     for operation in ("read", "write"):
@@ -76,8 +79,8 @@ def cases(seconds: int, mib: int) -> Iterator[tuple[str, str, Contenders]]:
                 f"memory {operation}, blocks of {text}",
                 "MiB/s",
                 {
-                    "loadcell": partial(probe, {"memory": section}, "mib_per_s", seconds),
-                    "sysbench": partial(memory, operation, block, seconds),
+                    "loadcell": partial(probe, {"memory": section}, "mib_per_s", seconds, by_cpu=by_cpu),
+                    "sysbench": partial(memory, operation, block, seconds, by_cpu=by_cpu),
                 },
             )
     for test, number in METHODS.items():
@@ -93,7 +96,13 @@ def cases(seconds: int, mib: int) -> Iterator[tuple[str, str, Contenders]]:
 
 
 def probe(
-    section: dict[str, Any], figure: str, seconds: int, threads: int = 1, requests: int | None = None
+    section: dict[str, Any],
+    figure: str,
+    seconds: int,
+    threads: int = 1,
+    requests: int | None = None,
+    *,
+    by_cpu: bool = False,
 ) -> float:
     """What a worker process measures; with `requests` so many passes."""
     load = {
@@ -114,25 +123,37 @@ def probe(
     last = json.loads(output.splitlines()[-1])
     if last["type"] != "result":
         raise SystemExit(str(last))
-    return float(last["result"]["figures"][figure])
+    result = last["result"]
+    found = float(result["figures"][figure])
+    if not by_cpu:
+        return found
+    # Threads do nothing but passes: what their time on the clock is more than their CPU time, others had.
+    passes = result["operations"][0]
+    clock_ns = passes["succeeded"] * passes["service"]["mean_ns"]
+    of_clock = clock_ns if figure == "mib_per_s" else threads * result["window"]["duration_ns"]
+    return found * of_clock / result["client"]["cpu_ns"]
 
 
-def cpu(seconds: int, threads: int) -> float:
+def cpu(seconds: int, threads: int, *, by_cpu: bool) -> float:
     """Events a second of `sysbench cpu`."""
-    _, output = whole_process(["sysbench", "cpu", f"--time={seconds}", f"--threads={threads}", "run"])
-    [one] = sysbench.read(output.splitlines(keepends=True)).measured
-    assert one.throughput_per_s is not None, output
-    return one.throughput_per_s
+    return sysbench_figure(["cpu"], seconds, threads, by_cpu=by_cpu)
 
 
-def memory(operation: str, block: int, seconds: int) -> float:
+def memory(operation: str, block: int, seconds: int, *, by_cpu: bool) -> float:
     """MiB/s of `sysbench memory`, for as long as it is let."""
-    _, output = whole_process(
-        ["sysbench", "memory", f"--time={seconds}", f"--memory-oper={operation}",
-         f"--memory-block-size={block}", "--memory-total-size=100T", "run"]
-    )  # fmt: skip
+    words = [f"--memory-oper={operation}", f"--memory-block-size={block}", "--memory-total-size=100T"]
+    return sysbench_figure(["memory", *words], seconds, 1, by_cpu=by_cpu)
+
+
+def sysbench_figure(test: list[str], seconds: int, threads: int, *, by_cpu: bool) -> float:
+    """What a test of sysbench's says of itself."""
+    command = ["sysbench", *test, f"--time={seconds}", f"--threads={threads}", "run"]
+    cpu_s, output = whole_process(command)
     [one] = sysbench.read(output.splitlines(keepends=True)).measured
-    return one.figures["mib_per_s"]
+    figure = one.figures.get("mib_per_s", one.throughput_per_s)
+    assert figure is not None, output
+    assert one.duration_s is not None, output
+    return figure * threads * one.duration_s / cpu_s if by_cpu else figure
 
 
 def copies(number: int, mib: int) -> float:
