@@ -124,7 +124,7 @@ impl Tasks for Disk {
         let order = Order::new(&self.options, random.clone());
         Ok(match self.options.engine {
             Engine::Psync => Client::One(Psync::new(self, file, order, &mut random)),
-            Engine::IoUring => Client::Many(Ring::new(self, file, order, &mut random)?),
+            Engine::IoUring => Client::Many(Box::new(Ring::new(self, file, order, &mut random)?)),
         })
     }
 
@@ -150,7 +150,7 @@ pub const INDIRECT: &str = "indirect";
 /// One client's work, by the engine that was asked for.
 pub enum Client<'d> {
     One(Psync<'d>),
-    Many(Ring<'d>),
+    Many(Box<Ring<'d>>),
 }
 
 impl Task for Client<'_> {

@@ -87,7 +87,7 @@ impl Options {
         if !(self.block_bytes..=LARGEST_FILE).contains(&self.size_bytes) {
             return Err(wrong("`size` must be at least one block, and at most 1 PiB", ""));
         }
-        if self.direct && self.block_bytes % SECTOR != 0 {
+        if self.direct && !self.block_bytes.is_multiple_of(SECTOR) {
             let finding = format!("blocks of {} bytes cannot go past the page cache", self.block_bytes);
             return Err(wrong(finding, "use a multiple of 512 bytes for `block`, or `direct: false`"));
         }

@@ -259,7 +259,7 @@ fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
     let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
     let mut client = match disk.options.engine {
         Engine::Psync => Client::One(Psync::new(&disk, file, order, &mut random)),
-        Engine::IoUring => Client::Many(Ring::new(&disk, file, order, &mut random).unwrap()),
+        Engine::IoUring => Client::Many(Box::new(Ring::new(&disk, file, order, &mut random).unwrap())),
     };
     client.choose(&mut recorder, 5);
     let mut outcome = client.carry_out();
