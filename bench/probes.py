@@ -131,7 +131,7 @@ def probe(
     passes = result["operations"][0]
     clock_ns = passes["succeeded"] * passes["service"]["mean_ns"]
     of_clock = clock_ns if figure == "mib_per_s" else threads * result["window"]["duration_ns"]
-    return found * of_clock / result["client"]["cpu_ns"]
+    return float(found * of_clock / result["client"]["cpu_ns"])
 
 
 def cpu(seconds: int, threads: int, *, by_cpu: bool) -> float:

@@ -128,7 +128,7 @@ class Perf:
         death = [str(int(signal.SIGKILL)), str(os.getpid()), str(self.home)]
         with (self.home / "perf.txt").open("wb") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launcher.__file__, "-", "-", "", *death, *command],
+                [sys.executable, "-I", "-S", launcher.__file__, "-", "-", "", *death, "-", "-", *command],
                 pass_fds=(orders, answers), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
             )  # fmt: skip

@@ -123,7 +123,7 @@ impl Tasks for Disk {
         };
         let order = Order::new(&self.options, random.clone());
         Ok(match self.options.engine {
-            Engine::Psync => Client::One(Psync::new(self, file, order, &mut random)),
+            Engine::Psync => Client::One(Box::new(Psync::new(self, file, order, &mut random))),
             Engine::IoUring => Client::Many(Box::new(Ring::new(self, file, order, &mut random)?)),
         })
     }
@@ -149,7 +149,7 @@ pub const INDIRECT: &str = "indirect";
 
 /// One client's work, by the engine that was asked for.
 pub enum Client<'d> {
-    One(Psync<'d>),
+    One(Box<Psync<'d>>),
     Many(Box<Ring<'d>>),
 }
 

@@ -258,7 +258,7 @@ fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
     let (file, mut random) = (File::options().write(true).open(path).unwrap(), Random::stream(1, 1));
     let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
     let mut client = match disk.options.engine {
-        Engine::Psync => Client::One(Psync::new(&disk, file, order, &mut random)),
+        Engine::Psync => Client::One(Box::new(Psync::new(&disk, file, order, &mut random))),
         Engine::IoUring => Client::Many(Box::new(Ring::new(&disk, file, order, &mut random).unwrap())),
     };
     client.choose(&mut recorder, 5);
