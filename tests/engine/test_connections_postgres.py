@@ -104,7 +104,7 @@ def encrypted(server: PostgresServer, target: dict[str, Any]) -> bool:
 
     prepare(target, POINTS)
     try:
-        result = run(target, POINTS, on_event=look)
+        result = run(target, POINTS, on_event=look, duration_ns=SECOND)
     finally:
         server.sql("DROP TABLE IF EXISTS sbtest1", database=target["database"])
     assert result["outcome"] == "completed", result

@@ -32,10 +32,13 @@ def test_operations_are_those_that_the_server_counted(
     mariadb_server: MariadbServer, database: str, letter: str, protocol: str
 ) -> None:
     [(records,)] = mariadb_server.sql("SELECT count(*) FROM usertable", database=database)
-    # Of an earlier mix there may be more; what each inserts is new.
-    change = {**SMALL, **MIXES[letter], "protocol": protocol, "recordcount": records}
+    change = {**SMALL, **MIXES[letter], "protocol": protocol}
+    if letter not in "af":  # of an earlier mix there may be more; what this one inserts is new
+        change["recordcount"] = records
     before = status(mariadb_server)
-    result = run(mariadb_server.endpoint(database), change, workload="ycsb", duration_ns=200 * MS)
+    # Each with a seed of its own: a row that is written as it stands already is none that MySQL counts as changed.
+    seed = ord(letter)
+    result = run(mariadb_server.endpoint(database), change, workload="ycsb", seed=seed, duration_ns=200 * MS)
     after = status(mariadb_server)
     assert (result["outcome"], result["errors"]) == ("completed", []), result
     assert_counted(result)
