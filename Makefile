@@ -16,6 +16,8 @@ ifdef CI
 export CARGO_PROFILE_RELEASE_LTO := off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 export CARGO_PROFILE_RELEASE_DEBUG := none
+export CARGO_PROFILE_DEV_DEBUG := none
+export CARGO_INCREMENTAL := 0
 endif
 
 .PHONY: help setup demo test lint format unit e2e e2e-runs e2e-servers e2e-rest bench truth docs clean system-packages
