@@ -101,7 +101,7 @@ def test_the_engine_and_the_server_count_the_same(loaded: Database, script: str,
     )
     assert_counted(result)
     lifetime = result["lifetime"]
-    assert lifetime["transactions"] > 2
+    assert lifetime["transactions"] > 10
     assert lifetime["failed"] == 0, result["errors"]
     for name, count in lifetime["operations"].items():
         if name != "transaction":
