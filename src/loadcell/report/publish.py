@@ -21,23 +21,14 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ValueError(f"no format {unknown[0]!r}: there are {', '.join(FORMATS)}")
-    places = {name: _place(run_dir, name, out) for name in formats}
-    with Painter(VEGA_LITE) if "md" in formats else nullcontext() as painter:
-        # after the painter has started, as these take a second to import
-        from loadcell.report import build, html, markdown
+    where = {name: _place(run_dir, name, out) for name in formats}
+    return write_report(lambda: _of_run(run_dir, lang), where, run_dir, run_dir)
 
-        report = build.build(read_run(run_dir), lang)
-        if painter is not None:
-            painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
-        try:
-            if "html" in formats:
-                write(places["html"], html.render(report))
-            if painter is not None:
-                write_pictures(places["md"].parent / markdown.PICTURES, report, painter)
-                write(places["md"], markdown.render(report))
-        except OSError as error:
-            raise cannot_write(Path(error.filename or run_dir), error, run_dir) from None
-    return list(places.values())
+
+def _of_run(run_dir: Path, lang: str) -> Report:
+    from loadcell.report import build
+
+    return build.build(read_run(run_dir), lang)
 
 
 def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
@@ -46,8 +37,10 @@ def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
     return {name: out if single else out / f"{stem}.{name}" for name in formats}
 
 
-def write_report(build: Callable[[], Report], where: Mapping[str, Path], out: Path) -> list[Path]:
-    """Write a report that is no run's own, in each format to its place. Raises StoreError when one cannot be written."""
+def write_report(
+    build: Callable[[], Report], where: Mapping[str, Path], out: Path, run_dir: Path | None = None
+) -> list[Path]:
+    """Write a report (of a run, if it is one's own) in each format to its place. Raises StoreError when one cannot be written."""
     with Painter(VEGA_LITE) if "md" in where else nullcontext() as painter:
         # after the painter has started, as these take a second to import
         from loadcell.report import html, markdown
@@ -62,7 +55,7 @@ def write_report(build: Callable[[], Report], where: Mapping[str, Path], out: Pa
                 write_pictures(where["md"].parent / markdown.PICTURES, report, painter)
                 write(where["md"], markdown.render(report))
         except OSError as error:
-            raise cannot_write(Path(error.filename or out), error) from None
+            raise cannot_write(Path(error.filename or out), error, run_dir) from None
     return list(where.values())
 
 
