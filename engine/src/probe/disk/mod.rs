@@ -60,6 +60,11 @@ impl Ops {
             Act::Write => self.write,
         }
     }
+
+    /// What a flush is counted as. After a block that was read there may be nothing to flush: its time is the transaction's only.
+    fn flush_after(self, act: Act) -> Option<OpId> {
+        (act == Act::Write).then_some(self.flush)
+    }
 }
 
 impl Disk {

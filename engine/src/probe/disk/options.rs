@@ -51,7 +51,7 @@ pub struct Options {
     pub block_bytes: u64,
     /// Past the page cache.
     pub direct: bool,
-    /// After so many writes the data are flushed to the device; never if 0.
+    /// The data are flushed to the device while a multiple of so many blocks is written; never if 0.
     pub fdatasync: u64,
     /// Blocks that a client has under way at once.
     pub depth: u32,
@@ -78,6 +78,11 @@ impl Options {
         })?;
         options.check()?;
         Ok(options)
+    }
+
+    /// Whether a flush follows a block once so many are written. As with fio also after one that was read, until the next write.
+    pub fn flushes(&self, written: u64) -> bool {
+        self.fdatasync > 0 && written > 0 && written.is_multiple_of(self.fdatasync)
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -60,8 +60,7 @@ impl<'d> Psync<'d> {
         };
         let whole = moved.and_then(|count| if count == self.buffer.len() { Ok(()) } else { Err(cut()) });
         whole.map_err(|error| fatal(doing(self.act), error))?;
-        let every = self.disk.options.fdatasync;
-        if every > 0 && self.act == Act::Write && self.written.is_multiple_of(every) {
+        if self.disk.options.flushes(self.written) {
             self.block_done = Some(clock::now());
             self.file.sync_data().map_err(|error| fatal(FLUSHING, error))?;
         }
@@ -70,22 +69,25 @@ impl<'d> Psync<'d> {
 
     #[inline]
     pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        let (op, flush, due) = (self.disk.ops.of(self.act), self.disk.ops.flush, self.due);
-        if let Some(between) = self.block_done {
-            recorder.succeed(op, due, sent, between);
-            recorder.start(flush, between);
+        let (op, due, ops) = (self.disk.ops.of(self.act), self.due, self.disk.ops);
+        let last = match self.block_done {
+            None => Some((op, due, sent)),
+            Some(between) => {
+                recorder.succeed(op, due, sent, between);
+                ops.flush_after(self.act).map(|flush| {
+                    recorder.start(flush, between);
+                    (flush, between, between)
+                })
+            }
+        };
+        match (&self.fault, last) {
+            (None, Some((op, began, sent))) => recorder.succeed(op, began, sent, done),
+            (Some(_), Some((op, began, _))) => recorder.fail_too(op, began, done),
+            (_, None) => {}
         }
-        let last = if self.block_done.is_some() { flush } else { op };
-        let began = self.block_done.unwrap_or(due);
         match &self.fault {
-            None => {
-                recorder.succeed(last, began, self.block_done.unwrap_or(sent), done);
-                recorder.succeed(TRANSACTION, due, sent, done);
-            }
-            Some(fault) => {
-                recorder.fail_too(last, began, done);
-                recorder.fail(TRANSACTION, due, sent, done, &fault.failure());
-            }
+            None => recorder.succeed(TRANSACTION, due, sent, done),
+            Some(fault) => recorder.fail(TRANSACTION, due, sent, done, &fault.failure()),
         }
     }
 }

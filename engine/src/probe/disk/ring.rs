@@ -103,13 +103,12 @@ impl<'d> Ring<'d> {
             recorder.start(TRANSACTION, due);
             recorder.start(self.disk.ops.of(act), due);
             let slot = &mut self.queue.slots[number];
-            (slot.act, slot.due, slot.flush, slot.flushing) = (act, due, false, false);
+            (slot.act, slot.due, slot.flushing) = (act, due, false);
             if act == Act::Write {
                 self.written += 1;
-                let every = self.disk.options.fdatasync;
-                slot.flush = every > 0 && self.written.is_multiple_of(every);
                 slot.buffer.stamp(self.written);
             }
+            slot.flush = self.disk.options.flushes(self.written);
             self.queue.hand_over_block(number, block * self.disk.options.block_bytes);
         }
     }
@@ -133,19 +132,25 @@ impl<'d> Ring<'d> {
         let mut back = std::mem::take(&mut queue.back);
         for (number, answer) in back.drain(..) {
             let slot = &mut queue.slots[number];
-            let (op, began) = match slot.flushing {
-                true => (disk.ops.flush, slot.block_done),
-                false => (disk.ops.of(slot.act), slot.due),
+            let (op, began, sent) = match slot.flushing {
+                true => (disk.ops.flush_after(slot.act), slot.block_done, slot.block_done),
+                false => (Some(disk.ops.of(slot.act)), slot.due, slot.sent),
             };
             if let Some(why) = fault.as_ref().filter(|_| slot.outcome(answer).is_err()) {
-                recorder.fail_too(op, began, done);
+                if let Some(op) = op {
+                    recorder.fail_too(op, began, done);
+                }
                 recorder.fail(TRANSACTION, slot.due, slot.sent, done, &why.failure());
                 queue.free.push(number);
                 continue;
             }
-            recorder.succeed(op, began, if slot.flushing { began } else { slot.sent }, done);
+            if let Some(op) = op {
+                recorder.succeed(op, began, sent, done);
+            }
             if slot.flush && !slot.flushing {
-                recorder.start(disk.ops.flush, done);
+                if let Some(flush) = disk.ops.flush_after(slot.act) {
+                    recorder.start(flush, done);
+                }
                 queue.hand_over_flush(number, done);
             } else {
                 recorder.succeed(TRANSACTION, slot.due, slot.sent, done);

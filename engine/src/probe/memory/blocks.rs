@@ -101,25 +101,31 @@ fn read(words: &[AtomicU64], count: u64, _: &mut Random) {
     }
 }
 
-/// Into each word goes how many are left, as with sysbench.
+/// Into each word goes how many are left, as with sysbench; and as there that is worked out anew for each word, from where it
+/// is: what a store takes in the caches is then less than what surrounds it.
 #[inline(never)]
 fn write(words: &[AtomicU64], count: u64, _: &mut Random) {
+    let end = words.as_ptr_range().end as u64;
+    let left = |at: u64, number: usize| (hidden(end) - at - WORD * number as u64) / WORD;
     for _ in 0..count {
-        let mut left = words.len() as u64;
-        let rounds = words.chunks_exact(ROUND);
-        let rest = rounds.remainder();
-        for round in rounds {
-            for word in round {
-                word.store(left, Relaxed);
-                left -= 1;
-            }
+        let mut rest = words;
+        while let Some((round, others)) = rest.split_first_chunk::<ROUND>() {
+            let at = hidden(round.as_ptr() as u64);
+            round.iter().enumerate().for_each(|(number, word)| word.store(left(at, number), Relaxed));
+            rest = others;
         }
-        for word in rest {
-            word.store(left, Relaxed);
-            left -= 1;
-        }
+        let at = hidden(rest.as_ptr() as u64);
+        rest.iter().enumerate().for_each(|(number, word)| word.store(left(at, number), Relaxed));
         compiler_fence(SeqCst);
     }
+}
+
+/// The same number, of which the compiler knows nothing: what was made of it for one word is of no use for the next.
+#[inline(always)]
+fn hidden(mut value: u64) -> u64 {
+    // SAFETY: there is no instruction in it.
+    unsafe { asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
+    value
 }
 
 /// What the loop itself takes: sysbench's, too, moves on by a round when nothing is done with its words.

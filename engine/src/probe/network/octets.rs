@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crate::transport::check;
 
-/// Octets that are read or written at once.
-pub const PIECE: usize = 256 << 10;
+/// Octets that are read or written at once, as many as iperf3's: twice as many, and a stream over the loopback is slower by a fifth,
+/// since they no longer stay in the cache next to a core.
+pub const PIECE: usize = 128 << 10;
 
 /// A connection, made by one call of the kernel as every client makes it. What it does later, it does within `patience` as well.
 pub fn dial(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {

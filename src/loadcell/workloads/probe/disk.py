@@ -40,7 +40,8 @@ class DiskOptions(Section):
         default=0,
         ge=0,
         le=2**32,
-        description="After so many writes the data are flushed to the device; 0: never.",
+        description="After so many writes the data are flushed to the device, and as fio does it after each read before the next write as well; "
+        "0: never.",
     )
     ioengine: Literal["psync", "io_uring"] = Field(
         default="psync",
