@@ -21,8 +21,9 @@ from loadcell.tools import mbw, sysbench
 
 #: Blocks of sysbench's memory test: the default, and sizes at which the tool's own work per block gets lost.
 BLOCKS = {"1KiB": 2**10, "16KiB": 2**14, "256KiB": 2**18, "4MiB": 2**22, "64MiB": 2**26}
-#: mbw's tests by their number, and how often each copies.
-METHODS = {"memcpy": 0, "dumb": 1, "mcblock": 2}
+#: mbw's tests by their number, and how often each copies. mbw 1.2.2 has the names of the first two the wrong way round: what it calls
+#: MEMCPY, its number 0, goes word by word, and DUMB calls memcpy (its machine code shows it).
+METHODS = {"memcpy": 1, "dumb": 0, "mcblock": 2}
 COPIES = 20
 
 Contenders = dict[str, Callable[[], float]]
