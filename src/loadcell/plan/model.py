@@ -47,7 +47,7 @@ _Count = Annotated[int, Field(ge=1, le=1_000_000_000_000)]
 _Positive = Annotated[Duration, Field(gt=0)]
 
 
-class Head(Options):
+class Head(Options, use_attribute_docstrings=True):
     """What is measured and how often."""
 
     title: str = ""
@@ -64,7 +64,7 @@ class Head(Options):
     """Fixes the random order. Default: drawn anew for each run, and recorded with it."""
 
 
-class Load(Options):
+class Load(Options, use_attribute_docstrings=True):
     """How hard the target is worked. Durations are floats of seconds (`loadcell.plan.units.Duration`)."""
 
     clients: _Clients | None = None
@@ -137,7 +137,7 @@ GroupLoad: type[Options] = create_model(
 )  # type: ignore[call-overload]
 
 
-class Limits(Options):
+class Limits(Options, use_attribute_docstrings=True):
     """How long each phase of a trial may take before the trial is `timed-out`."""
 
     up: _Positive = Duration(60)

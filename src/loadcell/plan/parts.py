@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 class Options(BaseModel):
-    """Base of every part's options: unknown keys are mistakes, values never change once read."""
+    """Base of every part's options: unknown keys are mistakes, values never change once read.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    Of all parts a plan uses few, so a model's validator is made when it is first asked. Where settings are described by text
+    below them, the class says `use_attribute_docstrings=True`: looking for it takes as long as the rest of the class.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Part(Protocol):

@@ -16,7 +16,7 @@ KINDS = ("cpu",)
 FORM = "cpu, or cpu with its options (`{cpu: {treatments: best, frequency: 99}}`)"
 
 
-class CpuProfile(Options):
+class CpuProfile(Options, use_attribute_docstrings=True):
     """After the ordinary trials, where the target's processes spend their time on the CPU, as a flame graph."""
 
     treatments: Literal["best", "all"] | Annotated[list[str], Field(min_length=1)] = "best"

@@ -38,7 +38,7 @@ class Stretch:
     seconds: float
 
 
-class Step(Options):
+class Step(Options, use_attribute_docstrings=True):
     """A rate that lasts for some time. `0/s` is a pause."""
 
     rate: _Rate
@@ -47,7 +47,7 @@ class Step(Options):
     """How long it lasts."""
 
 
-class Steps(Options):
+class Steps(Options, use_attribute_docstrings=True):
     """Rates one after the other."""
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
@@ -60,7 +60,7 @@ class Steps(Options):
         return self
 
 
-class Ramp(Options):
+class Ramp(Options, use_attribute_docstrings=True):
     """A rate that changes evenly."""
 
     from_: _Rate = Field(alias="from")

@@ -37,7 +37,7 @@ _DIGITS = 3
 _WHERE = ("design", "search")
 
 
-class SearchOptions(Options):
+class SearchOptions(Options, use_attribute_docstrings=True):
     """Looks for the best level of one factor in a handful of trials, instead of measuring all of them."""
 
     factor: str

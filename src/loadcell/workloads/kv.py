@@ -52,7 +52,7 @@ _ValueSize = Annotated[Size, Field(ge=0, le=_LARGEST_VALUE)]
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}?")
 
 
-class Mix(Options):
+class Mix(Options, use_attribute_docstrings=True):
     """How often each verb is, in shares of their sum."""
 
     get: _Share = 0
@@ -77,7 +77,7 @@ class Mix(Options):
         return {name: share for name, share in self.model_dump().items() if share > 0}
 
 
-class SizeRange(Options):
+class SizeRange(Options, use_attribute_docstrings=True):
     """Every size from the first to the last is equally likely."""
 
     start: _ValueSize = Field(alias="from", description="The smallest.")
@@ -91,7 +91,7 @@ class SizeRange(Options):
         return self
 
 
-class SizeBell(Options):
+class SizeBell(Options, use_attribute_docstrings=True):
     """Normally distributed sizes; what would fall below 0 or beyond twice the mean is drawn again."""
 
     mean: Annotated[Size, Field(ge=1, le=_LARGEST_VALUE)]
@@ -111,7 +111,7 @@ class SizeBell(Options):
 _Rows = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-class RowRange(Options):
+class RowRange(Options, use_attribute_docstrings=True):
     """Every number from the first to the last is equally likely."""
 
     start: _Rows = Field(alias="from", description="The fewest.")
@@ -136,7 +136,7 @@ def _template(text: str) -> str:
     return text
 
 
-class CommandOptions(Options):
+class CommandOptions(Options, use_attribute_docstrings=True):
     """A command of the user's own."""
 
     command: Annotated[str, AfterValidator(_template)]

@@ -36,7 +36,7 @@ NOTES = {
 _RETRY_S = 1.0
 
 
-class PostgresMonitorOptions(Options):
+class PostgresMonitorOptions(Options, use_attribute_docstrings=True):
     """What is asked, and how often."""
 
     wait_rate: Annotated[Rate, Field(ge=1, le=100)] = Rate(1)
