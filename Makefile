@@ -20,7 +20,7 @@ export CARGO_PROFILE_DEV_DEBUG := none
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help setup demo test lint format unit e2e e2e-runs e2e-servers e2e-rest bench truth docs clean system-packages
+.PHONY: help setup demo test lint lint-python lint-rust format unit unit-built e2e e2e-runs e2e-servers e2e-rest bench truth docs clean compilers system-packages
 
 help:
 	@echo 'make demo    set everything up and run plans/quickstart.yaml: a report on a real PostgreSQL'
@@ -33,8 +33,10 @@ help:
 
 setup: $(ENGINE)
 
-$(TOOLS): pyproject.toml constraints.txt scripts/need
+compilers:
 	@scripts/need cc:gcc,libc6-dev cargo:=https://rustup.rs venv:python3-venv
+
+$(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --group dev
@@ -49,7 +51,7 @@ demo: setup
 
 # Real parts for the tests: a PostgreSQL with its extensions, a MariaDB, servers of HTTP/2, tools that people know, a browser with
 # fonts, a terminal.
-system-packages:
+system-packages: | compilers
 	@scripts/need /usr/lib/postgresql/15/bin/postgres:postgresql-15 /usr/sbin/mariadbd:mariadb-server \
 	  /usr/bin/redis-server:redis-server \
 	  /usr/lib/$(shell uname -m)-linux-gnu/librocksdb.so:librocksdb-dev \
@@ -60,12 +62,19 @@ system-packages:
 	  /usr/sbin/nginx:nginx-light nghttpd:nghttp2-server \
 	  sysbench:sysbench fio:fio ab:apache2-utils wrk:wrk redis-benchmark:redis-tools iperf3:iperf3 mbw:mbw stress-ng:stress-ng
 
-test: lint unit e2e
+# What waits for the network, for a disk or for one thread of a compiler leaves a processor to the others.
+test:
+	$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-built system-packages
+	$(MAKE) --no-print-directory unit e2e
 
-lint: setup
+lint: lint-python lint-rust
+
+lint-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+lint-rust: compilers
 	cd engine && cargo fmt --check
 	cd engine && cargo clippy --quiet --all-targets --features python -- -D warnings
 
@@ -73,6 +82,9 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cd engine && cargo fmt
+
+unit-built: compilers
+	cd engine && cargo test --quiet --no-run
 
 unit: setup system-packages
 	cd engine && cargo test --quiet
