@@ -1,7 +1,8 @@
-"""Commands without a plan file, called from tests: as a process of their own, or for the plan they stand for."""
+"""Commands called from tests: as a process of their own, within this one, or for the plan they stand for."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -22,6 +23,13 @@ def command(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[
         [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
         stdin=subprocess.DEVNULL, env={**os.environ, **env},
     )  # fmt: skip
+
+
+def called(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The same within this process: of a short run, most is the start of Python and what is imported."""
+    with contextlib.chdir(home):
+        done = CliRunner(env={"COLUMNS": "80", **env}).invoke(main, words, prog_name="loadcell")
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
 
 def planned(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:

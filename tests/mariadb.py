@@ -15,7 +15,7 @@ from typing import Any
 
 import pymysql
 
-from servers import die_with_parent, free_port
+from servers import copy, die_with_parent, free_port, kept
 
 _START_LIMIT_S = 60.0
 
@@ -27,6 +27,9 @@ _QUICK = {
     "innodb_doublewrite": "0",
     "max_connections": "200",
 }
+
+#: The data directory that `mariadb-install-db` made first: the next server's are copies.
+_MADE: list[Path] = []
 
 
 def debian_mariadb() -> Path:
@@ -58,7 +61,6 @@ class MariadbServer:
         self.settings = {**_QUICK, **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
         self._as: dict[str, Any] = {}
-        self.data.mkdir()
         first = self.root / "init.sql"
         first.write_text(
             f"CREATE OR REPLACE USER test@'%' IDENTIFIED BY '{password}';\n"
@@ -67,14 +69,24 @@ class MariadbServer:
         if os.geteuid() == 0:
             owner = pwd.getpwnam("mysql")
             self._as = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
-            for path in (self.root, self.data, first):
+            for path in (self.root, first):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
         try:
-            install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--skip-test-db"]
-            subprocess.run(install, check=True, cwd="/", capture_output=True, **self._as)
+            self._install()
         except BaseException:
             self.remove()
             raise
+
+    def _install(self) -> None:
+        if _MADE:
+            copy(_MADE[0], self.data)
+            return
+        self.data.mkdir()
+        if self._as:
+            os.chown(self.data, self._as["user"], self._as["group"])
+        install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--skip-test-db"]
+        subprocess.run(install, check=True, cwd="/", capture_output=True, **self._as)
+        _MADE.append(kept(self.data))
 
     def place(self, name: str, content: bytes) -> Path:
         """Put a file (a certificate, a key) where the server can read it."""

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 
-from lines import command, planned, refused
+from lines import called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from servers import die_with_parent, free_port
@@ -175,7 +175,7 @@ def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tu
 
 
 def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path]) -> None:
-    found = command(
+    found = called(
         tmp_path, "http", f"{nginx[0]}/missing", "-c", "2", "-n", "50", "--warmup", "0s", "--no-report"
     )
     assert re.search(r"Failed +50 +100% of those that ended", found.stdout), found.stdout
@@ -183,7 +183,7 @@ def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path])
 
 
 def test_nobody_there(tmp_path: Path) -> None:
-    found = command(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
+    found = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", "--no-report", "-q")
     assert found.returncode == 3
     assert "failed: cannot connect to 127.0.0.1" in " ".join(found.stdout.split())
     [path] = (tmp_path / "results" / "http").iterdir()

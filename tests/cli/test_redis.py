@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lines import command, planned, refused
+from lines import called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from redis_server import RedisServer
@@ -128,7 +128,7 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
     with RedisServer(half, password="") as server:
         server.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         until(lambda: "cluster_state:ok" in str(server.ask("CLUSTER", "INFO")), "the node to serve its half")
-        found = command(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
+        found = called(tmp_path, "redis", f"{server.host}:{server.port}", "-n", "100", "--no-report", "-q")
     assert found.returncode == 3, found.stdout + found.stderr
     said = " ".join(found.stdout.split())
     assert "cluster" in said
@@ -137,7 +137,7 @@ def test_half_of_a_cluster_says_what_it_is_and_what_to_do(tmp_path: Path) -> Non
 
 def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
     place = f"{server.host}:{server.port}"
-    found = command(tmp_path, "redis", place, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
+    found = called(tmp_path, "redis", place, "--no-report", "-q", REDISCLI_AUTH="wr0ngone")
     assert found.returncode == 3
     assert "failed: " in found.stdout
     assert "wr0ngone" not in found.stdout + found.stderr

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 
-from lines import LOADCELL, command, planned, refused
+from lines import LOADCELL, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from mariadb import MariadbServer
@@ -172,7 +172,7 @@ class TestOnPostgres:
         assert {"plan.yaml", "run.json", "environment.json"} <= {one.name for one in path.iterdir()}
         [trial] = read_run(path).trials
         assert (trial["status"], trial["totals"]["transactions"]["attempted"]) == ("ok", 1000)
-        assert command(home, "check", str(path / "plan.yaml")).returncode == 0
+        assert called(home, "check", str(path / "plan.yaml")).returncode == 0
 
     def test_json_is_that_of_run(self, home: Path, postgres_server: PostgresServer) -> None:
         words = (
@@ -188,7 +188,7 @@ class TestOnPostgres:
             "--no-report",
             "-q",
         )
-        found = command(home, "sql", postgres_server.dsn(), *words)
+        found = called(home, "sql", postgres_server.dsn(), *words)
         document = json.loads(found.stdout)
         assert (found.returncode, document["exit_status"], document["state"]) == (0, 0, "finished")
         assert [trial["totals"]["transactions"]["succeeded"] for trial in document["trials"]] == [100, 100]
@@ -197,18 +197,18 @@ class TestOnPostgres:
 
     def test_errors_are_named_by_their_class(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "2", "-n", "20", "--warmup", "0s", "--query", "SELECT 1/0", "--no-report")
-        found = command(home, "sql", postgres_server.dsn(), *words)
+        found = called(home, "sql", postgres_server.dsn(), *words)
         assert re.search(r"Failed +20 +100% of those that ended", found.stdout), found.stdout
         assert re.search(r"20 +22012 +.*division by zero", found.stdout)
 
     def test_a_limit_that_is_reached_is_no_success(self, home: Path, postgres_server: PostgresServer) -> None:
         words = ("-c", "1", "-n", "1000", "-d", "300ms", "--warmup", "0s", "--query", "SELECT pg_sleep(0.05)")
-        found = command(home, "sql", postgres_server.dsn(), *words, "--no-report")
+        found = called(home, "sql", postgres_server.dsn(), *words, "--no-report")
         assert found.returncode == 3
         assert re.search(r"timed out: \d of 1000 requests were made within the limit of 0\.3 s", found.stdout)
 
     def test_a_server_that_is_not_there(self, home: Path) -> None:
-        found = command(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
+        found = called(home, "sql", f"postgresql://me@127.0.0.1:{free_port()}/x", "--query", "SELECT 1")
         assert found.returncode == 3
         assert "failed: " in found.stdout
         assert "Traceback" not in found.stdout + found.stderr
@@ -276,7 +276,7 @@ class TestPassword:
 
     def test_a_variable_is_enough(self, tmp_path: Path, locked: PostgresServer) -> None:
         words = ("-c", "1", "-n", "10", "--warmup", "0s", "--query", "SELECT 1", "--no-report", "-q")
-        found = command(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
+        found = called(tmp_path, "sql", self.dsn(locked), *words, PGPASSWORD=SECRET)
         assert found.returncode == 0, found.stderr
         assert "Warning" not in found.stderr
 
@@ -316,7 +316,7 @@ def test_on_mariadb(home: Path, mariadb_server: MariadbServer) -> None:
         "-w",
         "sysbench:oltp_point_select",
     )
-    found = command(
+    found = called(
         home, "sql", f"mysql://{server.user}@{server.host}:{server.port}", *words, MYSQL_PWD=server.password
     )
     assert found.returncode == 0, found.stdout + found.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,18 @@ FAILING: list[tuple[str, str, str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def database(postgres_server: PostgresServer) -> Iterator[str]:
+    """One for all of these scripts, each of which finds an empty table in it."""
+    postgres_server.sql("CREATE DATABASE answers")
+    yield "answers"
+    postgres_server.sql("DROP DATABASE answers WITH (FORCE)")
+
+
 @pytest.fixture
 def target(postgres_server: PostgresServer, database: str) -> dict[str, Any]:
+    until_gone(postgres_server, database)
+    postgres_server.sql("DROP TABLE IF EXISTS seen", database=database)
     postgres_server.sql("CREATE TABLE seen (n text)", database=database)
     return postgres_server.endpoint(database)
 

@@ -1,4 +1,4 @@
-"""loadcell as a person runs it: a process of its own on a real PostgreSQL, looked at from outside while it works."""
+"""loadcell as a person runs it: to its end, or as a process of its own that is looked at from outside while it works."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lines import LOADCELL, called
 from loadcell.store.read import StoredRun, read_run
 
-LOADCELL = str(Path(sys.executable).parent / "loadcell")
 PATIENCE_S = 90.0
 
-#: Two trials of two seconds on data that are there in no time.
+#: Two trials of two seconds on data that are there in no time, with a load that leaves the machine to others.
 PLAN = """
 target: {postgres: {server: embedded}}
 workload: {sysbench: {script: oltp_read_only, tables: 1, table_size: 1000}}
-load: {clients: 2, warmup: 0s, duration: 2s}
+load: {clients: 2, rate: 50/s, max_backlog: 1min, warmup: 0s, duration: 2s, interval: 500ms}
 repeats: 2
 order: as-written
 expect: [errors == 0]
@@ -149,8 +148,5 @@ class Live:
 def loadcell(
     home: Path, *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a loadcell command in `home` to its end."""
-    return subprocess.run(
-        [LOADCELL, *arguments], cwd=home, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-    )  # fmt: skip
+    """Run a loadcell command in `home` to its end, within this process: `Live` and tests/cli start others."""
+    return called(home, *arguments, **(env or {}))

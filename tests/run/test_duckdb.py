@@ -26,7 +26,7 @@ expect: [errors == 0, throughput > 0/s]
 
 def test_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     found = [json.loads(one.read_text()) for one in (tmp_path / "run").glob("trials/*/trial.json")]
     assert {trial["levels"]["where"] for trial in found} == {"narrow", "wide"}
@@ -48,5 +48,6 @@ def test_from_plan_to_report(tmp_path: Path) -> None:
         pinned = trial["affinity"]["client"]["read_back"]
         wanted = {str(MINE[0]) if narrow else ranges(MINE)}
         assert all(set(look["threads"]) == wanted for look in pinned)
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "composites/s" in page

@@ -117,7 +117,7 @@ def test_the_report_tells_of_each_group_in_both_languages(home: Path) -> None:
         assert word in page, word
     shown = (home / "run" / "report.html").read_text()
     assert "Client groups: transactions/s" in shown
-    assert loadcell(home, "report", "run", "--lang", "zh").returncode == 0
+    assert loadcell(home, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
     assert "客户端组" in (home / "run" / "report.md").read_text()
     found = json.loads(loadcell(home, "report", "run", "--json").stdout)
     [treatment] = found["treatments"]

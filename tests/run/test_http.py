@@ -63,7 +63,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("http")
     home.chmod(0o755)
     (home / "plan.yaml").write_text(PLAN.replace("LOG", str(home / "access.log")))
-    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     return home
 
@@ -179,7 +179,7 @@ repeats: 1
 monitors: []
 """
         )
-        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     [trial] = trials(tmp_path)
     assert done.returncode == 0, done.stderr
     assert {error["code"] for error in trial["errors"]} == {"reset"}

@@ -26,7 +26,7 @@ def test_versions_can_be_compared_and_counts_are_the_servers(tmp_path: Path) -> 
     lines = f"ssl_certificate {certificate}; ssl_certificate_key {certificate.with_suffix('.key')};"
     with Nginx(tmp_path / "nginx", listen="ssl http2", lines=lines) as server:
         (tmp_path / "plan.yaml").write_text(PLAN.format(port=server.port, ca=certificate))
-        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
         assert done.returncode == 0, done.stdout + done.stderr
         made = {}
         for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json")):

@@ -19,9 +19,7 @@ BIG_DATA = PLAN.replace("table_size: 1000", "table_size: 100000")
 
 
 def test_a_server_killed_in_a_trial_costs_that_trial(tmp_path: Path) -> None:
-    with Live(
-        tmp_path, PLAN.replace("duration: 2s", "duration: 12s").replace("repeats: 2", "repeats: 1")
-    ) as live:
+    with Live(tmp_path, LONG_LOAD.replace("repeats: 2", "repeats: 1")) as live:
         live.measured()
         os.kill(live.server(), signal.SIGKILL)
         assert live.end() == 3

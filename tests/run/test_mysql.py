@@ -14,7 +14,7 @@ from run.live import loadcell
 LOCAL = """
 target: {mysql: {settings: {innodb_flush_log_at_trx_commit: 0, innodb_log_file_size: 16M}}}
 workload: {sysbench: {script: oltp_read_write, tables: 2, table_size: 2000}}
-load: {warmup: 0s, duration: 1s}
+load: {warmup: 0s, duration: 500ms, interval: 100ms}
 factors: {load.clients: [1, 2]}
 repeats: 1
 monitors: [target]
@@ -24,7 +24,7 @@ expect: [errors == 0, throughput > 0/s]
 EXTERNAL = """
 target: {{mysql: {{server: external, url: "{url}", password: "${{env:SECRET}}"}}}}
 workload: {workload}
-load: {{clients: 2, warmup: 0s, duration: {duration}}}
+load: {{clients: 2, warmup: 0s, duration: {duration}, interval: 100ms}}
 repeats: 1
 monitors: []
 expect: [errors == 0]
@@ -71,7 +71,7 @@ def test_a_server_of_loadcells_own_from_plan_to_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", ["oltp_point_select", "oltp_update_index"])
 def test_the_servers_counters_agree_without_transactions_too(tmp_path: Path, url: str, script: str) -> None:
     workload = f"{{sysbench: {{script: {script}, table_size: 1000, protocol: simple}}}}"
-    text = EXTERNAL.format(url=url, workload=workload, duration="1s")
+    text = EXTERNAL.format(url=url, workload=workload, duration="300ms")
     (tmp_path / "plan.yaml").write_text(text)
     done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
     assert done.returncode == 0, done.stderr
@@ -84,9 +84,9 @@ def test_the_servers_counters_agree_without_transactions_too(tmp_path: Path, url
 
 
 def test_tpcc_is_consistent_afterwards(tmp_path: Path, url: str) -> None:
-    text = EXTERNAL.format(url=url, workload="{tpcc: {warehouses: 1}}", duration="3s")
+    text = EXTERNAL.format(url=url, workload="{tpcc: {warehouses: 1}}", duration="1s")
     (tmp_path / "plan.yaml").write_text(text)
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     [trial] = trials(tmp_path / "run")
     assert trial["status"] == "ok"
@@ -99,8 +99,8 @@ def test_tpcc_is_consistent_afterwards(tmp_path: Path, url: str) -> None:
 
 def test_ycsb_counts_what_the_server_counts(tmp_path: Path, url: str) -> None:
     workload = "{ycsb: {workload: F, recordcount: 500, fieldcount: 3}}"
-    (tmp_path / "plan.yaml").write_text(EXTERNAL.format(url=url, workload=workload, duration="1s"))
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    (tmp_path / "plan.yaml").write_text(EXTERNAL.format(url=url, workload=workload, duration="300ms"))
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     [trial] = trials(tmp_path / "run")
     assert trial["status"] == "ok"

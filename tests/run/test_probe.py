@@ -44,7 +44,7 @@ repeats: 1
 
 def run(home: Path, plan: str) -> list[dict[str, Any]]:
     (home / "plan.yaml").write_text(plan)
-    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     found = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
     assert found, done.stderr
     return found
@@ -73,6 +73,7 @@ def test_processors_from_plan_to_report(tmp_path: Path) -> None:
         assert trial["notes"] == ["probe.cpu"]
     for watched in (tmp_path / "run").glob("trials/*/processes.csv"):
         assert "loadcell.run.worker" in watched.read_text()
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "events_per_s" in page
     assert "CPU probe by sysbench's definition" in page.replace("&#39;", "'")

@@ -20,18 +20,18 @@ repeats: 1
 monitors: [target]
 expect: [errors == 0, iops > 0/s]
 """
-SECOND = "duration: 1s"
+SHORT = "duration: 500ms, interval: 100ms"
 
 
-def plan(options: str, load: str = SECOND) -> str:
+def plan(options: str, load: str = SHORT) -> str:
     return PLAN.replace("OPTIONS", options).replace("LOAD", load)
 
 
-def run(home: Path, text: str, *more: str) -> tuple[int, str, list[dict[str, Any]]]:
+def run(home: Path, text: str) -> tuple[int, str, list[dict[str, Any]]]:
     """Exit status, what was said on standard error, and the trials."""
     (home / "disk").mkdir(exist_ok=True)
     (home / "plan.yaml").write_text(text)
-    done = loadcell(home, "run", "plan.yaml", "--out", "run", *more)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
     return done.returncode, done.stderr, trials
 
@@ -54,6 +54,7 @@ def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path)
     verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
     assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
     assert "direct-io" not in verdicts
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "fio&#39;s definition" in page or "fio's definition" in page
     assert "fdatasync" in page
@@ -62,7 +63,7 @@ def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path)
 
 def test_many_blocks_at_once_are_held_to_littles_law_too(tmp_path: Path) -> None:
     options = "access: randread, engine: io_uring, depth: 8"
-    status, said, [trial] = run(tmp_path, plan(options, SECOND), "--no-report")
+    status, said, [trial] = run(tmp_path, plan(options))
     if trial["status"] == "failed":  # a container may forbid it, and says so
         assert trial["reason"].startswith("the kernel refuses io_uring")
         assert "psync" in trial["advice"]
@@ -91,12 +92,12 @@ def test_nothing_is_left_when_all_of_it_is_killed(tmp_path: Path) -> None:
     assert [one.name for one in left.iterdir()] == ["loadcell.json"], "a mark, and no file"
     (tmp_path / "next").mkdir()
     (tmp_path / "next" / "disk").symlink_to(disk)
-    run(tmp_path / "next", plan("access: read"), "--no-report")
+    run(tmp_path / "next", plan("access: read"))
     assert list(disk.iterdir()) == [], "the next run puts even that away"
 
 
 def test_a_disk_is_never_filled(tmp_path: Path) -> None:
-    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"), "--no-report")
+    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
     assert (status, trial["status"]) == (3, "failed")
     assert trial["reason"].startswith("2 files of 100 TiB each need 200 TiB in ")
     assert "is kept for others" in trial["reason"]
@@ -105,7 +106,7 @@ def test_a_disk_is_never_filled(tmp_path: Path) -> None:
 
 def test_a_directory_that_takes_no_files(tmp_path: Path) -> None:
     text = plan("access: read").replace("directory: disk", "directory: /proc")
-    status, _, [trial] = run(tmp_path, text, "--no-report")
+    status, _, [trial] = run(tmp_path, text)
     assert (status, trial["status"]) == (3, "failed")
     assert "/proc" in trial["reason"]
     assert "target.host.directory" in trial["advice"]

@@ -18,16 +18,16 @@ from run.live import LOADCELL, Live, descendants, living, loadcell, until
 PLAN = """
 target: {host: {}}
 workload: {probe: {network: {test: rr}}}
-load: {clients: 2, warmup: 100ms, duration: 1s}
+load: {clients: 2, warmup: 100ms, duration: 500ms, interval: 100ms}
 repeats: 1
 monitors: [target]
 expect: [errors == 0]
 """
 
 
-def run(home: Path, text: str, *more: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
+def run(home: Path, text: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
     (home / "plan.yaml").write_text(text)
-    done = loadcell(home, "run", "plan.yaml", "--out", "run", *more)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
     return done, trials
 
@@ -71,11 +71,12 @@ def test_three_tests_of_the_loopback_from_plan_to_report(tmp_path: Path) -> None
         assert list(trial["totals"]["figures"]) == [figure]
     rate = found["stream"]["totals"]["throughput_per_s"]
     assert found["stream"]["totals"]["figures"]["mbit_per_s"] == pytest.approx(rate * 131072 * 8 / 1e6)
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     assert "TCP_CRR" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_the_server_of_the_loopback_goes_with_the_load(tmp_path: Path) -> None:
-    with Live(tmp_path, PLAN.replace("1s", "60s")) as live:
+    with Live(tmp_path, PLAN.replace("500ms", "60s")) as live:
         live.in_phase("measure")
         worker = live.worker()
         [server] = until(lambda: list(descendants(worker)), "the server")
@@ -88,7 +89,7 @@ def test_the_server_of_the_loopback_goes_with_the_load(tmp_path: Path) -> None:
 def test_a_server_elsewhere_counts_the_same(tmp_path: Path) -> None:
     with serving() as (server, address):
         text = PLAN.replace("host: {}", f"host: {{peer: '{address}'}}")
-        done, [trial] = run(tmp_path, text, "--no-report")
+        done, [trial] = run(tmp_path, text)
         assert done.returncode == 0, done.stderr
         assert trial["target"]["peer"] == address
         account = served(server, signal.SIGTERM)
@@ -98,7 +99,7 @@ def test_a_server_elsewhere_counts_the_same(tmp_path: Path) -> None:
 
 def test_a_peer_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     peer = f"127.0.0.1:{free_port()}"
-    done, [trial] = run(tmp_path, PLAN.replace("host: {}", f"host: {{peer: '{peer}'}}"), "--no-report")
+    done, [trial] = run(tmp_path, PLAN.replace("host: {}", f"host: {{peer: '{peer}'}}"))
     assert (done.returncode, trial["status"]) == (3, "failed")
     assert trial["reason"] == f"no loadcell answers at {peer} (Connection refused)"
     assert "loadcell host --serve" in trial["advice"]
@@ -106,7 +107,7 @@ def test_a_peer_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_a_peer_that_goes_ends_the_trial(tmp_path: Path) -> None:
     with serving() as (server, address):
-        plan = PLAN.replace("host: {}", f"host: {{peer: '{address}'}}").replace("1s", "60s")
+        plan = PLAN.replace("host: {}", f"host: {{peer: '{address}'}}").replace("500ms", "60s")
         with Live(tmp_path, plan) as live:
             live.in_phase("measure")
             server.kill()

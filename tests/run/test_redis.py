@@ -38,11 +38,11 @@ def server() -> Any:
 
 
 def run_external(
-    home: Path, server: RedisServer, kv: str, *, duration: str = "1s"
+    home: Path, server: RedisServer, kv: str, *options: str, duration: str = "1s"
 ) -> tuple[int, dict[str, Any], str]:
     """Exit status, the one trial's record, and what was said."""
     (home / "plan.yaml").write_text(EXTERNAL.format(port=server.port, kv=kv, duration=duration))
-    done = loadcell(home, "run", "plan.yaml", "--out", "run", env={"SECRET": PASSWORD})
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", *options, env={"SECRET": PASSWORD})
     [trial] = trials(home / "run")
     return done.returncode, trial, done.stdout + done.stderr
 
@@ -60,7 +60,7 @@ def run_plan(home: Path, name: str, *settings: str) -> list[dict[str, Any]]:
     """The trials of a ready plan, cut short."""
     short = ("repeats=1", "load.warmup=0s", "workload.kv.keys=2000", "order=as-written", *settings)
     words = [word for setting in short for word in ("--set", setting)]
-    done = loadcell(home, "run", name, *words, "--out", "run")
+    done = loadcell(home, "run", name, *words, "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     return trials(home / "run")
 
@@ -76,6 +76,7 @@ def test_a_server_of_loadcells_own_under_mixes_from_plan_to_report(tmp_path: Pat
         assert sum(one["client"] for one in counted["detail"].values()) == 8 * 300
         assert all(one["server"] == one["client"] for one in counted["detail"].values())
         assert trial["target"]["product"] == "Redis"
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Redis" in page
 
@@ -105,7 +106,7 @@ def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
     # More keys than the server has memory for: it throws some away.
     with RedisServer({"maxmemory-policy": "allkeys-random", "maxmemory": "3mb"}, password=PASSWORD) as small:
         kv = "keys: 6000, key_size: 1kB, reads: 90%, verify: true, key_prefix: 'v:'"
-        status, trial, said = run_external(tmp_path, small, kv)
+        status, trial, said = run_external(tmp_path, small, kv, "--no-report")
     assert status != 0, said
     assert trial["status"] != "ok"
     errors = {one["code"]: one["count"] for one in trial["errors"]}

@@ -5,23 +5,35 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from loadcell.store.read import read_run
 from run.live import Live, external, loadcell
 from servers import PostgresServer
 
-#: Many clients on one branch: they wait for one another.
+#: Many clients on one branch, which each keeps for a while: they wait for one another, and not for processors.
 PLAN = """
 target: {postgres: {server: local, settings: {shared_preload_libraries: pg_stat_statements}}}
-workload: {pgbench: {scale: 1}}
-load: {clients: 8, warmup: 1s, duration: 4s}
+workload:
+  pgbench:
+    scale: 1
+    scripts: [held]
+    inline:
+      held: |
+        BEGIN;
+        UPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;
+        UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 1;
+        SELECT pg_sleep(0.01);
+        END;
+load: {clients: 8, warmup: 0s, duration: 4s}
 repeats: 1
 monitors: [{postgres: {wait_rate: 20/s}}]
 """
 
 
 def test_what_a_trial_leaves_behind(tmp_path: Path) -> None:
-    with Live(tmp_path, PLAN) as live:
-        assert live.end() == 0, live.err
-        stored = live.stored()
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    stored = read_run(tmp_path / "run")
     trial = stored.trials[0]
     monitor = trial["monitors"]["postgres"]
     assert monitor["file"] == "postgres.csv"
@@ -61,10 +73,10 @@ def test_a_load_may_have_every_connection_there_is(tmp_path: Path) -> None:
         "shared_preload_libraries: pg_stat_statements",
         "max_connections: 23, superuser_reserved_connections: 3",
     )
-    with Live(
-        tmp_path, plan.replace("clients: 8", "clients: 20").replace("duration: 4s", "duration: 1s")
-    ) as live:
-        assert live.end() == 0, live.err
-        monitor = live.stored().trials[0]["monitors"]["postgres"]
+    plan = plan.replace("clients: 8, warmup: 0s, duration: 4s", "clients: 20, warmup: 0s, duration: 1s")
+    (tmp_path / "plan.yaml").write_text(plan)
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    monitor = read_run(tmp_path / "run").trials[0]["monitors"]["postgres"]
     assert monitor["samples"] > 0
     assert [note["note"] for note in monitor["notes"]] == ["statements-not-loaded"]

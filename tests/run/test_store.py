@@ -13,7 +13,7 @@ from run.live import Live, loadcell
 PLAN = """
 target: {store: {sync: false}}
 workload: {kv: {keys: 1000, reads: 50%, verify: true}}
-load: {warmup: 0s, duration: 1s, clients: 2}
+load: {warmup: 0s, duration: 500ms, interval: 100ms, clients: 2}
 factors: {target.store.engine: [redb, lmdb]}
 repeats: 1
 monitors: [target]
@@ -27,7 +27,7 @@ def trials(path: Path) -> list[dict[str, Any]]:
 
 def test_two_engines_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     found = trials(tmp_path / "run")
     assert [trial["status"] for trial in found] == ["ok", "ok"]
@@ -39,12 +39,13 @@ def test_two_engines_from_plan_to_report(tmp_path: Path) -> None:
         assert len(trial["client"]["threads"]) == 2
     for watched in (tmp_path / "run").glob("trials/*/processes.csv"):
         assert "loadcell.run.worker" in watched.read_text()
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     assert "LMDB" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_killed_process_costs_its_trial_and_the_next_has_the_data_as_they_were(tmp_path: Path) -> None:
     plan = PLAN.replace("[redb, lmdb]", "[redb]").replace("repeats: 1", "repeats: 2")
-    with Live(tmp_path, plan.replace("duration: 1s", "duration: 2s")) as live:
+    with Live(tmp_path, plan.replace("duration: 500ms", "duration: 2s")) as live:
         live.in_phase("measure")
         os.kill(live.worker(), signal.SIGKILL)
         assert live.end() == 3

@@ -14,17 +14,29 @@ from workloads.test_benchmarksql import PROPS
 PLAN = """
 target: {{postgres: {{server: external, dsn: "{dsn}"}}}}
 workload: {{tpcc: {{warehouses: 1}}}}
-load: {{clients: 2, warmup: 0s, duration: {duration}}}
+load: {{clients: 2, {pace}warmup: 0s, duration: {duration}, interval: 250ms}}
 repeats: {repeats}
 monitors: []
 expect: [errors == 0, tpmC > 0, tpmTotal > 0]
 """
 
+#: The same at once.
+SMALL = """
+target: {{postgres: {{server: external, dsn: "{dsn}"}}}}
+workload: {{sysbench: {{script: oltp_read_write, tables: 1, table_size: 1000}}}}
+load: {{clients: 2, rate: 50/s, max_backlog: 1min, warmup: 0s, duration: 500ms, interval: 250ms}}
+repeats: 1
+monitors: []
+expect: [errors == 0]
+"""
+
 CHECK = "tpcc-consistency"
+#: A load under which a machine has time for others, too.
+PACE = "rate: 50/s, max_backlog: 1min, "
 
 
-def plan(server: PostgresServer, duration: str = "1s", repeats: int = 1) -> str:
-    return PLAN.format(dsn=server.dsn(), duration=duration, repeats=repeats)
+def plan(server: PostgresServer, duration: str = "1s", repeats: int = 1, pace: str = PACE) -> str:
+    return PLAN.format(dsn=server.dsn(), duration=duration, repeats=repeats, pace=pace)
 
 
 def working_copy(server: PostgresServer) -> str | None:
@@ -40,11 +52,11 @@ def test_trials_begin_on_fresh_data_and_end_consistent(
         PROPS.replace("warehouses=10", "warehouses=1").replace("terminals=50", "terminals=3")
         .replace("limitTxnsPerMin=300", "limitTxnsPerMin=0").replace("loadWorkers=100", "loadWorkers=2")
     )  # fmt: skip
-    text = plan(postgres_server, repeats=2).replace(
+    text = plan(postgres_server, repeats=2, pace="").replace(
         "{tpcc: {warehouses: 1}}", "{benchmarksql: {properties: props.pg}}"
     )
     (tmp_path / "plan.yaml").write_text(text.replace("clients: 2, ", ""))
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     trials = [
         json.loads(path.read_text()) for path in sorted((tmp_path / "run" / "trials").glob("*/trial.json"))
@@ -62,6 +74,7 @@ def test_trials_begin_on_fresh_data_and_end_consistent(
         assert figures["tpmTotal"] == pytest.approx(trial["totals"]["throughput_per_s"] * 60)
         types = [one for one in operations.values() if one["kind"] == "type"]
         assert sum(one["succeeded"] for one in types) == trial["totals"]["transactions"]["succeeded"]
+    assert loadcell(tmp_path, "report", "run", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()
     for word in (
         "tpmC",
@@ -73,7 +86,7 @@ def test_trials_begin_on_fresh_data_and_end_consistent(
         "keying or think",
     ):
         assert word in page, word
-    assert loadcell(tmp_path, "report", "run", "--lang", "zh").returncode == 0
+    assert loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()
     for word in ("tpmC", "各类事务", "一致性条件", "并非经过审计", "思考时间"):
         assert word in page, word
@@ -128,7 +141,7 @@ def test_a_server_lost_under_load_fails_the_trial_with_what_happened(tmp_path: P
 
 
 def test_a_server_lost_at_clean_up_costs_nothing_that_was_measured(tmp_path: Path) -> None:
-    with PostgresServer() as server, Live(tmp_path, plan(server)) as live:
+    with PostgresServer() as server, Live(tmp_path, SMALL.format(dsn=server.dsn())) as live:
         until(lambda: list(live.path.glob("trials/001-*/trial.json")), "the finished trial")
         server.kill()
         assert live.end() == 0, live.err

@@ -25,7 +25,7 @@ def test_a_property_file_runs_unchanged(tmp_path: Path, postgres_server: Postgre
         "workload=site.ycsb.workloads.CoreWorkload\nthreadcount=3\noperationcount=1000\n"
     )
     (tmp_path / "plan.yaml").write_text(PLAN.format(dsn=postgres_server.dsn()))
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     trials = {}
     for path in (tmp_path / "run" / "trials").glob("*/trial.json"):
@@ -44,6 +44,7 @@ def test_a_property_file_runs_unchanged(tmp_path: Path, postgres_server: Postgre
     assert (
         abs(mixed["UPDATE"]["succeeded"] - mixed["READ-MODIFY-WRITE"]["succeeded"]) <= 3
     )  # at the window's edges
+    assert loadcell(tmp_path, "report", "run", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()
     for word in ("READ-MODIFY-WRITE", "SCAN", "operations"):
         assert word in page, word

@@ -23,7 +23,7 @@ expect: [errors == 0]
 
 def trials(home: Path, target: str) -> dict[str, dict[str, Any]]:
     (home / "plan.yaml").write_text(PLAN.format(target=target))
-    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
     assert done.returncode == 0, done.stderr
     found = [json.loads(path.read_text()) for path in (home / "run" / "trials").glob("*/trial.json")]
     assert {trial["status"] for trial in found} == {"ok"}, [trial["reason"] for trial in found]
@@ -45,6 +45,7 @@ def test_every_mix_runs(tmp_path: Path, target: str) -> None:
             assert trial["operations"]["missed"]["succeeded"] == 0
         [counted] = [one for one in trial["checks"] if one["name"] == "server-counters"]
         assert counted["verdict"] == ("ok" if "redis" in target else "unknown"), counted
+    assert loadcell(tmp_path, "report", "run", "--format", "md").returncode == 0
     page = (tmp_path / "run" / "report.md").read_text()
     for word in ("READ-MODIFY-WRITE", "SCAN", "Types of operation"):
         assert word in page, word
