@@ -123,6 +123,7 @@ bench: setup
 	$(BIN)/python -m bench.connections
 	$(BIN)/python -m bench.pacing
 	$(BIN)/python -m bench.store_cost
+	$(BIN)/python -m bench.store_scaling
 	$(BIN)/python -m bench.probes
 	$(BIN)/python -m bench.probes_io
 	$(BIN)/python -m bench.startup

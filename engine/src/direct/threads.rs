@@ -7,10 +7,10 @@ use std::thread::Scope;
 
 use super::{Fault, Settings, Task, Worker};
 use crate::limits;
-use crate::load::{Crew, Ground, Measured, Startable, bounds};
-use crate::pace::{Closed, Open, Pacer, Share};
+use crate::load::{Crew, Ground, Lot, Lots, Measured, Startable};
+use crate::pace::{Closed, Pacer};
 use crate::reactor::{Control, Mail, Message, Refusal};
-use crate::record::{Lifetime, Operation, Pot, Recorder};
+use crate::record::{Lifetime, Operation, Recorder};
 use crate::spec::{Load, Problem};
 
 /// What the clients of a load share.
@@ -61,15 +61,10 @@ impl<T: Tasks> Startable for Direct<T> {
         let tasks = &self.0;
         let mut crew = Crew::default();
         let threads = load.clients;
-        let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads.into())));
+        let lots = Lots::new(load, threads, first, to);
         for client in 0..threads {
-            let bounds = bounds(load, pot.as_ref(), 1, threads);
+            let Lot { bounds, schedule, mail } = lots.of(client, 1);
             let settings = Settings { client, batch: tasks.batch(), bounds };
-            let schedule = load.schedule.as_ref().map(|schedule| {
-                let share = Share { thread: client, threads, clients: threads };
-                Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
-            });
-            let mail = Mail { thread: first + client as usize, to: to.clone() };
             crew.employ(scope, tasks.operations(), 1, mail, move |recorder, control, mail| match schedule {
                 Some(pacer) => {
                     limits::wake_up_promptly();

@@ -8,11 +8,12 @@ use std::thread::{Builder, Scope};
 
 use super::Ground;
 use super::books::Total;
+use super::lot::{Lot, Lots};
 use crate::clock::{Nanos, SECOND};
 use crate::limits;
-use crate::pace::{Closed, Open, Share};
-use crate::reactor::{Bounds, Control, Mail, Message, Reactor, Settings};
-use crate::record::{Lifetime, OpId, Operation, Outlet, Pot, Quota, Recorder, Slot, Window};
+use crate::pace::Closed;
+use crate::reactor::{Control, Mail, Message, Reactor, Settings};
+use crate::record::{Lifetime, OpId, Operation, Outlet, Recorder, Slot, Window};
 use crate::session::SessionFactory;
 use crate::spec::{Load, Problem};
 
@@ -91,25 +92,21 @@ impl<F: SessionFactory> Startable for F {
         to: &Sender<(usize, Message)>,
     ) -> Result<Crew, Problem> {
         let factory = self;
-        let threads = load.threads.min(load.clients) as usize;
+        let threads = load.threads.min(load.clients);
         let mut crew = Crew::default();
-        let pot = load.requests.map(|requests| Arc::new(Pot::new(requests, threads as u64)));
+        let lots = Lots::new(load, threads, first, to);
         for thread in 0..threads {
-            let clients = (thread as u32..load.clients).step_by(threads);
-            let mail = Mail { thread: first + thread, to: to.clone() };
+            let clients = (thread..load.clients).step_by(threads as usize);
+            let Lot { bounds, schedule, mail } = lots.of(thread, clients.len());
             let settings = Settings {
                 endpoint: ground.endpoint.clone(),
                 connect_timeout_ns: ground.connect_timeout_ns,
                 drain_ns: load.drain_ns,
-                bounds: bounds(load, pot.as_ref(), clients.len(), threads as u32),
+                bounds,
                 timeout_ns: load.timeout_ns,
             };
-            let pacer = load.schedule.as_ref().map(|schedule| {
-                let share = Share { thread: thread as u32, threads: threads as u32, clients: load.clients };
-                Open::new(schedule.arrivals, schedule.pieces(), share, schedule.seed)
-            });
             crew.employ(scope, factory.operations(), clients.len() as u32, mail, move |recorder, control, mail| {
-                if let Some(pacer) = pacer {
+                if let Some(pacer) = schedule {
                     limits::wake_up_promptly();
                     return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run();
                 }
@@ -118,16 +115,6 @@ impl<F: SessionFactory> Startable for F {
         }
         Ok(crew)
     }
-}
-
-/// What a thread with so many of the clients is to make.
-pub fn bounds(load: &Load, pot: Option<&Arc<Pot>>, clients: usize, threads: u32) -> Option<Bounds> {
-    let quota = match (pot, load.requests_per_client) {
-        (Some(pot), _) => Quota::common(pot.clone()),
-        (None, Some(each)) => Quota::each(each, clients, threads),
-        (None, None) => return None,
-    };
-    Some(Bounds { quota, hold_after_ns: Some(load.warmup_ns).filter(|&warmup_ns| warmup_ns > 0) })
 }
 
 impl Crew {

@@ -4,6 +4,7 @@ mod books;
 mod crew;
 mod group;
 mod leader;
+mod lot;
 mod mix;
 mod overload;
 mod report;
@@ -21,7 +22,8 @@ use crate::spec::{Load, Problem};
 use crate::transport::Endpoint;
 
 pub use books::Total;
-pub use crew::{Crew, Measured, Startable, bounds};
+pub use crew::{Crew, Measured, Startable};
+pub use lot::{Lot, Lots};
 
 /// Where the load goes to.
 pub struct Ground {

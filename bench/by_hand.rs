@@ -1,0 +1,62 @@
+//! What loops written by hand have in common, as the limit for a store's gets: threads that draw keys, get them, and count. They
+//! time nothing and record nothing.
+//!
+//! `FILE KEYS SECONDS THREADS` on the command line; one line in the end: how many gets, the CPU seconds of all threads, and how long
+//! it took.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use loadcell_engine::clock::thread_cpu;
+use loadcell_engine::keyvalue::keys::KeyShape;
+use loadcell_engine::random::Random;
+
+/// What the command line says.
+pub struct Asked {
+    pub file: PathBuf,
+    keys: u64,
+    length: Duration,
+    threads: u64,
+}
+
+impl Asked {
+    pub fn read() -> Self {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let [file, keys, seconds, threads] = &arguments[..] else { panic!("FILE KEYS SECONDS THREADS") };
+        let length = Duration::from_secs_f64(seconds.parse().unwrap());
+        Self { file: file.into(), keys: keys.parse().unwrap(), length, threads: threads.parse().unwrap() }
+    }
+}
+
+/// Has every thread call `get`, which tells how long the value of a key is, and prints what came of it.
+pub fn run(asked: &Asked, get: impl Fn(&[u8]) -> usize + Sync) {
+    let (began, get) = (Instant::now(), &get);
+    let each: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let start = |thread| scope.spawn(move || gets(asked, thread, get));
+        let workers: Vec<_> = (0..asked.threads).map(start).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let took = began.elapsed().as_secs_f64();
+    let (gets, cpu) = each.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    println!("{gets} {} {took}", cpu as f64 / 1e9);
+}
+
+/// What one thread got done, and its CPU time.
+fn gets(asked: &Asked, thread: u64, get: impl Fn(&[u8]) -> usize) -> (u64, u64) {
+    let shape = KeyShape { prefix: "key:".into(), digits: 12, hashed: false };
+    let (mut random, mut key, mut bytes, mut count) = (Random::stream(1, thread), Vec::new(), 0, 0);
+    let (end, cpu) = (Instant::now() + asked.length, thread_cpu());
+    loop {
+        // The clock is looked at now and then only.
+        for _ in 0..256 {
+            key.clear();
+            shape.write(random.below(asked.keys), &mut key);
+            bytes += get(&key);
+        }
+        count += 256;
+        if Instant::now() >= end {
+            assert!(bytes > 0, "no key was there");
+            return (count, thread_cpu() - cpu);
+        }
+    }
+}

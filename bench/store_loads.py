@@ -1,0 +1,76 @@
+"""Gets of one embedded store, by loadcell and by a loop written by hand in the same language.
+
+Both draw uniform keys of the same file and get them, each in a transaction of its own, on so many threads. loadcell times and
+records each of them, twice; the loop (`redb_loop.rs`, `lmdb_loop.rs`) only counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.paired import EXAMPLES, Cost, whole_process
+
+#: what a store reads it keeps: all that there is
+_CACHE = 256 * 2**20
+_WARMUP_NS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A store in a directory of its own: `engine` is `redb` or `lmdb`."""
+
+    engine: str
+    directory: Path
+    keys: int
+    seconds: float
+
+    def prepare(self) -> None:
+        """Write all keys, with values of 100 bytes."""
+        self._order("prepare", 1)
+
+    def loadcell(self, threads: int) -> Cost:
+        """A load of gets; the CPU time is that of the threads that make it."""
+        result = self._order("run", threads)
+        made = result["client"]["threads"]
+        cpu_ns, gets = (sum(one[name] for one in made) for name in ("cpu_ns", "requests"))
+        return Cost(cpu_ns / 1e9, gets, result["window"]["duration_ns"] / 1e9)
+
+    def by_hand(self, threads: int) -> Cost:
+        """The same by the loop."""
+        command = [
+            EXAMPLES / f"{self.engine}_loop",
+            self.directory / f"kv-0.{self.engine}",
+            self.keys,
+            self.seconds,
+            threads,
+        ]
+        _, output = whole_process([str(word) for word in command])
+        gets, cpu_s, took_s = output.split()
+        return Cost(float(cpu_s), int(gets), float(took_s))
+
+    def _order(self, mode: str, threads: int) -> dict[str, Any]:
+        """What a worker process does with the store, and its account of it."""
+        store = {"engine": self.engine, "directory": str(self.directory), "cache_bytes": _CACHE}
+        spec = {
+            "version": 1,
+            "seed": 1,
+            "target": {"protocol": "store", "store": store},
+            "workload": {"kv": {"keys": self.keys, "reads": 1.0}},
+            "load": {
+                "clients": threads,
+                "warmup_ns": _WARMUP_NS,
+                "duration_ns": int(self.seconds * 1e9),
+            },
+        }
+        send = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
+        _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=send)
+        last: dict[str, Any] = json.loads(output.splitlines()[-1])
+        if last["type"] != "result":
+            raise SystemExit(str(last))
+        result: dict[str, Any] = last["result"]
+        return result
