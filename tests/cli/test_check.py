@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from loadcell.cli import main
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
 from loadcell.plan.ready import ready_plans
 
 PLAN = """\
@@ -39,6 +41,15 @@ def test_ready_made_plans_are_right_and_fit_a_terminal(name: str) -> None:
     # Of placements the machine is remarked on, which is no mistake of the plan.
     assert result.stdout.count("Remark") == result.stdout.count("Remark affinity.")
     assert max(map(len, result.stdout.splitlines())) <= 80
+    assert squeezed(result.stdout).endswith(f"Nothing was run; loadcell run {name} runs it.")
+
+
+def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
+    said = squeezed(CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", "host-baseline"]).stdout)
+    levels = load_plan(ready_plans()["host-baseline"], installed()).factors[0].document()["levels"]
+    assert all(f" {level['label']}: " in said for level in levels)
+    assert "memory-dumb-1: workload.probe.memory {test: dumb}" in said
+    assert "cpu-all: workload.probe.cpu, load.clients cpus" in said
 
 
 def test_the_quickstart_is_over_in_two_minutes() -> None:

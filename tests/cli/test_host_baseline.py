@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def call(*arguments: str) -> Result:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     path = tmp_path_factory.mktemp("baseline") / "run"
     return path, call("--baseline", "--out", str(path), *SHORT)
+
+
+#: The same, to be shared.
+NAMELESS = (
+    "--only", "probe=cpu-1", "--set", "repeats=1", "--set", "load.warmup=0s", "--set", "load.duration=100ms", "--quiet",
+    "--anonymous",
+)  # fmt: skip
 
 
 #: What the page calls them.
@@ -84,6 +92,18 @@ def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
     again = call("--baseline", "--resume", str(path), "--quiet", "--anonymous", "--json")
     assert again.exit_code in (0, 3), again.output
     assert "hostname" not in json.loads(again.stdout)["host"]
+
+
+def test_a_run_to_be_shared_has_no_name_of_the_machine_in_any_of_its_files(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    found = call("--baseline", "--out", str(path), *NAMELESS)
+    assert found.exit_code in (0, 3), found.output
+    [host] = json.loads((path / "environment.json").read_text())["hosts"]
+    assert host["cpu"]["threads"] >= 1
+    assert not {"hostname", "kernel_command_line"} & set(host)
+    assert all(one["addresses"] == [] for one in host.get("network", ()))
+    for page in ("host.html", "report.html"):
+        assert f">{socket.gethostname()}<" not in (path / page).read_text(encoding="utf-8")
 
 
 def test_the_plan_covers_every_part_of_a_machine() -> None:

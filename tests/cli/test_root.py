@@ -55,9 +55,10 @@ def test_help_comes_at_once() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_table_is_there_and_has_help(name: str) -> None:
-    result = CliRunner().invoke(main, [name, "--help"])
+    result = CliRunner().invoke(main, [name, "--help"], terminal_width=80)
     assert result.exit_code == 0, result.output
     assert f"Usage: main {name}" in result.output
+    assert max(map(len, result.output.splitlines())) <= 80, "lines that are kept as they are fit a terminal"
 
 
 def test_version() -> None:

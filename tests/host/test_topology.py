@@ -10,7 +10,8 @@ import pytest
 from host import trees
 from loadcell.host.topology import topology
 from loadcell.plan.affinity import Affinity, PlacementError, ranges
-from loadcell.plan.topology import Topology
+from loadcell.plan.placed import of
+from loadcell.plan.topology import Pin, Topology
 
 
 def machine(root: Path, count: int, *, allowed: str = "", **layout: int | str) -> Topology:
@@ -41,6 +42,8 @@ def test_the_levels_of_a_kunpeng_are_those_of_its_report(tmp_path: Path) -> None
     assert found.written("nodes 0,2") == "0-31,64-95"
     assert found.memory_of("node 1") == "bind:1"
     assert found.memory_of("interleave") == "interleave:0-3"
+    pins = of(Affinity(node="0"), found, in_worker=False)
+    assert (pins.target, pins.client) == (Pin("0-31", "bind:0"), Pin("0-31", "bind:0"))
     assert said(found, target="one node", client="node 1") == ""
 
 
@@ -74,6 +77,8 @@ def test_1024_processors_of_which_some_are_off_and_some_are_kept_from_us(tmp_pat
     assert "of which loadcell may run on 256-299" in said(found, target="node 2")
     with pytest.raises(PlacementError, match="node 3 has no memory that loadcell may use"):
         found.memory_of("node 3")
+    with pytest.raises(PlacementError, match="node 1 has no memory that loadcell may use"):
+        of(Affinity(node="1"), found, in_worker=False)
 
 
 def test_a_machine_with_one_node_says_that_its_levels_are_the_same(tmp_path: Path) -> None:
@@ -82,6 +87,9 @@ def test_a_machine_with_one_node_says_that_its_levels_are_the_same(tmp_path: Pat
     assert found.written("half the cores") == "0-1"
     assert "one NUMA node: `one node` is all of its CPUs (0-3), as `all` is" in said(found, target="one node")
     assert "interleaved memory is all of that node" in said(found, memory="interleave")
+    assert said(found, node="0").startswith(
+        "this machine has one NUMA node: `node 0` is all of its CPUs (0-3)"
+    )
     assert "target and client share CPU 1" in said(found, target="cpus 0-1", client="cpus 1-2")
 
 

@@ -11,9 +11,9 @@ import pytest
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
-from loadcell.plan.placed import of
+from loadcell.plan.placed import meanings, of
 from loadcell.plan.problems import PlanError
-from loadcell.plan.remarks import remarks
+from loadcell.plan.remarks import Remark, remarks
 from loadcell.plan.topology import Topology
 from plan.fake_parts import PARTS, PLAN, Cache, Database, DatabaseOptions
 
@@ -103,8 +103,79 @@ def test_placements_are_levels_alone_and_with_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "means", "cpus", "memory"),
+    [
+        ("0", "0", "0-3", "bind:0"),
+        ("1", "1", "4-7", "bind:1"),
+        ("0-1", "0-1", "0-7", "bind:0-1"),
+        ("'1, 0'", "0-1", "0-7", "bind:0-1"),
+    ],
+)
+def test_a_node_by_itself_is_processors_and_memory_of_all(
+    tmp_path: Path, written: str, means: str, cpus: str, memory: str
+) -> None:
+    affinity = read(tmp_path, PLAN + f"affinity: {{node: {written}}}").base.affinity
+    assert affinity.document() == {"node": means}
+    for in_worker, pin in ((False, "target"), (False, "client"), (True, "client")):
+        found = getattr(of(affinity, MACHINE, in_worker=in_worker), pin)
+        assert (found.cpus, found.memory) == (cpus, memory)
+
+
+def test_a_client_may_run_elsewhere_than_the_node(tmp_path: Path) -> None:
+    affinity = read(tmp_path, PLAN + "affinity: {node: 0, client: node 1}").base.affinity
+    assert affinity.placements == {"target": "node 0", "client": "node 1", "memory": "node 0"}
+    pins = of(affinity, MACHINE, in_worker=False)
+    assert (pins.target.cpus, pins.target.memory) == ("0-3", "bind:0")
+    assert (pins.client.cpus, pins.client.memory) == ("4-7", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "policy"), [("node 0", "bind:0"), ("nodes 0-1", "bind:0-1"), ("Interleave", "interleave:0-1")]
+)
+def test_memory_is_placed_without_processors(tmp_path: Path, written: str, policy: str) -> None:
+    affinity = read(tmp_path, PLAN + f"affinity: {{memory: {written}}}").base.affinity
+    pins = of(affinity, MACHINE, in_worker=False)
+    assert (pins.target.cpus, pins.target.memory, pins.client.given) == ("", policy, False)
+    assert of(affinity, MACHINE, in_worker=True).client.memory == policy
+
+
+def test_nodes_are_levels(tmp_path: Path) -> None:
+    plan = read(tmp_path, PLAN + "factors: {affinity.node: [0, 1]}")
+    assert [one.id for one in plan.treatments] == ["node=0", "node=1"]
+    assert [one.resolved.affinity.node for one in plan.treatments] == ["0", "1"]
+    assert meanings((one.resolved for one in plan.treatments), MACHINE) == {
+        "target": {"node 0": "0-3", "node 1": "4-7"},
+        "client": {"node 0": "0-3", "node 1": "4-7"},
+        "memory": {"node 0": "bind:0", "node 1": "bind:1"},
+    }
+    mixed = "factors: {where: {near: {affinity.node: 0}, spread: {affinity.target: all, affinity.memory: interleave}}}"
+    plan = read(tmp_path, PLAN + mixed)
+    assert [one.resolved.affinity.document() for one in plan.treatments] == [
+        {"node": "0"},
+        {"target": "all", "memory": "interleave"},
+    ]
+
+
+@pytest.mark.parametrize(
     ("more", "says"),
     [
+        (
+            "affinity: {node: 0, target: node 1}",
+            "4:29 affinity.target: `node` says already where the target runs",
+        ),
+        ("affinity: {node: 0, memory: interleave}", "affinity.memory: `node` says already "),
+        ("affinity: {node: 0, target: all, memory: node 1}", "; `node` alone, with `client` if wanted"),
+        ("affinity: {target: all}\nfactors: {affinity.node: [0, 1]}", "4:20 affinity.target: `node` "),
+        ("affinity: {node: 7}", "4:18 affinity.node: this machine has no node 7; nodes 0-1"),
+        (
+            "affinity: {node: node 0}",
+            'affinity.node: found "node 0"; a node\'s number, `0`, or several, `0-1`; node: 0',
+        ),
+        ("affinity: {node: one node}", 'affinity.node: found "one node", which is no list of numbers'),
+        ("affinity: {node: -1}", "affinity.node: found -1; "),
+        ("affinity: {node: [0, 1]}", "affinity.node: found a list of 2; "),
+        ("affinity: {node: true}", "affinity.node: found true; "),
+        ("factors: {affinity.node: [0, 9]}", "affinity.node: this machine has no node 9"),
         ("affinity: {target: 0-3}", '4:20 affinity.target: found "0-3"; `cpus 0-31`'),
         ("affinity: {target: 0-3}", "; cpus 0-3"),
         ("affinity: {target: 3}", "affinity.target: found 3; "),
@@ -133,7 +204,7 @@ INSIDE = PLAN.replace("{database: {}}", "{cache: {}}")
 
 
 def test_a_target_that_loadcell_does_not_start_cannot_be_placed(tmp_path: Path) -> None:
-    for key, value in (("target", "all"), ("memory", "node 0")):
+    for key, value in (("target", "all"), ("memory", "node 0"), ("node", "0")):
         said = mistake(tmp_path, f"affinity: {{{key}: {value}}}", EXTERNAL)
         assert f"affinity.{key}: loadcell does not start this target" in said
         assert "numactl" in said
@@ -146,6 +217,8 @@ def test_a_target_in_the_client_runs_where_the_client_does(tmp_path: Path) -> No
         "affinity.client: is CPUs 4-7, and affinity.target is 0-3: this target lives in the process" in said
     )
     read(tmp_path, INSIDE + "affinity: {target: node 0, client: cpus 0-3}")
+    said = mistake(tmp_path, "affinity: {node: 0, client: node 1}", INSIDE)
+    assert "affinity.client: is CPUs 4-7, and affinity.node is 0-3: this target lives in the process" in said
 
 
 def test_a_plan_is_read_where_nothing_is_known_of_the_machine(tmp_path: Path) -> None:
@@ -163,3 +236,19 @@ def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
     [remark] = [one for one in remarks(plan, narrow) if one.path == "affinity.target"]
     assert remark.treatment == "target=one_node"
     assert "one NUMA node" in remark.text
+
+
+def test_of_a_node_it_is_remarked_that_it_is_all_there_is_and_who_shares_it(tmp_path: Path) -> None:
+    narrow = replace(HERE, topology=lambda: replace(MACHINE, nodes={0: tuple(range(8))}, memory_nodes=(0,)))
+
+    def said(more: str, parts: Parts) -> list[Remark]:
+        plan = read(tmp_path, PLAN + more, parts)
+        return [one for one in remarks(plan, parts) if one.path.startswith("affinity")]
+
+    [remark] = said("affinity: {node: 0}", narrow)
+    assert (remark.path, "`node 0` is all of its CPUs (0-7)" in remark.text) == ("affinity.node", True)
+    assert said("affinity: {node: 0}", HERE) == [], "all of it on a node shares it"
+    [remark] = said("affinity: {node: 0, client: cpus 3-4}", HERE)
+    assert remark.text.startswith("target and client share CPU 3")
+    [remark] = said("affinity: {memory: node 0}", narrow)
+    assert "memory of `node 0` is all of that node" in remark.text

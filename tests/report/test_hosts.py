@@ -241,6 +241,25 @@ def test_published_figures_come_as_one_value_each(home: Path) -> None:
     assert found.incomplete  # sysbench's cpu test was run on one of them only
 
 
+def test_what_all_processors_did_is_told_by_how_many_each_machine_has(tmp_path: Path) -> None:
+    for name, threads in (("two", 2), ("one", 1), ("other", 1)):
+        scores = [
+            machines.score("cpu-1", "events_per_s", [100.0]),
+            machines.score("cpu-all", "events_per_s", [100.0 * threads], threads=threads),
+        ]
+        host = {**machines.HOST, "hostname": name, "cpu": {"threads": 2, "usable_threads": threads}}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"host": host, "scores": scores}))
+
+    def names(first: str, second: str) -> list[str]:
+        drawn = build(compared(str(tmp_path / first), str(tmp_path / second)), "en")
+        return sorted(point["row"] for point in charts(drawn)["chart-ratios"].data["points"])
+
+    assert names("two.json", "one.json") == ["Primes, 1 thread", "Primes, 2 threads (second: 1)"]
+    assert names("one.json", "other.json") == ["Primes, 1 thread (cpu-1)", "Primes, 1 thread (cpu-all)"]
+    [fact] = compared(str(tmp_path / "two.json"), str(tmp_path / "one.json")).machines.differing
+    assert (fact.key, fact.values) == ("usable_threads", (2, 1))
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
     text = printed(print_machines, two, lang, "loadcell compare a b --out hosts.html")

@@ -33,11 +33,13 @@ from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
 from loadcell.report import flame
 from loadcell.report.charts import saturation
+from loadcell.report.host import REASONS, SAID
 from loadcell.report.hosts.words import NAMED
 from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.sections.http import ROWS
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
+from loadcell.report.values import FIELDS
 from loadcell.run import meaning
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
@@ -82,6 +84,9 @@ FAMILIES = {
     "advice": (*CHECKS, "other"),
     "page.theme": ("auto", "light", "dark"),
     "env": HOST_KEYS,
+    "field": FIELDS,
+    "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in SAID.items() for word in words],
+    "host-reason": [key.partition(".")[2] for key in REASONS],
     "data-set": WAYS,
     "axis": ("median", "low", "high"),
     "compare": ("faster", "slower", "same"),

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from loadcell.host.topology import topology
+from loadcell.plan.affinity import ranges
 from run.live import loadcell
 
 MINE = sorted(os.sched_getaffinity(0))
@@ -41,6 +43,14 @@ affinity: {{target: cpus {LAST}, memory: node 0}}
 repeats: 1
 monitors: []
 """
+NODES = COMMAND.replace(
+    f"affinity: {{target: cpus {LAST}}}",
+    """factors:
+  where:
+    node: {affinity.node: 0}
+    memory: {affinity.memory: node 0}
+    interleaved: {affinity.memory: interleave}""",
+)
 
 
 def trials(path: Path) -> list[dict[str, Any]]:
@@ -116,9 +126,35 @@ def test_a_target_in_the_client_runs_where_it_is_put_with_its_memory(tmp_path: P
     assert verdict(trial) == "ok"
 
 
+def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_back(tmp_path: Path) -> None:
+    found = {trial["levels"]["where"]: trial for trial in run(tmp_path, NODES, 0, 3)}
+    if found["node"]["status"] == "failed":  # a filter of system calls: it is said, and nothing is measured
+        assert all("the kernel refuses the memory policy" in trial["reason"] for trial in found.values())
+        return
+    assert {verdict(trial) for trial in found.values()} == {"ok"}
+    assert {trial["status"] for trial in found.values()} == {"ok"}
+    node = found["node"]["affinity"]
+    assert node["asked"] == {"target": "node 0", "client": "node 0", "memory": "node 0"}
+    here = ranges(topology().cpus_of("node 0"))
+    for side in ("target", "client"):
+        looks = node[side]["read_back"]
+        assert {cpus for look in looks for cpus in look["threads"]} == {here}
+        assert {policy for look in looks for policy in look["memory"]} == {"bind:0"}
+    for level, policy in (
+        ("memory", "bind:0"),
+        ("interleaved", f"interleave:{ranges(topology().memory_nodes)}"),
+    ):
+        placed = found[level]["affinity"]
+        assert (set(placed["asked"]), "client" in placed) == ({"memory"}, False)
+        assert {policy for look in placed["target"]["read_back"] for policy in look["memory"]} == {policy}
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"node 0 (CPUs {here})" in page
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
+        ("affinity: {node: 0, target: node 0}", "`node` says already where the target runs"),
         ("affinity: {target: cpus 4000}", "this machine has no CPU 4000"),
         ("affinity: {target: node 900}", "this machine has no node 900"),
         (f"affinity: {{target: cpus {FIRST}, client: all}}", "this target lives in the process"),

@@ -45,7 +45,7 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
     else:
         from loadcell.cli.check_view import show
 
-        show(document)
+        show(document, plan)
 
 
 def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:

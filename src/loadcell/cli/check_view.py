@@ -19,13 +19,15 @@ T = TypeVar("T")
 #: a table or list longer than this is cut in its middle
 _ROWS_AT_MOST = 16
 _LEVELS_AT_MOST = 12
+#: levels that have names are what `--only` takes
+_NAMED_AT_MOST = 60
 _TRIALS_AT_MOST = 12
 _COLUMNS_AT_MOST = 6
 _HOUR_S = 3600
 
 
-def show(document: dict[str, Any]) -> None:
-    """Print what `check.describe` found."""
+def show(document: dict[str, Any], plan: str) -> None:
+    """Print what `check.describe` found; `plan` is what the caller named it by."""
     console = Console(highlight=False, soft_wrap=False)
     console.print(Text(document["title"], style="bold"))
     if document["question"]:
@@ -56,7 +58,7 @@ def show(document: dict[str, Any]) -> None:
         meaning = metric(expectation["metric"]).meaning
         console.print(f"[bold]Expect[/] {escape(expectation['expression'])}  [dim]{escape(meaning)}[/]")
     console.print(
-        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run[/] {escape(document['plan'])} runs it."
+        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run {escape(plan)}[/] runs it."
     )
 
 
@@ -121,14 +123,19 @@ def _options(options: dict[str, Any]) -> str:
     """Options in a line, without those that are not set."""
     pieces = []
     for name, value in options.items():
-        if isinstance(value, dict):
-            pieces += [f"{name}.{inner} {_plain(given)}" for inner, given in value.items()]
+        if value == {}:
+            pieces.append(name)
+        elif isinstance(value, dict):
+            pieces += [f"{name}.{inner} {_plain(given)}".rstrip() for inner, given in value.items()]
         elif value not in (None, [], ""):
             pieces.append(f"{name} {_plain(value)}")
     return ", ".join(pieces) or "as by default"
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, dict):  # as a plan writes it
+        inner = ", ".join(f"{name}: {_plain(given)}" for name, given in value.items())
+        return f"{{{inner}}}" if inner else ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -143,11 +150,15 @@ def _factors(console: Console, factors: list[dict[str, Any]]) -> None:
         console.print(Text(f"  {factor['key']}" + (" (crossed)" if factor["crossed"] else "")))
         levels = factor["levels"]
         if any("sets" in level for level in levels):
-            lines = [f"{level['label']}: {_options(level.get('sets', {}))}" for level in levels]
+            lines = _cut(
+                [f"{level['label']}: {_options(level.get('sets', {}))}" for level in levels],
+                _NAMED_AT_MOST,
+                "...",
+            )
         else:
             labels = [level["label"] for level in levels]
             lines = [f"{len(labels)} levels: {', '.join(_cut(labels, _LEVELS_AT_MOST, '...'))}"]
-        for line in _cut(lines, _LEVELS_AT_MOST, "..."):
+        for line in lines:
             console.print(Padding(Text(line), (0, 0, 0, 4)))
     console.print()
 

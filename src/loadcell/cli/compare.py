@@ -124,16 +124,22 @@ def compare(
     """Compare runs with the first of them, levels of one run's factor, or two machines.
 
     \b
-        loadcell compare A B                        two runs of one plan
-        loadcell compare A B C                      several: a ranking, with groups that cannot be told apart
-        loadcell compare --baseline main last       a run against a named one
-        loadcell compare RUN --factor fsync         levels of a factor, paired by block: the safest way
-        loadcell compare RUN                        the two arms of `loadcell run --aa`, or the only factor's levels
-        loadcell compare HOST HOST                  two machines: runs of `loadcell host --baseline`, or what
-                                                    `loadcell host --json` wrote
-        loadcell compare HOST HOST --workload A B   the same, and which baseline explains how A and B differ
+    loadcell compare A B                   two runs of one plan
+    loadcell compare A B C                 several: a ranking, by groups that
+                                           cannot be told apart
+    loadcell compare --baseline main last  a run against a named one
+    loadcell compare RUN --factor fsync    levels of a factor, paired by block:
+                                           the safest way
+    loadcell compare RUN                   the arms of `loadcell run --aa`, or
+                                           the only factor's levels
+    loadcell compare HOST HOST             two machines: runs of `loadcell host
+                                           --baseline`, or files that `loadcell
+                                           host --json` wrote
+    loadcell compare HOST HOST --workload A B
+                                           the same, and which baseline explains
+                                           how runs A and B differ
 
-    RUN is a run's directory, the beginning of its name, or `last`. A verdict is faster, slower, same or ambiguous, and
+    RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster, slower, same or ambiguous, and
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
     """
     from loadcell.analysis.compare.sides import CannotCompareError
@@ -152,12 +158,18 @@ def compare(
                 machines, workloads, least_effect=_fraction(least_effect), anyway=anyway, fail_on=fail_on,
                 formats=formats, place=place, lang=lang, command=command, as_json=as_json,
             )  # fmt: skip
+        from loadcell.cli.compared import show
+        from loadcell.report.comparison import publish
+        from loadcell.report.comparison.terminal import print_comparison
+
         gathered = gather(_wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway))
         if as_json:
             from loadcell.report.comparison.document import document
 
             _print(document(gathered))
-        _show(gathered, lang, formats, place, command, quiet=as_json)
+        show(
+            gathered, publish, print_comparison, lang=lang, formats=formats, place=place, command=command, quiet=as_json
+        )  # fmt: skip
     except (StoreError, CannotCompareError) as error:
         raise click.ClickException(str(error)) from None
     return _status(gathered, fail_on)
@@ -236,31 +248,6 @@ def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...],
             raise click.UsageError(f"--out {out} and --format {' and '.join(formats)} do not go together.")
         return (known[place.suffix],), place
     return formats or ("html", "md"), place
-
-
-def _show(
-    gathered: Gathered,
-    lang: str,
-    formats: tuple[str, ...],
-    place: Path | None,
-    command: tuple[str, ...],
-    *,
-    quiet: bool,
-) -> None:
-    from loadcell.report.comparison import publish
-
-    if place is None and formats and not quiet:
-        click.echo(publish.text(gathered, lang, command), nl=False)
-        return
-    written = publish.publish(gathered, lang, formats, place, command) if place is not None else []
-    if not quiet:
-        from loadcell.report.comparison.terminal import print_comparison
-
-        print_comparison(
-            gathered, lang, page=None if written else f"{' '.join(command)} --out comparison.html"
-        )
-    for path in written:
-        click.echo(path, err=quiet)
 
 
 def _status(gathered: Gathered, fail_on: tuple[str, ...]) -> int:

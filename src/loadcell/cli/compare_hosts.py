@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from loadcell.report.hosts.compared import Compared
-
 
 def are_machines(named: Sequence[str]) -> bool:
     """Whether these are machines rather than runs of a target: JSON of `loadcell host`, or two baselines."""
@@ -37,7 +35,10 @@ def compare_machines(
     as_json: bool,
 ) -> int:
     """Compare, show and write; the exit status. Raises StoreError and CannotCompareError."""
+    from loadcell.cli.compared import show
+    from loadcell.report.hosts import publish
     from loadcell.report.hosts.compared import compared
+    from loadcell.report.hosts.terminal_comparison import print_machines
 
     if len(named) != 2:
         raise click.UsageError(
@@ -50,30 +51,9 @@ def compare_machines(
         from loadcell.report.hosts.document import document
 
         click.echo(json.dumps(document(found, lang), indent=2, ensure_ascii=False))
-    _show(found, lang, formats, place, command, quiet=as_json)
+    show(
+        found, publish, print_machines, lang=lang, formats=formats, place=place, command=command, quiet=as_json
+    )  # fmt: skip
     if any(row.verdict.word in fail_on for row in found.machines.rows):
         return 1
     return 3 if found.incomplete else 0
-
-
-def _show(
-    found: Compared,
-    lang: str,
-    formats: tuple[str, ...],
-    place: Path | None,
-    command: tuple[str, ...],
-    *,
-    quiet: bool,
-) -> None:
-    from loadcell.report.hosts import publish
-
-    if place is None and formats and not quiet:
-        click.echo(publish.text(found, lang, command), nl=False)
-        return
-    written = publish.publish(found, lang, formats, place, command) if place is not None else []
-    if not quiet:
-        from loadcell.report.hosts.terminal_comparison import print_machines
-
-        print_machines(found, lang, page=None if written else f"{' '.join(command)} --out hosts.html")
-    for path in written:
-        click.echo(path, err=quiet)

@@ -19,7 +19,8 @@ def completion(shell: str) -> None:
     """Print the script that makes SHELL complete commands, plans, settings and levels.
 
     \b
-    bash   loadcell completion bash > ~/.local/share/bash-completion/completions/loadcell
+    bash   loadcell completion bash \\
+               > ~/.local/share/bash-completion/completions/loadcell
     zsh    loadcell completion zsh > a directory of $fpath, as _loadcell
     fish   loadcell completion fish > ~/.config/fish/completions/loadcell.fish
     """

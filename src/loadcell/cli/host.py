@@ -11,7 +11,11 @@ from loadcell.cli.arguments import runs
 
 @click.command("host")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
-@click.option("--anonymous", is_flag=True, help="Leave names and addresses out, for sharing.")
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Leave names and addresses out, for sharing; of the run of a baseline, too.",
+)
 @click.option(
     "--serve",
     is_flag=False,
@@ -19,7 +23,9 @@ from loadcell.cli.arguments import runs
     metavar="[ADDRESS[:PORT]]",
     help="Answer network probes of other machines at this address (default: 127.0.0.1:7733) until Ctrl-C.",
 )
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The page's language.")
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="The page's language."
+)
 @click.option(
     "--baseline",
     is_flag=True,
@@ -73,10 +79,12 @@ def host(
     so that a hung mount or a broken firmware table holds nothing up. Each run keeps the same facts in environment.json.
 
     \b
-        loadcell host                           what this machine is
-        loadcell host --baseline                and what it can do: host.html and report.html in the run's directory
-        loadcell host --baseline --json > a.json
-        loadcell compare a.json b.json          two machines side by side
+    loadcell host                     what this machine is
+    loadcell host --baseline          and what it can do: a page here, and
+                                      host.html in the run's directory
+    loadcell host --baseline --json > a.json
+    loadcell compare a.json b.json    two machines side by side; the names of
+                                      two baselines' runs do as well
     """
     if serve is not None:
         _serve(serve, as_json=as_json)

@@ -63,7 +63,9 @@ def _run(asked: Asked) -> Ended:
     plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
     if asked.resume is not None:
         plan, sets, only, resumed = _resumed(asked)
-    options = Options(out=asked.out, resume=resumed, command=("loadcell", *sys.argv[1:]))
+    options = Options(
+        out=asked.out, resume=resumed, anonymous=asked.anonymous, command=("loadcell", *sys.argv[1:])
+    )
     return Runner(load(plan, sets, only), installed(), options, progress(asked.quiet)).run()
 
 

@@ -72,8 +72,10 @@ def http(
 
     \b
     loadcell http http://localhost:8080/ -c 250 -n 1000000 --timeout 5s
-    loadcell http 'https://shop.example/item?id=${id}' -p id=1..100000 --rate 2000/s -c 100 -d 1min
-    loadcell http http://localhost:8080/cart -X POST --data '{"item": 7}' -H 'Content-Type: application/json'
+    loadcell http 'https://shop.example/item?id=${id}' -p id=1..100000 \\
+        --rate 2000/s -c 100 -d 1min
+    loadcell http http://localhost:8080/cart -X POST --data '{"item": 7}' \\
+        -H 'Content-Type: application/json'
 
     Requests that take longer than --timeout (default: 5s), and those with a status other than --success, have failed; they count
     as requests, not as throughput. A login: set LOADCELL_AUTHORIZATION to the value of the field Authorization.

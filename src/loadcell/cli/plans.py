@@ -21,20 +21,24 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
         return
     from rich.console import Console
+    from rich.padding import Padding
     from rich.text import Text
+
+    def below(line: str, style: str = "") -> Padding:
+        return Padding(Text(line, style=style), (0, 0, 0, 2))
 
     console = Console(highlight=False)
     if not listed:
         console.print("No ready-made plans are installed. They are in plans/ of loadcell's source.")
     for plan in listed:
         console.print(Text(plan["name"], style="bold"))
-        console.print(Text(f"  {plan['title']}"))
+        console.print(below(plan["title"]))
         if plan["question"]:
-            console.print(Text(f"  {plan['question']}", style="dim"))
+            console.print(below(plan["question"], "dim"))
         size = (
             f"{plan['treatments']} treatments, {plan['trials']} trials" if plan["trials"] else plan["problem"]
         )
-        console.print(Text(f"  {size}"))
+        console.print(below(size))
     if listed:
         console.print("\nloadcell check NAME says more of one, loadcell run NAME runs it.")
 
@@ -83,7 +87,7 @@ def show(name: str) -> None:
     click.echo(ready[name].read_text(encoding="utf-8"), nl=False)
 
 
-@plans.command("schema")
+@plans.command("schema", short_help="Print the plan language's JSON Schema, for editors.")
 def schema() -> None:
     """Print the JSON Schema of plans with everything installed, for editors to complete and check with.
 

@@ -29,7 +29,8 @@ def query(sql: str, runs: tuple[str, ...], form: str | None, results: Path) -> N
     directory (of a run, or of many), the beginning of a run's name or short id, or `last`.
 
     \b
-    loadcell query "SELECT treatment, median(throughput_per_s) FROM trials GROUP BY ALL"
+    loadcell query "SELECT treatment, median(throughput_per_s)
+                    FROM trials GROUP BY ALL"
     loadcell query "DESCRIBE samples" last
     """
     from loadcell.store.errors import StoreError

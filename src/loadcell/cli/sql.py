@@ -70,8 +70,10 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     """Make load on the database at DSN, and print what came of it.
 
     \b
-    loadcell sql postgresql://me@db:5432/shop -c 16 -d 30s --query "SELECT count(*) FROM orders"
-    loadcell sql mysql://me@db:3306 -w sysbench:oltp_read_write -c 1,4,16,64 -n 100000
+    loadcell sql postgresql://me@db:5432/shop -c 16 -d 30s \\
+        --query "SELECT count(*) FROM orders"
+    loadcell sql mysql://me@db:3306 -w sysbench:oltp_read_write \\
+        -c 1,4,16,64 -n 100000
     loadcell sql embedded -w pgbench:tpcb-like --set workload.pgbench.scale=10
 
     DSN is postgresql://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT, libpq's `host=... dbname=...`, or `embedded`: the

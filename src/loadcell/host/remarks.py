@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
+from loadcell.host.system import UNKNOWN
 
 Host = Mapping[str, Any]
 
@@ -111,7 +112,9 @@ def _offline(host: Host) -> Iterator[Finding]:
 
 def _virtual(host: Host) -> Iterator[Finding]:
     name = host.get("virtualisation")
-    if name and name != "none":
+    if name == UNKNOWN:
+        yield _said("info", "host-found.virtual.unknown")
+    elif name and name != "none":
         yield _said("info", "host-found.virtual", name=name)
 
 

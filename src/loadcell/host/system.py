@@ -18,6 +18,9 @@ _VENDORS = {
     "microsoft corporation": "hyperv", "amazon ec2": "amazon", "google": "google", "firecracker": "firecracker",
 }  # fmt: skip
 
+#: A hypervisor that does not say which.
+UNKNOWN = "unknown hypervisor"
+
 #: Kernel settings that have explained a figure before.
 _SYSCTLS = (
     "vm.swappiness", "vm.dirty_ratio", "vm.dirty_background_ratio", "vm.overcommit_memory", "vm.nr_hugepages",
@@ -69,7 +72,7 @@ def virtualisation(root: Path) -> str:
             return name
     rows = text(root / "proc/cpuinfo").splitlines()
     flags = next((row for row in rows if row.startswith(("flags", "Features"))), "")
-    return "unknown hypervisor" if "hypervisor" in flags.split() else "none"
+    return UNKNOWN if "hypervisor" in flags.split() else "none"
 
 
 def load(root: Path) -> list[float]:

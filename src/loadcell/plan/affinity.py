@@ -22,6 +22,7 @@ _LARGEST = 8191
 
 _CPU_FORMS = f"`cpus 0-31`, `node 0`, `{ONE_NODE}`, `{HALF}` or `{ALL}`"
 _MEMORY_FORMS = f"`node 0` or `{INTERLEAVE}`"
+_NODE_FORMS = "a node's number, `0`, or several, `0-1`"
 _NUMBERED = re.compile(r"(cpus?|nodes?)\s+(\S.*)", re.IGNORECASE)
 _LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
 
@@ -93,6 +94,18 @@ def _memory(value: Any) -> str:
     return _placement(value, ("node",), (INTERLEAVE,), _MEMORY_FORMS)
 
 
+def _node(value: Any) -> str:
+    """`0` or `0-1`: a number by itself is one too, as `--cpunodebind=0` has it."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        value = str(value)
+    if not isinstance(value, str):
+        raise PlacementError(f"found {shown(value)}", allowed=_NODE_FORMS)
+    named = _NUMBERED.fullmatch(" ".join(value.split()))
+    if named and named[1].lower().startswith("node"):
+        raise PlacementError(f"found {shown(value)}", allowed=_NODE_FORMS, nearest=f"node: {named[2]}")
+    return ranges(numbers(value, _NODE_FORMS))
+
+
 def _schema(kinds: str, words: tuple[str, ...]) -> WithJsonSchema:
     pattern = rf"^\s*({kinds}\s+{_LIST}|{'|'.join(words)})\s*$"
     return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [*words]})
@@ -100,11 +113,20 @@ def _schema(kinds: str, words: tuple[str, ...]) -> WithJsonSchema:
 
 Cpus = Annotated[str, BeforeValidator(_cpus), _schema("(cpus?|nodes?)", (ONE_NODE, HALF, ALL))]
 Memory = Annotated[str, BeforeValidator(_memory), _schema("nodes?", (INTERLEAVE,))]
+_NODE_SCHEMA = {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": rf"^\s*{_LIST}\s*$"}]
+}
+Node = Annotated[str, BeforeValidator(_node), WithJsonSchema(_NODE_SCHEMA)]
 
 
 class Affinity(Options):
     """On which processors target and client run, and from which memory the target takes its own."""
 
+    node: Node | None = Field(
+        default=None,
+        description="All of it on one NUMA node, or on several (`0-1`): processors and memory of the target, and of the client unless "
+        "`client` says where that runs. As `numactl --cpunodebind=0 --membind=0` round all of it; not with `target` or `memory`.",
+    )
     target: Cpus | None = Field(
         default=None,
         description="Processors of the target, with all that it starts: `cpus 0-31`, `node 0`, or from the machine's layout "
@@ -122,7 +144,14 @@ class Affinity(Options):
     @property
     def given(self) -> bool:
         """Whether the plan says anything of it."""
-        return any(value is not None for value in (self.target, self.client, self.memory))
+        return bool(self.document())
+
+    @property
+    def placements(self) -> dict[str, str]:
+        """Where `target`, `client` and `memory` are to be: `node` is written out as what it means for each of them."""
+        there = "" if self.node is None else f"node{'' if self.node.isdecimal() else 's'} {self.node}"
+        found = {key: getattr(self, key) or there for key in ("target", "client", "memory")}
+        return {key: placement for key, placement in found.items() if placement}
 
     def document(self) -> dict[str, str]:
         """Plain JSON values: what is given."""

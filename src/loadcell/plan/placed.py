@@ -29,8 +29,17 @@ def problems(
         node = there.get(key)
         return Problem.at(node.mark if node else there.mark, f"affinity.{key}", finding, allowed=allowed)
 
-    if target is not None and not target_is_started(target, options):
+    if affinity.node is not None:
         for key in ("target", "memory"):
+            if getattr(affinity, key) is not None:
+                yield wrong(
+                    key,
+                    "`node` says already where the target runs and has its memory, and this says it again",
+                    "`node` alone, with `client` if wanted; or `target`, `memory` and `client` without it",
+                )
+                return
+    if target is not None and not target_is_started(target, options):
+        for key in ("node", "target", "memory"):
             if getattr(affinity, key) is not None:
                 yield wrong(
                     key,
@@ -40,25 +49,28 @@ def problems(
         affinity = Affinity(client=affinity.client)
     if topology is None:
         return
-    machine, mistaken = topology(), False
-    for key in ("target", "client", "memory"):
-        value = getattr(affinity, key)
-        if value is not None:
-            try:
-                machine.memory_of(value) if key == "memory" else machine.cpus_of(value)
-            except PlacementError as error:
-                mistaken = True
-                yield wrong(key, error.finding, error.allowed)
-    both = affinity.target is not None and affinity.client is not None
-    if both and not mistaken and getattr(target, "in_worker", False):
+    machine, mistaken = topology(), dict[str, Problem]()
+    for key, placement in affinity.placements.items():
+        try:
+            machine.memory_of(placement) if key == "memory" else machine.cpus_of(placement)
+        except PlacementError as error:
+            there_is = _key(affinity, key)
+            mistaken.setdefault(there_is, wrong(there_is, error.finding, error.allowed))
+    yield from mistaken.values()
+    if not mistaken and getattr(target, "in_worker", False):
         pins = of(affinity, machine, in_worker=False)
-        if pins.target.cpus != pins.client.cpus:
+        if pins.target.cpus and pins.client.cpus not in ("", pins.target.cpus):
             yield wrong(
                 "client",
-                f"is CPUs {pins.client.cpus}, and affinity.target is {pins.target.cpus}: this target lives in the process that "
-                "makes the load, which can run in one place only",
-                "affinity.target alone",
+                f"is CPUs {pins.client.cpus}, and affinity.{_key(affinity, 'target')} is {pins.target.cpus}: this target lives in "
+                "the process that makes the load, which can run in one place only",
+                f"affinity.{_key(affinity, 'target')} alone",
             )
+
+
+def _key(affinity: Affinity, key: str) -> str:
+    """Where the plan says it: `node` stands for what is not said by itself."""
+    return key if getattr(affinity, key) is not None else "node"
 
 
 def target_is_started(target: type[Any], options: Options | None) -> bool:
@@ -79,7 +91,7 @@ def meanings(each: Iterable[Resolved], machine: Topology) -> dict[str, dict[str,
     """Of all these settings: what each placement is here, by the key that it stands under (`target` -> `all` -> `0-7`)."""
     found: dict[str, dict[str, str]] = {}
     for settings in each:
-        for key, placement in settings.affinity.document().items():
+        for key, placement in settings.affinity.placements.items():
             known = found.setdefault(key, {})
             if placement not in known:
                 known[placement] = (
@@ -99,10 +111,14 @@ class Pins:
 def of(affinity: Affinity, machine: Topology, *, in_worker: bool) -> Pins:
     """What placements mean on this machine. A target in the worker has no process of its own. Raises PlacementError."""
 
-    def cpus(placement: str | None) -> str:
-        return "" if placement is None else machine.written(placement)
+    there = affinity.placements
 
-    memory = "" if affinity.memory is None else machine.memory_of(affinity.memory)
+    def cpus(*keys: str) -> str:
+        return next((machine.written(there[key]) for key in keys if key in there), "")
+
+    memory = machine.memory_of(there["memory"]) if "memory" in there else ""
     if in_worker:
-        return Pins(ANYWHERE, Pin(cpus(affinity.target or affinity.client), memory))
-    return Pins(Pin(cpus(affinity.target), memory), Pin(cpus(affinity.client)))
+        return Pins(ANYWHERE, Pin(cpus("target", "client"), memory))
+    # `memory` is the target's; a client that `node` puts somewhere has its memory there, too.
+    along = memory if affinity.node is not None and affinity.client is None else ""
+    return Pins(Pin(cpus("target"), memory), Pin(cpus("client"), along))

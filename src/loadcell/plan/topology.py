@@ -120,17 +120,18 @@ class Topology:
 
     def remarks(self, affinity: Affinity, *, together: bool) -> Iterator[Advice]:
         """What there is to say of placements that are possible here. `together`: target and client are one process."""
+        there = affinity.placements
         for key in ("target", "client"):
-            placement = getattr(affinity, key)
-            if placement is not None:
-                yield from self._remarks_on(f"affinity.{key}", placement)
-        if affinity.memory == INTERLEAVE and len(self.memory_nodes) == 1:
-            yield Advice(
-                "affinity.memory", "this machine has one NUMA node: interleaved memory is all of that node"
-            )
-        if affinity.target is None or affinity.client is None or together:
+            if getattr(affinity, key) is not None:
+                yield from self._remarks_on(f"affinity.{key}", there[key])
+        if affinity.node is not None:
+            yield from self._remarks_on("affinity.node", there["memory"])
+        if affinity.memory is not None and len(self.memory_nodes) == 1:
+            what = "interleaved memory" if affinity.memory == INTERLEAVE else f"memory of `{affinity.memory}`"
+            yield Advice("affinity.memory", f"this machine has one NUMA node: {what} is all of that node")
+        if affinity.client is None or "target" not in there or together:
             return
-        target, client = set(self.cpus_of(affinity.target)), set(self.cpus_of(affinity.client))
+        target, client = set(self.cpus_of(there["target"])), set(self.cpus_of(affinity.client))
         shared = tuple(sorted(target & client))
         siblings = [core for core in self.cores if target & set(core) and client & set(core)]
         if shared:
@@ -155,6 +156,11 @@ class Topology:
             )
         if placement == HALF and len(self._usable_cores()) == 1:
             yield Advice(path, f"there is one core (CPU {everything}): half of it is all of it")
+        if placement.startswith("node") and len(self.nodes) == 1:
+            yield Advice(
+                path,
+                f"this machine has one NUMA node: `{placement}` is all of its CPUs ({everything}); `{HALF}` and `cpus ...` are less",
+            )
         if placement.startswith("node"):
             wanted = [cpu for node in numbers(placement.partition(" ")[2], "") for cpu in self.nodes[node]]
             found = self.cpus_of(placement)

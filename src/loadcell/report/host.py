@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from loadcell.analysis.phrase import Finding
 from loadcell.report import numbers
 from loadcell.report.texts import Texts
-from loadcell.report.values import plain
+from loadcell.report.values import name, plain
 
 Host = Mapping[str, Any]
 Row = tuple[str, str]
@@ -31,6 +32,20 @@ _OWN_WAY = (
     "role",
 )
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
+#: What else than a product's name the kernel and the inventory say, in the reader's words.
+SAID = {
+    "smt": ("on", "off", "forceoff", "notsupported", "notimplemented"),
+    "virtualisation": ("none", "unknown hypervisor"),
+}
+#: Why a question has no answer, as inventories record it.
+REASONS = {
+    "host-reason.no-table": re.compile(r"the firmware hands no DMI table over \(.*\)"),
+    "host-reason.only-root": re.compile(r"only root may read (?P<file>\S+)"),
+    "host-reason.no-module": re.compile(r"the firmware's DMI table names no memory module"),
+    "host-reason.no-names": re.compile(r"this machine has no list of PCI names \(.*"),
+    "host-reason.slow": re.compile(r"no answer within (?P<limit>\S+) s"),
+    "host-reason.unreadable": re.compile(r"could not be read \((?P<error>.*)\)", re.DOTALL),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,8 @@ def parts(host: Host, texts: Texts) -> list[Part]:
         "host-page.network": list(_network(host, texts)),
         "host-page.kernel": list(_plain(host, _KERNEL, texts)),
         "host-page.unavailable": [
-            (_name(key, texts), reason) for key, reason in (host.get("unavailable") or {}).items()
+            (_name(key, texts), reason(recorded, texts))
+            for key, recorded in (host.get("unavailable") or {}).items()
         ],
     }
     return [Part(texts(key), tuple(rows)) for key, rows in found.items() if rows]
@@ -63,15 +79,31 @@ def _name(key: str, texts: Texts) -> str:
     return texts.or_none(f"env.{key}") or key
 
 
+def reason(recorded: str, texts: Texts) -> str:
+    """Why there is no answer, in the reader's language; as recorded where nobody knows it."""
+    for key, pattern in REASONS.items():
+        found = pattern.fullmatch(recorded)
+        if found is not None:
+            return texts(key, **found.groupdict())
+    return recorded
+
+
+def in_words(key: str, value: Any, texts: Texts) -> str:
+    """A value of the inventory for people: words of the kernel's own are said in theirs."""
+    if value in SAID.get(key, ()):
+        return texts(f"host-page.{key}.{str(value).partition(' ')[0]}")
+    return plain(key, value, texts)
+
+
 def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
     for key in keys:
         value = host.get(key)
         if value in _NOTHING:
             continue
         if isinstance(value, Mapping):
-            yield from ((name, plain(name, each, texts)) for name, each in value.items())
+            yield from ((name(part, texts), plain(part, each, texts)) for part, each in value.items())
         else:
-            yield _name(key, texts), plain(key, value, texts)
+            yield _name(key, texts), in_words(key, value, texts)
 
 
 def _cpu(host: Host, texts: Texts) -> Iterator[Row]:
@@ -84,7 +116,7 @@ def _cpu(host: Host, texts: Texts) -> Iterator[Row]:
     yield _name("cpu", texts), texts("mark.list").join(filter(None, (cpu.get("model"), counts)))
     for key, value in cpu.items():
         if key not in ("model", "cores", "threads", "sockets", "architecture") and value not in _NOTHING:
-            yield key, plain(key, value, texts)
+            yield name(key, texts), plain(key, value, texts)
     for cache in host.get("caches") or ():
         kind = {"data": "d", "instruction": "i"}.get(cache["type"], "")
         yield f"L{cache['level']}{kind}", texts("host-page.cache", **cache)
@@ -92,12 +124,12 @@ def _cpu(host: Host, texts: Texts) -> Iterator[Row]:
 
 def _nodes(host: Host, texts: Texts) -> Iterator[Row]:
     for node in host.get("numa") or ():
-        said = {
+        told = {
             **node,
             "distances": " ".join(map(str, node["distances"])),
             "memory_bytes": node["memory_bytes"] or 0,
         }
-        yield f"node {node['node']}", texts("host-page.node", **said)
+        yield f"{name('node', texts)} {node['node']}", texts("host-page.node", **told)
 
 
 def _modules(host: Host, texts: Texts) -> Iterator[Row]:
@@ -125,14 +157,22 @@ def _disks(host: Host, texts: Texts) -> Iterator[Row]:
 
 def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:
     for one in host.get("filesystems") or ():
-        known = {"source": one.get("source", "?"), "type": one["type"]}
+        source = one.get("source")  # left out for sharing, as the place is
+        kind = (
+            str(one["type"])
+            if source is None
+            else texts("host-page.filesystem", type=one["type"], source=source)
+        )
         if one.get("answers") is False:
-            said = texts("host-page.filesystem.silent", **known)
-        else:
-            said = texts(
-                "host-page.filesystem", **known, size_bytes=one["size_bytes"], free_bytes=one["free_bytes"]
+            told = texts("host-page.filesystem.silent")
+        elif "size_bytes" in one:
+            told = texts(
+                "host-page.filesystem.free", size_bytes=one["size_bytes"], free_bytes=one["free_bytes"]
             )
-        yield one.get("mount", "?"), said
+        else:
+            told = texts("host-page.filesystem.unasked")
+        place = one.get("mount") or texts("host-page.filesystem.nameless")
+        yield place, texts("mark.list").join((kind, told))
 
 
 def _network(host: Host, texts: Texts) -> Iterator[Row]:
@@ -169,6 +209,6 @@ def print_host(host: Host, findings: list[Finding], language: str) -> None:
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", max_width=32, overflow="fold")
         table.add_column(overflow="fold")
-        for name, value in part.rows:
-            table.add_row(escape(name), escape(value))
+        for title, value in part.rows:
+            table.add_row(escape(title), escape(value))
         console.print(table)

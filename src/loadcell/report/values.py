@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.report.numbers import milliseconds, seconds, size
+from loadcell.report.numbers import milliseconds, seconds, size, whole
 from loadcell.report.texts import Texts
 
-_UNITS = (("_bytes", size), ("_ms", milliseconds), ("_s", seconds))
+_UNITS = (
+    ("_bytes", size),
+    ("_ms", milliseconds),
+    ("_s", seconds),
+    ("mhz", lambda value: f"{whole(value)} MHz"),
+    ("_mts", lambda value: f"{whole(value)} MT/s"),
+    ("_mbits", lambda value: f"{whole(value)} Mbit/s"),
+)
+#: Names within records of machines that are said in the reader's language; all others stay as they are recorded.
+FIELDS = (
+    "addresses", "configured_mts", "count", "cpus", "daemons", "device", "distances", "driver", "free_bytes", "kind", "level",
+    "locator", "manufacturer", "max_mhz", "memory_bytes", "mhz", "min_mhz", "model", "mount", "mtu", "node", "offline",
+    "offloads", "online", "open_files", "open_files_hard", "options", "part", "queues", "rotational", "scheduler", "size_bytes",
+    "source", "speed_mbits", "speed_mts", "state", "synchronised", "threads", "type", "usable_threads", "write_cache",
+)  # fmt: skip
+
+
+def name(key: str, texts: Texts) -> str:
+    """What a part of a record is called."""
+    return texts(f"field.{key}") if key in FIELDS else key
 
 
 def plain(key: str, value: Any, texts: Texts) -> str:
@@ -25,5 +44,7 @@ def plain(key: str, value: Any, texts: Texts) -> str:
     if isinstance(value, list | tuple):
         return texts("mark.list").join(plain(key, item, texts) for item in value)
     if isinstance(value, Mapping):
-        return texts("mark.list").join(f"{name} {plain(name, item, texts)}" for name, item in value.items())
+        return texts("mark.list").join(
+            f"{name(part, texts)} {plain(part, item, texts)}" for part, item in value.items()
+        )
     return str(value)

@@ -11,7 +11,12 @@ from loadcell.run.record import utc_text
 from loadcell.store.layout import SCHEMA
 
 
-def collect(role: str, root: Path = Path("/"), limit_s: float = LIMIT_S) -> dict[str, Any]:
-    """The document for this host; `role` is `client+target`, or `client` when the target runs elsewhere."""
-    host = {"role": role, **inventory.collect(root, limit_s)}
+def collect(
+    role: str, root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False
+) -> dict[str, Any]:
+    """The document for this host; `role` is `client+target`, or `client` when the target runs elsewhere.
+
+    `anonymous` leaves names and addresses out.
+    """
+    host = {"role": role, **inventory.collect(root, limit_s, anonymous=anonymous)}
     return {"schema": SCHEMA, "collected_utc": utc_text(), "hosts": [host]}

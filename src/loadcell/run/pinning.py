@@ -46,7 +46,7 @@ class Look:
 
 @dataclass
 class Pinning:
-    """A trial's placements; `asked` in the plan's words. Without any it does nothing."""
+    """A trial's placements; `asked` in the plan's words, `node` as what it means for each. Without any it does nothing."""
 
     pins: Pins = field(default_factory=Pins)
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
         pins = placed.of(settings.affinity, parts.topology(), in_worker=in_worker)
     except PlacementError as error:
         raise TargetError(error.finding, advice=f"what there is: {error.allowed}") from error
-    return Pinning(pins, settings.affinity.document(), in_worker, root)
+    return Pinning(pins, settings.affinity.placements, in_worker, root)
 
 
 def _fits(look: Look, pin: Pin) -> bool:

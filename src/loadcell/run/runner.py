@@ -46,7 +46,8 @@ EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
 class Options:
     """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`.
 
-    `aa` runs every treatment as two identical arms; a resumed run keeps what it was begun with.
+    `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out of the record; a
+    resumed run keeps what it was begun with.
     """
 
     results: Path = Path("results")
@@ -55,6 +56,7 @@ class Options:
     resume: Path | None = None
     retry_failed: bool = False
     aa: bool = False
+    anonymous: bool = False
     command: tuple[str, ...] = ()
 
 
@@ -123,7 +125,7 @@ class Runner:
             ]
             if stored is None:
                 writer.write_plan(self.plan.text)
-                writer.write_environment(environment.collect(self._role()))
+                writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
             writer.write_run(document)
             self.begun = True
             if search is not None:

@@ -161,6 +161,7 @@ FACTS: Mapping[str, Callable[[Host], Any]] = {
     "clock_mhz": clock_mhz,
     "cores": _of_cpu("cores"),
     "threads": _of_cpu("threads"),
+    "usable_threads": _of_cpu("usable_threads"),
     "sockets": _of_cpu("sockets"),
     "numa_nodes": _plain("numa_nodes"),
     "l1_bytes": _cache(1),

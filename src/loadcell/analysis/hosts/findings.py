@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.hosts.compare import Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
-from loadcell.analysis.hosts.names import candidate_name, score_name
+from loadcell.analysis.hosts.names import candidate_name, row_name, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 
@@ -113,7 +113,7 @@ def _short(one: Candidate) -> Phrase:
 
 
 def _of(row: Row, which: str) -> dict[str, Value]:
-    return {which: score_name(row.score), f"{which}_times": row.times.value}
+    return {which: row_name(row), f"{which}_times": row.times.value}
 
 
 def _first(names: Sequence[Value]) -> Value:

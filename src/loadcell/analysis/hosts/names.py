@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.analysis.hosts.compare import Row
 from loadcell.analysis.hosts.hypothesis import Candidate
 from loadcell.analysis.hosts.scores import Score
 from loadcell.analysis.phrase import Phrase, Value
@@ -27,6 +28,14 @@ def score_name(score: Score) -> Value:
     if score.threads > 1 and score.section not in ("cpu", "memory"):  # whose names have them
         name = Phrase("hosts.score.threads", {"name": name, "threads": score.threads})
     return name
+
+
+def row_name(row: Row) -> Value:
+    """A score of two machines; what was asked of all processors was done by as many threads as each has."""
+    first, second = row.scores
+    if first.threads == second.threads:
+        return score_name(first)
+    return Phrase("hosts.score.unlike", {"name": score_name(first), "threads": second.threads})
 
 
 def _name(score: Score) -> Value:

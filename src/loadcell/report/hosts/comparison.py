@@ -172,7 +172,7 @@ def ratios(found: Compared, texts: Texts) -> Table:
     ]
     rows = [
         [
-            Cell(words.name(row.score, texts)),
+            Cell(words.row(row, texts)),
             *(Cell(words.figure(one.median), sort=one.median) for one in row.scores),
             Cell(words.unit(row.score, texts)),
             Cell(words.times(row.times.value), sort=abs(math.log(row.times.value))),
@@ -215,7 +215,7 @@ def _alone(found: Compared, texts: Texts) -> Table:
 def forest(found: Compared, texts: Texts) -> Chart:
     """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
     rows = found.machines.rows
-    names = [words.name(row.score, texts) for row in rows]
+    names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
     points: list[dict[str, Any]] = [
         {
             "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
@@ -277,6 +277,14 @@ def forest(found: Compared, texts: Texts) -> Chart:
     }
     chart = style.layered(*layers, height=style.ROW * len(rows))
     return Chart("chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions)
+
+
+def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Names as they are, or with the score's own: on a machine of one processor one thread is all there are."""
+    return [
+        name if names.count(name) == 1 else f"{name} ({own.partition('/')[0]})"
+        for name, own in zip(names, ids, strict=True)
+    ]
 
 
 def _method(found: Compared, texts: Texts, command: Sequence[str]) -> Section:

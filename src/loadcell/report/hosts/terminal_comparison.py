@@ -96,7 +96,7 @@ def _rows(found: Compared, texts: Texts) -> Table:
     table.add_column(texts("column.verdict"), no_wrap=True)
     for row in found.machines.rows[:MOST_ROWS]:
         table.add_row(
-            Text(words.name(row.score, texts)),
+            Text(words.row(row, texts)),
             *(words.figure(one.median) for one in row.scores),
             words.unit(row.score, texts),
             words.times(row.times.value),

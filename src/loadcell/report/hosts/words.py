@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from loadcell.analysis.hosts.compare import Times
+from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import Fact
-from loadcell.analysis.hosts.names import score_name
+from loadcell.analysis.hosts.names import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.report import numbers
 from loadcell.report.texts import Texts
@@ -19,13 +18,16 @@ SYMBOLS = {
     "iops": "IOPS", "mbit_per_s": "Mbit/s",
 }  # fmt: skip
 NAMED = ("events_per_s", "transactions_per_s")
-#: A fact's unit, by the end of its key.
-_SUFFIXES = {"_mhz": "MHz", "_mts": "MT/s", "_mbits": "Mbit/s"}
 
 
 def name(score: Score, texts: Texts) -> str:
     """`MEMCPY, 256 MiB, 1 thread`."""
     return texts.value("name", score_name(score))
+
+
+def row(found: Row, texts: Texts) -> str:
+    """The same of a score that two machines have."""
+    return texts.value("name", row_name(found))
 
 
 def unit(score: Score, texts: Texts) -> str:
@@ -65,14 +67,7 @@ def fact_name(fact: Fact, texts: Texts) -> str:
 
 def fact_values(fact: Fact, texts: Texts) -> list[str]:
     """Both values with their unit."""
-    return [_value(fact.key, value, texts) for value in fact.values]
-
-
-def _value(key: str, value: Any, texts: Texts) -> str:
-    for suffix, symbol in _SUFFIXES.items():
-        if key.endswith(suffix) and isinstance(value, int | float):
-            return f"{numbers.whole(value)} {symbol}"
-    return plain(key, value, texts)
+    return [plain(fact.key, value, texts) for value in fact.values]
 
 
 def joined(values: Sequence[str], texts: Texts) -> str:

@@ -8,9 +8,11 @@ from statistics import median
 from typing import Any
 
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
+from loadcell.report.host import in_words, reason
 from loadcell.report.numbers import seconds, size
 from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
+from loadcell.report.values import name as called
 from loadcell.report.values import plain
 
 #: More settings than this are folded away.
@@ -53,8 +55,12 @@ def _host(host: Mapping[str, Any], number: int, texts: Texts) -> list[Block]:
         if key == "role" or value in _NOTHING:
             continue
         name = texts.or_none(f"env.{key}") or key
-        if isinstance(value, Mapping) and key != "cpu":
-            more += [(each, plain(each, said, texts)) for each, said in value.items()]
+        if key == "unavailable":
+            more += [
+                (texts.or_none(f"env.{each}") or each, reason(why, texts)) for each, why in value.items()
+            ]
+        elif isinstance(value, Mapping) and key != "cpu":
+            more += [(called(each, texts), plain(each, told, texts)) for each, told in value.items()]
         elif key in _MANY:
             more += [(f"{name} {number}", plain("", one, texts)) for number, one in enumerate(value, 1)]
         elif key == "kernel_command_line":
@@ -83,7 +89,7 @@ def _host_value(key: str, value: Any, texts: Texts) -> str:
         )
     if key == "disks" and isinstance(value, list):
         return texts("mark.list").join(_disk(disk, texts) for disk in value)
-    return plain(key, value, texts)
+    return in_words(key, value, texts)
 
 
 def _disk(disk: Any, texts: Texts) -> str:

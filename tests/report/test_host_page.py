@@ -1,0 +1,79 @@
+"""A machine's page: every part of it in the reader's language, whatever is known of the machine and whatever is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host import trees
+from loadcell.host import inventory
+from loadcell.report.host import REASONS, SAID, in_words, parts, reason
+from loadcell.report.texts import Texts
+
+EN, ZH = Texts("en"), Texts("zh")
+RECORDED = (
+    "the firmware hands no DMI table over (a virtual machine, or a board without)",
+    "only root may read /sys/firmware/dmi/tables/DMI",
+    "the firmware's DMI table names no memory module",
+    "this machine has no list of PCI names (Debian's package `pci.ids`): devices are shown by number",
+    "no answer within 1.5 s",
+    "could not be read (ValueError: line\n2)",
+)
+
+
+def rows(host: dict[str, Any], texts: Texts) -> dict[str, str]:
+    return {name: value for part in parts(host, texts) for name, value in part.rows}
+
+
+@pytest.mark.parametrize("recorded", RECORDED)
+def test_why_there_is_no_answer_is_said_as_recorded_or_in_the_readers_language(recorded: str) -> None:
+    assert reason(recorded, EN) == recorded
+    assert re.search(r"[\u4e00-\u9fff]", reason(recorded, ZH))
+
+
+def test_all_reasons_that_are_known_are_told_apart_and_others_stay_as_they_are() -> None:
+    known = {key for key, pattern in REASONS.items() if any(pattern.fullmatch(one) for one in RECORDED)}
+    assert known == set(REASONS)
+    assert reason("a reason of a later version", ZH) == "a reason of a later version"
+
+
+def test_words_of_the_kernel_are_said_in_the_readers() -> None:
+    assert in_words("smt", "notsupported", EN) == "none: a core has one thread"
+    assert in_words("virtualisation", "unknown hypervisor", ZH) == "未表明名称的虚拟机管理程序"
+    assert in_words("virtualisation", "kvm", ZH) == "kvm"
+    assert all(in_words(key, word, ZH) != word for key, words in SAID.items() for word in words)
+
+
+def test_no_part_of_a_large_machine_is_called_as_it_is_recorded(tmp_path: Path) -> None:
+    trees.processors(tmp_path, 8, sockets=2, nodes=2, offline="5")
+    trees.dmi(tmp_path, (16384, 3200, 2933))
+    trees.write(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "2600000")
+    trees.write(tmp_path, "proc/self/cgroup", "0::/pod")
+    trees.write(tmp_path, "sys/fs/cgroup/pod/cpu.max", "150000 100000")
+    trees.write(tmp_path, "sys/block/sda/size", "4096")
+    trees.write(tmp_path, "sys/block/sda/queue/write_cache", "write back")
+    trees.write(tmp_path, "sys/class/net/eth9/mtu", "1500")
+    trees.write(tmp_path, "sys/class/net/eth9/speed", "10000")
+    host = inventory.collect(tmp_path)
+    for texts in (EN, ZH):
+        found = rows(host, texts)
+        own = {f"{name} {value}" for name, value in found.items() if "." not in name}  # not sysctls
+        assert not [said for said in own if re.search(r"\b[a-z]+_[a-z_]+\b", said.replace("virtio_net", ""))]
+    found = rows(host, ZH)
+    assert found["最高频率"] == "2,600 MHz"
+    assert "速率 10,000 Mbit/s" in found["eth9"]
+    assert found["节点 0"].startswith("处理器 0")
+    assert found["已关闭的处理器"] == "5"
+
+
+def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
+    one = {"mount": "/data", "source": "/dev/sda1", "type": "xfs", "options": "rw"}
+    size = {"size_bytes": 4 * 2**30, "free_bytes": 2**30}
+    assert rows({"filesystems": [{**one, **size}]}, EN) == {"/data": "xfs on /dev/sda1, 1 GiB of 4 GiB free"}
+    assert rows({"filesystems": [{**one, "answers": False}]}, EN)["/data"].endswith(", does not answer")
+    assert rows({"filesystems": [one]}, EN)["/data"].endswith(", not asked, as others did not answer")
+    shared = inventory.nameless({"filesystems": [{**one, **size}]})
+    assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free"}
