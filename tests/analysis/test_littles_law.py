@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loadcell.analysis import littles_law
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import Trial, from_record
 
 
 def trial(
@@ -66,3 +66,17 @@ def test_it_is_not_judged_without_what_it_needs() -> None:
     assert littles_law.check(trial(succeeded=0)).verdict == "unknown"
     assert littles_law.check(trial(failed=1600)).verdict == "unknown"
     assert littles_law.check(Trial(1, "n", "t", 1, 1, "failed")).verdict == "unknown"
+
+
+def test_as_many_at_once_as_the_run_judged_by_are_no_mistake() -> None:
+    """A disk's queue of 32: its depth is in the probe's own section, and in what the run held the law against."""
+    own = {"attempted": 1, "succeeded": 16_000, "failed": 0, "in_flight": 0}
+    record = {
+        "number": 1, "name": "001-x-r1", "treatment": "x", "repeat": 1, "block": 1, "status": "ok",
+        "settings": {"load": {"clients": 1}, "workload": {"probe": {"disk": {"depth": 32}}}},
+        "measure": {"duration_s": 10.0}, "totals": {"transactions": own, "throughput_per_s": 1600.0},
+        "operations": {"transaction": {"response": {"mean_ms": 20.0, "max_ms": 40.0}}},
+    }  # fmt: skip
+    depth = {"checks": [{"name": "littles-law", "verdict": "ok", "detail": {"pipeline": 32}}]}
+    assert from_record({**record, **depth}).pipeline == 32
+    assert from_record(record).pipeline == 1

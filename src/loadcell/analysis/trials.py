@@ -202,9 +202,11 @@ def from_record(record: Mapping[str, Any]) -> Trial:
 
 
 def _pipeline(record: Mapping[str, Any]) -> int:
+    """How many at once each client may have under way: as the plan says, or as the law was held against it when it ran."""
     workload = _section(_section(record, "settings"), "workload")
     depths = (_section(workload, name).get(key) for name in workload for key in ("pipeline", "streams"))
-    return max((depth for depth in depths if isinstance(depth, int)), default=1)
+    judged = (_section(check, "detail").get("pipeline") for check in record.get("checks") or ())
+    return max((depth for depth in (*depths, *judged) if isinstance(depth, int)), default=1)
 
 
 def of_run(run: Mapping[str, Any], records: list[dict[str, Any]]) -> tuple[Trial, ...]:

@@ -19,7 +19,7 @@ from loadcell.report.palette import DARK, LIGHT
 from loadcell.report.texts import Texts
 
 #: Tables with more rows than this can be filtered and scroll on their own.
-LONG_TABLE = 24
+LONG_TABLE = 36
 
 
 def render(report: Report) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loadcell.analysis.hosts.facts import cache_sizes, clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
 from loadcell.report import numbers
-from loadcell.report.host import Host
+from loadcell.report.host import Host, in_words
 from loadcell.report.hosts import words
 from loadcell.report.hosts.read import Source
 from loadcell.report.hosts.remarks import findings
@@ -77,7 +77,7 @@ def head(host: Host, texts: Texts) -> Iterator[tuple[str, str]]:
     ]  # fmt: skip
     if disks:
         yield texts("hosts.head.disks"), words.joined(disks, texts)
-    system = [str(host[key]) for key in ("os", "kernel", "virtualisation") if host.get(key)]
+    system = [in_words(key, host[key], texts) for key in ("os", "kernel", "virtualisation") if host.get(key)]
     if system:
         yield texts("hosts.head.system"), words.joined(system, texts)
 
