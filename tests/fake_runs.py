@@ -52,6 +52,7 @@ class Fate:
     advice: str = "Look at output.log of this trial."
     measured: bool = False
     code: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -434,7 +435,8 @@ class _Trial:
             "schema": 1, **self.trial, "levels": self.treatment["levels"], "values": self.treatment["values"],
             "status": self.fate.status if self.fate else "ok",
             "reason": self.fate.reason if self.fate else None, "advice": self.fate.advice if self.fate else None,
-            "reason_code": self.fate.code if self.fate else None, "schedule": None,
+            "reason_code": self.fate.code if self.fate else None,
+            "reason_args": dict(self.fate.args) if self.fate else {}, "schedule": None,
             "started_utc": _utc(self.begun), "ended_utc": _utc(self.begun + timedelta(seconds=length)),
             "phases": [
                 {"name": phase, "started_mono_ns": self.mono, "started_utc": _utc(self.begun),

@@ -13,6 +13,7 @@ import pytest
 import loadcell.analysis
 import loadcell.host
 import loadcell.report
+from loadcell import reasons
 from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
@@ -108,6 +109,7 @@ FAMILIES = {
     "history.metric": tuple(METRICS),
     "history.method": ("t-test", "permutation", "windows"),
     "with": ("checkpoints", *HOST, *TARGET),
+    "reason": tuple(reasons.texts()),  # held against the code by tests/reasons
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
@@ -211,7 +213,10 @@ def test_chinese_is_chinese() -> None:
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
     } - same
-    assert latin == {"mark.list", "mark.colon", "mark.of", "compare.place.bare"}
+    assert latin == {
+        "mark.list", "mark.colon", "mark.of", "compare.place.bare",
+        "reason.load.other", "reason.tool.failed", "reason.damaged",
+    }  # fmt: skip
 
 
 def test_no_key_is_unused() -> None:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadcell.analysis.phrase import Recorded
+
 #: of the normal distribution, for 95%
 _Z = 1.96
 #: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
@@ -42,7 +44,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Profile:
-    """A profile that was taken, or why it was not (`reason`, with `advice`).
+    """A profile that was taken, or why it was not (`why`, with its `remedy`).
 
     `throughput_per_s` is what the load achieved meanwhile, `scored_per_s` the median of the treatment's scored trials.
     `folded` is the file with the stacks, its lines in `stacks`.
@@ -51,8 +53,8 @@ class Profile:
     trial: str
     treatment: str
     status: str
-    reason: str | None
-    advice: str | None
+    why: Recorded | None
+    remedy: Recorded | None
     account: Mapping[str, Any]
     measured_s: float | None
     throughput_per_s: float | None

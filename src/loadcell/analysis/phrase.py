@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 #: A value in a sentence. Numbers carry their unit in the parameter's name: `p99_ms`, `spread_share`, `duration_s`.
-Value = Union[str, int, float, "Meaning", "Phrase", Sequence["Phrase"], Sequence[str]]
+Value = Union[str, int, float, "Meaning", "Recorded", "Phrase", Sequence["Phrase"], Sequence[str]]
 
 Severity = Literal["good", "info", "caution", "problem"]
 
@@ -25,6 +25,15 @@ class Meaning:
     """What an error's code means: as the catalogue says it, or, if it does not know the code, as the record does."""
 
     code: str
+    recorded: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A sentence of a record: as the catalogue says it, or, if it does not know the code or the arguments, as the record does."""
+
+    code: str
+    args: Mapping[str, Any]
     recorded: str
 
 
@@ -55,7 +64,7 @@ class Finding:
 def _plain(value: Any) -> Any:
     if isinstance(value, Phrase):
         return {"key": value.key, "params": {name: _plain(item) for name, item in value.params.items()}}
-    if isinstance(value, Meaning):
+    if isinstance(value, Meaning | Recorded):
         return value.recorded
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

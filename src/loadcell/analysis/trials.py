@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import groups, open_loop, types
+from loadcell.analysis import groups, open_loop, reasons, types
 from loadcell.analysis.open_loop import OpenLoop
-from loadcell.analysis.phrase import Meaning
+from loadcell.analysis.phrase import Meaning, Recorded
 from loadcell.analysis.types import Counted
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
@@ -21,7 +21,7 @@ CHECKS = (
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
     "values",
     "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
-    "ports", "tool-output",
+    "ports", "tool-output", "streams",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
@@ -86,9 +86,10 @@ class Trial:
     repeat: int
     block: int
     status: str
-    reason: str | None = None
+    #: why it is not `ok`, and what to do about it; None where the record does not say
+    why: Recorded | None = None
+    remedy: Recorded | None = None
     reason_code: str | None = None
-    advice: str | None = None
     throughput_per_s: float | None = None
     queries_per_s: float | None = None
     #: what services of HTTP sent, headers included; None where the work is another
@@ -127,6 +128,16 @@ class Trial:
         return self.status == "ok" and self.throughput_per_s is not None and not self.examined
 
     @property
+    def reason(self) -> str | None:
+        """Why it is not `ok`, in the record's own words."""
+        return self.why.recorded if self.why else None
+
+    @property
+    def advice(self) -> str | None:
+        """What to do about it, in the record's own words."""
+        return self.remedy.recorded if self.remedy else None
+
+    @property
     def overloaded(self) -> bool:
         """Whether it was given up because ever more was due than the target took."""
         return self.reason_code == OVERLOADED
@@ -162,9 +173,9 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         repeat=record["repeat"],
         block=record.get("block", record["repeat"]),
         status=record["status"],
-        reason=record.get("reason"),
+        why=reasons.why(record),
+        remedy=reasons.remedy(record),
         reason_code=record.get("reason_code"),
-        advice=record.get("advice"),
         throughput_per_s=_number(totals.get("throughput_per_s")),
         queries_per_s=_number(totals.get("queries_per_s")),
         received_bytes_per_s=_number(totals.get("received_bytes_per_s")) if totals.get("statuses") else None,

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from loadcell import _engine
+from loadcell.reasons import Reason, because
 
 OPERATIONS = (
     {"name": "select_distinct", "kind": "read"},
@@ -77,7 +78,7 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
             database.execute(_TABLE)
             for first in range(0, rows, _CHUNK):
                 if _asked_to_stop:
-                    raise _trouble("stopped", "loading the data was given up", "")
+                    raise _trouble("duckdb.stopped")
                 last = min(rows, first + _CHUNK)
                 database.execute(
                     _ROWS.format(
@@ -93,13 +94,9 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
             found = database.execute("SELECT count(*), count(DISTINCT name) FROM readings").fetchone()
             database.execute("CHECKPOINT")
         except duckdb.Error as error:
-            raise _of_duckdb(error, "cannot load the data") from error
+            raise _of_duckdb(error, because("doing.load-the-data")) from error
     if found != (rows, distinct):
-        raise _trouble(
-            "corrupt",
-            f"of {rows:,} rows with {distinct:,} names there are {found}",
-            "DuckDB lost or mixed up what it was given: do not trust it with data",
-        )
+        raise _trouble("duckdb.corrupt", rows=rows, names=distinct, found=str(found))
     return json.dumps({"rows": rows, "duration_s": 0.0})
 
 
@@ -178,16 +175,14 @@ def _open(target: dict[str, Any]) -> duckdb.DuckDBPyConnection:
             target["database"], config={**target["config"], "autoinstall_known_extensions": False}
         )
     except duckdb.Error as error:
-        raise _of_duckdb(error, f"cannot open {target['database']}") from error
+        raise _of_duckdb(error, because("doing.open", path=target["database"])) from error
 
 
-def _of_duckdb(error: duckdb.Error, doing: str) -> _engine.EngineError:
+def _of_duckdb(error: duckdb.Error, doing: Reason) -> _engine.EngineError:
+    memory = isinstance(error, duckdb.OutOfMemoryException)
     said = str(error).splitlines()[0]
-    advice = "see that nothing else has the file open, and that its device has room (`target.duckdb.data`)"
-    if isinstance(error, duckdb.OutOfMemoryException):
-        advice = "a larger `target.duckdb.memory_limit`, fewer `threads` or fewer `rows`"
-    return _trouble(type(error).__name__, f"{doing}: {said}", advice)
+    return _trouble("duckdb.no-memory" if memory else "duckdb.failed", doing=doing, said=said)
 
 
-def _trouble(code: str, finding: str, advice: str) -> _engine.EngineError:
-    return _engine.EngineError(json.dumps({"code": code, "finding": finding, "advice": advice}))
+def _trouble(code: str, **args: Any) -> _engine.EngineError:
+    return _engine.EngineError(json.dumps(because(code, **args).document()))

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from loadcell.plan.nodes import Keys, Node, scalars
 from loadcell.plan.problems import Problem, nearest, shown
+from loadcell.reasons import ReasonedError, because
 
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
@@ -30,7 +31,7 @@ _IN_WORDS = re.compile(
 REMEDY = "${env:NAME}, with the secret in the environment variable NAME"
 
 
-class MissingSecretError(ValueError):
+class MissingSecretError(ReasonedError, ValueError):
     """A secret was asked for whose environment variable is not set."""
 
 
@@ -50,9 +51,7 @@ class Secrets:
         def value(match: re.Match[str]) -> str:
             name = match[1]
             if name not in self._env:
-                raise MissingSecretError(
-                    f"the environment variable {name} is not set: export it before the run"
-                )
+                raise MissingSecretError(because("secret.missing", name=name))
             self._known[self._env[name]] = match[0]
             return self._env[name]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from loadcell.reasons import ReasonedError
 
-class ProfilerError(Exception):
+
+class ProfilerError(ReasonedError):
     """What was found, and what to do about it. It ends the trial that was to be profiled, and nothing else."""
-
-    def __init__(self, finding: str, *, advice: str) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice

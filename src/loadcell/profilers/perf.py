@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.profilers.base import ProfilerError
+from loadcell.reasons import NOTHING_SAID, because
 from loadcell.targets.shared import launcher
 
 #: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost callers.
@@ -30,13 +31,6 @@ _END_LIMIT_S = 60.0
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 #: What inferno reads.
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
-_INSTALL = (
-    "install it (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic; Fedora, SUSE, Arch: perf)"
-)
-_ALLOW = (
-    "run loadcell as root, or allow it: sysctl kernel.perf_event_paranoid=1; a container has to be started with "
-    "--cap-add PERFMON and a seccomp profile that lets perf_event_open through"
-)
 _EVENT = re.compile(r"\s\d+\.\d+:\s+(?:\d+\s+)?(?P<event>\S+?):?\s*$")
 
 
@@ -48,43 +42,30 @@ def found() -> str:
     """The program. Raises ProfilerError where it is not installed."""
     program = shutil.which("perf")
     if program is None:
-        raise ProfilerError("perf is not installed", advice=_INSTALL)
+        raise ProfilerError(because("perf.missing"))
     return program
 
 
-def trouble(said: str, otherwise: str = "perf could not sample the target") -> ProfilerError:
-    """What perf's own words mean, and what helps."""
+def trouble(said: str, otherwise: str = "perf.not-sampled") -> ProfilerError:
+    """What perf's own words mean, and what helps; `otherwise` is the code of words that mean nothing known."""
     lines = [line.strip() for line in said.splitlines() if line.strip(" .")]
     low = said.lower()
     if "no such process" in low:
-        return GoneError(
-            "a process of the target ended while perf began to look at it",
-            advice="try again: a target whose processes come and go all the time cannot be sampled",
-        )
+        return GoneError(because("perf.gone"))
     if any(words in low for words in ("not permitted", "permission", "is limited", "perf_event_paranoid")):
         try:
-            now = f" (kernel.perf_event_paranoid is {_PARANOID.read_text().strip()})"
+            paranoid = _PARANOID.read_text().strip()
         except OSError:
-            now = ""
-        return ProfilerError(f"the kernel does not let perf sample these processes{now}", advice=_ALLOW)
+            paranoid = "?"
+        return ProfilerError(because("perf.not-allowed", paranoid=paranoid))
     if "too many open files" in low:
-        return ProfilerError(
-            "perf needs a file for each thread and CPU, and has run out of them",
-            advice="raise the limit before loadcell starts: ulimit -n 65536",
-        )
+        return ProfilerError(because("perf.files"))
     if "not found for kernel" in low or "unknown option" in low:
-        return ProfilerError("the perf that is installed is not the kernel's, or too old", advice=_INSTALL)
+        return ProfilerError(because("perf.other-kernel"))
     if "not implemented" in low or "not supported" in low or "no such device" in low:
-        return ProfilerError(
-            "this kernel cannot sample (it has no perf events)",
-            advice="use a kernel with CONFIG_PERF_EVENTS; some sandboxes (gVisor, WSL 1) have none",
-        )
-    first = next(
-        (line for line in lines if "error" in line.lower()), lines[0] if lines else "it said nothing"
-    )
-    return ProfilerError(
-        f"{otherwise}: {first[:200]}", advice="output.log of the trial has all that perf said"
-    )
+        return ProfilerError(because("perf.no-events"))
+    first = next((line for line in lines if "error" in line.lower()), next(iter(lines), ""))
+    return ProfilerError(because(otherwise, said=first[:200] or NOTHING_SAID))
 
 
 @dataclass
@@ -112,10 +93,7 @@ class Perf:
     def attach(self) -> None:
         """Sample the processes from now on. Raises ProfilerError. To be called from the main thread."""
         if not self.processes:
-            raise ProfilerError(
-                "the target has no processes on this machine to look at",
-                advice="profile where the target runs, or leave `profile` out",
-            )
+            raise ProfilerError(because("perf.no-processes"))
         graph = f"dwarf,{STACK_BYTES}" if self.call_graph == "dwarf" else self.call_graph
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
@@ -165,7 +143,7 @@ class Perf:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
             )  # fmt: skip
         if ended.returncode != 0:
-            raise trouble(self.said(), "perf could not read what it had recorded")
+            raise trouble(self.said(), "perf.unreadable")
         with text.open(encoding="utf-8", errors="replace") as lines:
             first = next((match for line in lines if (match := _EVENT.search(line))), None)
         return text, None if first is None else first["event"].partition(":")[0]
@@ -176,10 +154,7 @@ class Perf:
             os.write(self._orders, f"{word}\n".encode())
         readable, _, _ = select.select([self._answers], [], [], limit_s)
         if not readable:
-            raise ProfilerError(
-                f"perf did not answer within {limit_s:g} s",
-                advice="try again when the machine is less busy, with fewer processes, or a lower frequency",
-            )
+            raise ProfilerError(because("perf.no-answer", limit_s=limit_s))
         if not os.read(self._answers, 64):
             if self._process is not None:
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.repeats import summarise
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import Trial
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
@@ -273,13 +272,10 @@ def _trouble(scene: Scene, out: Console) -> None:
         name = trial.name if len(scene.analysis.trials) > 1 else ""
         status = scene.texts(f"status.{trial.status}")
         head = f"{name}: {status}" if name else status
-        out.print(Text.assemble(("✕ ", "red"), (head, "bold"), _after(trial)))
-        if trial.advice:
-            out.print(Text(f"  {trial.advice}", style="dim"))
-
-
-def _after(trial: Trial) -> str:
-    return f": {trial.reason}" if trial.reason else ""
+        reason, advice = scene.texts.recorded(trial.why), scene.texts.recorded(trial.remedy)
+        out.print(Text.assemble(("✕ ", "red"), (head, "bold"), f": {reason}" if reason else ""))
+        if advice:
+            out.print(Text(f"  {advice}", style="dim"))
 
 
 def _where(scene: Scene, out: Console) -> None:

@@ -15,7 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from loadcell.analysis.phrase import Meaning, Phrase
+from loadcell import reasons
+from loadcell.analysis.phrase import Meaning, Phrase, Recorded
+from loadcell.reasons import Reason
 from loadcell.report import numbers
 
 LANGUAGES = ("en", "zh")
@@ -43,19 +45,10 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
     """Key -> language -> text."""
     found: dict[str, Mapping[str, str]] = {}
 
-    def gather(prefix: str, table: Mapping[str, Any]) -> None:
-        for name, value in table.items():
-            if not isinstance(value, Mapping):
-                continue
-            key = f"{prefix}{name}"
-            own = {language: text for language, text in value.items() if isinstance(text, str)}
-            if own:
-                found[key] = own
-            gather(f"{key}.", value)
-
     for file in sorted(files(__package__).iterdir(), key=lambda one: one.name):
         if file.name.startswith("texts") and file.name.endswith(".toml"):
-            gather("", tomllib.loads(file.read_text(encoding="utf-8")))
+            found |= reasons.flattened(tomllib.loads(file.read_text(encoding="utf-8")))
+    found |= {f"reason.{code}": texts for code, texts in reasons.texts().items()}
     return found
 
 
@@ -100,6 +93,58 @@ class Texts:
         entry = catalogue().get(key)
         return None if entry is None else entry[self.language]
 
+    def recorded(self, sentence: Recorded | None) -> str:
+        """A sentence of a record in the reader's language; empty where there is none."""
+        if sentence is None:
+            return ""
+        said = self._coded(sentence.code, sentence.args)
+        return sentence.recorded if said is None else said
+
+    def reason(self, reason: Reason) -> str:
+        """A reason that was found just now, in the reader's language."""
+        return self.recorded(Recorded(reason.code or "", reason.arguments, reason.finding))
+
+    def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
+        """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
+        for key in (f"{code}.exact", code):
+            if (said := self._complete(key, args)) is not None:
+                return said
+        return self._of_wrapped(code, args) or self._of_load(code, args)
+
+    def _complete(self, code: str, args: Mapping[str, Any]) -> str | None:
+        entry = catalogue().get(f"reason.{code}")
+        if entry is None:
+            return None
+        params: dict[str, Any] = {}
+        for name in placeholders(entry[self.language]):
+            value = args.get(name)
+            params[name] = self._reason(value) if isinstance(value, Mapping) else value
+            if not isinstance(params[name], str | int | float | list):
+                return None
+        return self._fill(entry[self.language], params)
+
+    def _reason(self, value: Mapping[str, Any]) -> str | None:
+        """A reason within a reason's sentence."""
+        said = self._coded(str(value.get("code")), _arguments(value))
+        return value.get("finding") if said is None else said
+
+    def _of_wrapped(self, code: str, args: Mapping[str, Any]) -> str | None:
+        """What to do about a reason that only stands round another: what that one says."""
+        why = args.get("why")
+        if not code.endswith(".advice") or not isinstance(why, Mapping):
+            return None
+        return self._coded(f"{why.get('code')}.advice", _arguments(why))
+
+    def _of_load(self, code: str, args: Mapping[str, Any]) -> str | None:
+        """What stopped a load, by a code that only its server has: what that means, and the words that came with it."""
+        kind, _, own = code.partition(".")
+        if kind != "load":
+            return None
+        if own.endswith(".advice"):
+            return self._coded("load.other.advice", args)
+        meaning = self.value("meaning", Meaning(own, ""))
+        return self._coded("load.other", {**args, "meaning": meaning}) if meaning else None
+
     def value(self, name: str, value: Any) -> str:
         """A parameter as it is written in a sentence."""
         if isinstance(value, str):
@@ -115,6 +160,8 @@ class Texts:
                 or (self.or_none(f"code.class-{kind}") if kind else None)
                 or value.recorded
             )
+        if isinstance(value, Recorded):
+            return self.recorded(value).rstrip(".。")
         if isinstance(value, list | tuple):
             return self("mark.list").join(self.value(name, item) for item in value)
         for suffix, write in _UNITS.items():
@@ -143,6 +190,12 @@ class Texts:
         """What throughput counts, as this placeholder has it."""
         said = catalogue()[f"unit.{self.unit}{_WORDS[name]}"][self.language]
         return said[0].upper() + said[1:] if name[0].isupper() else said
+
+
+def _arguments(reason: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those of a reason in a record, which may have been written by anybody."""
+    args = reason.get("args")
+    return args if isinstance(args, Mapping) else {}
 
 
 def _blanks(match: re.Match[str], written: str) -> tuple[str, str]:

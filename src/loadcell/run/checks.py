@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from loadcell.reasons import Reason, because, texts
 from loadcell.run.record import TRANSACTION
 from loadcell.workloads.base import Condition
 
@@ -346,54 +347,12 @@ def remarks(result: Mapping[str, Any]) -> list[Check]:
     return found
 
 
-REASONS = {
-    "values": (
-        "what was read is not what was written: values were lost, stale or corrupt",
-        "The target lost or mixed up what it had acknowledged: do not trust it with data. `checks` in trial.json counts them.",
-    ),
-    "percentiles": (
-        "the percentiles of response times do not rise, or the mean is not among them",
-        "This is a defect of what measured them: please report it with this trial's directory.",
-    ),
-    "counting-identity": (
-        "the counts do not add up",
-        "This is a defect of loadcell: please report it with this trial's directory.",
-    ),
-    "littles-law": (
-        "the time that requests spent differs from the sum of response times by more than the window's edges explain",
-        "Look for a suspended client machine or a wrong clock, and run it again.",
-    ),
-    "client-limit": (
-        "the client was the limit: one of its threads, or all its cores, were busy more than 90% of the time",
-        "Give the load more threads (load.threads), or make it from another machine.",
-    ),
-    "server-counters": (
-        "the server counted other transactions than the client",
-        "See that nothing else uses this server, and run it again.",
-    ),
-    "affinity": (
-        "processes did not run where the plan's affinity puts them",
-        "Something moved them: the target itself (a setting of its own), a cpuset, or taskset. `affinity` in trial.json has what was "
-        "read back, and where.",
-    ),
-    "pgbench-balances": (
-        "the balances of branches, tellers, accounts and history do not agree after the load",
-        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
-    ),
-    "tpcc-consistency": (
-        "the data do not meet TPC-C's consistency conditions after the load",
-        "The target lost or mixed up what was committed: do not trust it with data. `checks` in trial.json says where.",
-    ),
-    "intervals-complete": (
-        "the time series does not cover the measurement",
-        "The client machine was held up; see the host's samples, and run it again.",
-    ),
-}
+def broken(check: Check) -> Reason:
+    """Why a trial with this broken check is not to be trusted."""
+    code = f"check.{check.name}"
+    return because(code) if code in texts() else because("check.other", name=check.name)
 
 
-def invalidity(checks: Iterable[Check]) -> tuple[str, str] | None:
-    """Reason and advice of the first broken check; None when the measurement can be trusted."""
-    for check in checks:
-        if check.verdict == "broken":
-            return REASONS[check.name]
-    return None
+def invalidity(checks: Iterable[Check]) -> Reason | None:
+    """The reason that the first broken check gives; None when the measurement can be trusted."""
+    return next((broken(check) for check in checks if check.verdict == "broken"), None)

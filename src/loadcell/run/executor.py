@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+
+from loadcell.reasons import Reason, ReasonedError, because, of_load
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
 TICK_S = 0.1
@@ -24,14 +26,8 @@ OF_THE_WORKER = ("made_by", "pin")
 OnEvent = Callable[[dict[str, Any]], None]
 
 
-class LoadError(Exception):
+class LoadError(ReasonedError):
     """The load could not be made, or broke: what was found, what to do about it."""
-
-    def __init__(self, finding: str, *, advice: str, code: str = "worker") -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice
-        self.code = code
 
 
 class LoadTimeoutError(Exception):
@@ -148,12 +144,7 @@ class WorkerExecutor:
         if last is None:
             raise _died(code)
         if last["type"] == "error":
-            error = last["error"]
-            raise LoadError(
-                str(error.get("finding", "the load failed")),
-                advice=str(error.get("advice", "")),
-                code=str(error.get("code", "")),
-            )
+            raise LoadError(_said(last["error"]))
         result: dict[str, Any] = last["result"]
         return result
 
@@ -170,20 +161,21 @@ class WorkerExecutor:
         self._process = None
 
 
+def _said(error: Mapping[str, Any]) -> Reason:
+    """What the worker says in an `error`: with `args` by a code of the catalogue, else by a code of who made the load."""
+    words = str(error.get("finding", "the load failed")), str(error.get("advice", ""))
+    if "args" in error:
+        return Reason(error["code"], error["args"], words)
+    return of_load(str(error.get("code", "")), *words)
+
+
 def _died(code: int) -> LoadError:
-    if code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        advice = "Something outside loadcell killed it; see output.log and the kernel's log"
-        if -code == signal.SIGKILL:
-            advice += " (the out-of-memory killer sends SIGKILL)"
-        return LoadError(
-            f"the worker process was killed by {name}", advice=advice + ".", code="worker-killed"
-        )
-    return LoadError(
-        f"the worker process ended with status {code} and no result",
-        advice="See output.log of this trial.",
-        code="worker",
-    )
+    if code >= 0:
+        return LoadError(because("worker.ended", status=str(code)))
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+    if -code == signal.SIGKILL:
+        return LoadError(because("worker.killed-for-good", signal=name))
+    return LoadError(because("worker.killed", signal=name))
 
 
 class _Streams:

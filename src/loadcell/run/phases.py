@@ -8,32 +8,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.plan.secrets import MissingSecretError
-from loadcell.profilers.base import ProfilerError
-from loadcell.run.executor import LoadError, LoadStoppedError, LoadTimeoutError
+from loadcell.reasons import Reason, ReasonedError, because
+from loadcell.run.executor import LoadStoppedError, LoadTimeoutError
 from loadcell.run.interrupts import Interrupted, Interrupts, LimitReached
 from loadcell.run.record import utc_text
 from loadcell.store.errors import StoreError
-from loadcell.targets.base import TargetError
 
 NAMES = ("up", "prepare", "warmup", "measure", "collect", "verify", "cleanup")
+
+#: What each is called in a sentence.
+PHASES = {name: because(f"phase.{name}") for name in NAMES}
 
 #: Which key of the plan's `limits` bounds a phase.
 LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
 
 
 class TrialEndedError(Exception):
-    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason.
+    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason."""
 
-    `code` names the reason for programs, where one is worth telling from all others (`overloaded`).
-    """
-
-    def __init__(self, status: str, reason: str, advice: str, code: str | None = None) -> None:
-        super().__init__(reason)
+    def __init__(self, status: str, reason: Reason) -> None:
+        super().__init__(reason.finding)
         self.status = status
         self.reason = reason
-        self.advice = advice
-        self.code = code
 
 
 @dataclass
@@ -104,30 +100,20 @@ class Phases:
         match error:
             case TrialEndedError():
                 return error
-            case TargetError() | LoadError() | ProfilerError():
-                return TrialEndedError("failed", error.finding, error.advice)
-            case MissingSecretError():
-                return TrialEndedError(
-                    "failed", str(error), "Set it, then go on with --resume DIR --retry-failed."
-                )
+            case ReasonedError():
+                return TrialEndedError("failed", error.reason)
             case LimitReached() | LoadTimeoutError():
                 key = LIMIT_KEYS.get(name, name)
                 limit_s = error.limit_s if isinstance(error, LoadTimeoutError) else limit_s
-                return TrialEndedError(
-                    "timed-out",
-                    f"{name} did not end within its limit" + (f" of {limit_s:g} s" if limit_s else ""),
-                    f"See what held it up in output.log of this trial; limits.{key} in the plan sets the limit.",
-                )
+                if not limit_s:
+                    return TrialEndedError("timed-out", because("timed-out", phase=PHASES[name], limit=key))
+                why = because("timed-out.within", phase=PHASES[name], limit=key, limit_s=limit_s)
+                return TrialEndedError("timed-out", why)
             case Interrupted() | LoadStoppedError():
-                return TrialEndedError(
-                    "aborted", "the run was interrupted", "Go on with `loadcell run --resume DIR`."
-                )
+                return TrialEndedError("aborted", because("interrupted"))
             case Exception():
                 for line in traceback.format_exception(error):
                     self.output(line.rstrip("\n"))
-                return TrialEndedError(
-                    "failed",
-                    f"a fault in loadcell or one of its parts: {type(error).__name__}: {error}",
-                    "The whole story is in output.log of this trial; please report it.",
-                )
+                why = because("fault", error=type(error).__name__, said=error)
+                return TrialEndedError("failed", why)
         return None

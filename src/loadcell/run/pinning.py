@@ -20,6 +20,7 @@ from loadcell.plan.model import Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.placed import Pins
 from loadcell.plan.topology import Pin
+from loadcell.reasons import because
 from loadcell.run.checks import Check
 from loadcell.run.machine import workers
 from loadcell.targets.base import TargetError
@@ -138,7 +139,7 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
     try:
         pins = placed.of(settings.affinity, parts.topology(), in_worker=in_worker)
     except PlacementError as error:
-        raise TargetError(error.finding, advice=f"what there is: {error.allowed}") from error
+        raise TargetError(because("affinity.gone", finding=error.finding, allowed=error.allowed)) from error
     return Pinning(pins, settings.affinity.placements, in_worker, root)
 
 

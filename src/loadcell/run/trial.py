@@ -6,6 +6,7 @@ be written, leaves through here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from loadcell.design.order import Trial
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
+from loadcell.reasons import Reason, because
 from loadcell.run import checks, groups, others, pinning, reported
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
@@ -31,15 +33,6 @@ from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
 from loadcell.workloads.together import Together
 
-#: The engine's outcome, and the `reason_code`, of a load in which ever more was due than the target took.
-OVERLOADED = "overloaded"
-#: A load that ended other than `completed`, in the words of a trial.
-_OUTCOMES = {
-    "lost": "the target could no longer be reached",
-    "connect-failed": "the clients could not connect",
-    "stopped": "the load was stopped",
-    OVERLOADED: "more was due than the target took",
-}
 #: The engine's outcome, and the `reason_code`, of a number of requests that were not made within their limit.
 UNFINISHED = "unfinished"
 
@@ -75,14 +68,28 @@ class TrialRun:
         try:
             self._live()
         except TrialEndedError as ended:
-            self._document.update(
-                status=ended.status,
-                reason=self._with_death(ended),
-                reason_code=ended.code,
-                advice=ended.advice,
-            )
+            self._end(ended)
         self._clean_up()
         return self._ended()
+
+    def _end(self, ended: TrialEndedError) -> None:
+        """It ends for this reason; that the target is dead by now is the better one."""
+        self._conclude(ended.status, ended.reason)
+        if ended.status != "failed" or self._target is None or self._target.alive():
+            return
+        phase = "load" if self._phases.current in LIMIT_KEYS else self._phases.current
+        died = because("died", phase=because(f"phase.{phase}"), why=ended.reason)
+        self._document.update(reason=died.finding, died_during=phase)
+
+    def _conclude(self, status: str, reason: Reason) -> None:
+        """How it ended and why: in English for who reads the record, and as a code with arguments for who writes of it."""
+        self._document.update(
+            status=status,
+            reason=reason.finding,
+            reason_code=reason.code,
+            reason_args=reason.arguments,
+            advice=reason.advice,
+        )
 
     def _live(self) -> None:
         limits = self._resolved.limits
@@ -177,20 +184,9 @@ class TrialRun:
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
         if self.means.interrupts.requested:
-            return TrialEndedError(
-                "aborted", "the run was interrupted", "Go on with `loadcell run --resume DIR`."
-            )
-        reason = result.get("reason") or _OUTCOMES.get(result["outcome"], result["outcome"])
-        advice = result.get("advice") or "See output.log of this trial for what the target said."
-        code = result["outcome"] if result["outcome"] in (OVERLOADED, UNFINISHED) else None
-        return TrialEndedError("timed-out" if code == UNFINISHED else "failed", reason, advice, code)
-
-    def _with_death(self, ended: TrialEndedError) -> str:
-        """Why the trial ended; that the target is dead by now is the better reason."""
-        phase = self._phases.current
-        if ended.status != "failed" or self._target is None or self._target.alive():
-            return ended.reason
-        return f"the target died during {'the load' if phase in LIMIT_KEYS else phase} ({ended.reason})"
+            return TrialEndedError("aborted", because("interrupted"))
+        outcome = result["outcome"]
+        return TrialEndedError("timed-out" if outcome == UNFINISHED else "failed", _of_outcome(result))
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
         self._document["target"] = target.describe()
@@ -223,12 +219,12 @@ class TrialRun:
             values = checks.values(result)
             self._checks.append(values)
             if values.verdict == "broken":
-                raise TrialEndedError("failed", *checks.REASONS["values"])
+                raise TrialEndedError("failed", checks.broken(values))
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._document["status"] = "ok"
         else:
-            self._document.update(status="invalid", reason=spoilt[0], advice=spoilt[1])
+            self._conclude("invalid", spoilt)
         self._examine(target)
 
     def _examine(self, target: Target[Any]) -> None:
@@ -247,7 +243,7 @@ class TrialRun:
                 if status in ("failed", "timed-out"):
                     self.keeper.rest(unless_alive=status == "failed")
         except TrialEndedError as ended:
-            self.writer.output(f"cleanup: {ended.reason}")
+            self.writer.output(f"cleanup: {ended.reason.finding}")
 
     def _execute(self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float) -> dict[str, Any]:
         return self.means.executor.execute(
@@ -321,6 +317,7 @@ class TrialRun:
             "status": "failed",
             "reason": None,
             "reason_code": None,
+            "reason_args": {},
             "advice": None,
             "started_utc": utc_text(),
             "ended_utc": None,
@@ -369,3 +366,11 @@ class TrialRun:
             ],
             **self._placed.document(),
         }
+
+
+def _of_outcome(result: Mapping[str, Any]) -> Reason:
+    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words."""
+    bare = because("unexplained", outcome=result["outcome"])
+    words = result.get("reason") or bare.finding, result.get("advice") or bare.advice
+    args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
+    return Reason(result["outcome"], args, words)

@@ -1,7 +1,8 @@
 """The process that makes one load: `python -m loadcell.run.worker`, an order on stdin, JSON lines on stdout.
 
 The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null, "spec": {...}}`;
-the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`. It imports
+the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`
+(with `args` where the code is one of `loadcell.reasons`). It imports
 nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
 
 A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
@@ -38,8 +39,7 @@ def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
     try:
         pin.pin(cpus, memory)
     except OSError as error:
-        advice = "Name processors and nodes that this process may use: `loadcell check` tells which."
-        say(_error("affinity", f"the load cannot be pinned: {error.strerror}", advice))
+        say(_error("worker.affinity", said=error.strerror))
         return False
     there = pin.pinned()
     say(json.dumps({"type": "pinned", "cpus": there[0], "memory": there[1]}))
@@ -65,7 +65,7 @@ def main() -> int:
     try:
         from loadcell import _engine
     except ImportError as error:
-        say(_error("engine-missing", f"the engine cannot be loaded: {error}", "Build it with `make engine`."))
+        say(_error("worker.no-engine", said=error))
         return 1
 
     maker: Any = importlib.import_module(order["made_by"]) if order.get("made_by") else _engine
@@ -78,31 +78,27 @@ def main() -> int:
         say(_engine_error(error))
         return 1
     except Exception as error:  # the last line must come, whatever happened
-        say(
-            _error(
-                "engine-broken",
-                f"{type(error).__name__}: {error}",
-                "This is a defect of loadcell; see output.log.",
-            )
-        )
+        say(_error("worker.broken", error=type(error).__name__, said=error))
         raise
     say('{"type":"result","result":' + result + "}")
     return 0
 
 
 def _engine_error(error: Exception) -> str:
-    """The engine's error is a JSON text of code, finding and advice."""
+    """The engine's error is a JSON text of code, finding and advice; with `args` where it is a reason of the catalogue."""
     try:
         document: Any = json.loads(str(error))
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        return _error("engine", str(error), "")
+        return _error("worker.engine", said=error)
     return json.dumps({"type": "error", "error": document})
 
 
-def _error(code: str, finding: str, advice: str) -> str:
-    return json.dumps({"type": "error", "error": {"code": code, "finding": finding, "advice": advice}})
+def _error(code: str, **args: Any) -> str:
+    from loadcell.reasons import because
+
+    return json.dumps({"type": "error", "error": because(code, **args).document()})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadcell.reasons import Reason, because
 from loadcell.store import layout
 from loadcell.store.errors import StoreError
 
@@ -21,11 +22,16 @@ class Damage:
     """A file of a run that is not whole: which one (relative to the run), what was found, what is left of it."""
 
     file: str
-    finding: str
-    left: str
+    found: Reason
+    left: Reason
+
+    @property
+    def reason(self) -> Reason:
+        """All of it in a sentence."""
+        return because("damaged", file=self.file, found=self.found, left=self.left)
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.finding}; {self.left}"
+        return self.reason.finding
 
 
 @dataclass
@@ -138,7 +144,7 @@ class StoredRun:
             try:
                 event = json.loads(line)
             except ValueError:
-                self._note(path, f"line {number} is not JSON", "the other lines are used")
+                self._note(path, because("damaged.line", line=str(number)), because("left.other-lines"))
                 continue
             if isinstance(event, dict):
                 yield event
@@ -161,7 +167,7 @@ class StoredRun:
         frames = [_read_together([(trial, content)]) for trial, _, content in files]
         for (_, path, _), frame in zip(files, frames, strict=True):
             if frame is None:
-                self._note(path, "is not readable as CSV", "this trial is shown without it")
+                self._note(path, because("damaged.csv"), because("left.without"))
         readable = [frame for frame in frames if frame is not None]
         return (
             pl.concat(readable, how="diagonal_relaxed") if readable else pl.DataFrame(schema=_FRONT_TYPES())
@@ -176,7 +182,7 @@ class StoredRun:
     def _read_alone(self, trial: dict[str, Any], path: Path, content: bytes) -> pl.DataFrame | None:
         frame = _read_together([(trial, content)])
         if frame is None:
-            self._note(path, "is not readable as CSV", "this trial is shown without it")
+            self._note(path, because("damaged.csv"), because("left.without"))
         return frame
 
     def _whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
@@ -184,19 +190,20 @@ class StoredRun:
         try:
             content = path.read_bytes()
         except OSError as error:
-            self._note(path, f"cannot be read ({error.strerror})", "this trial is shown without it")
+            self._note(path, because("damaged.unreadable", said=error.strerror), because("left.without"))
             return b""
         expected = (trial.get("files") or {}).get(path.name)
         if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
             whole = content.rfind(b"\n") + 1
-            of = f" of {expected}" if expected is not None else ""
-            content, size = content[:whole], len(content)
-            lines = content.count(b"\n")
-            self._note(path, f"is cut: {size}{of} bytes", f"its first {lines} lines are used")
+            found = because("damaged.cut", size=str(len(content)))
+            if expected is not None:
+                found = because("damaged.cut-off", size=str(len(content)), whole=str(expected))
+            content = content[:whole]
+            self._note(path, found, because("left.lines", count=content.count(b"\n")))
         return content
 
-    def _note(self, path: Path, finding: str, left: str) -> None:
-        damage = Damage(str(path.relative_to(self.path)), finding, left)
+    def _note(self, path: Path, found: Reason, left: Reason) -> None:
+        damage = Damage(str(path.relative_to(self.path)), found, left)
         if damage not in self.damage:
             self.damage.append(damage)
 
@@ -211,9 +218,9 @@ def read_run(path: Path) -> StoredRun:
             f"{path} is not a run: it has no {layout.RUN}", advice="`loadcell list` shows the runs there are."
         )
     run = _json(path / layout.RUN)
-    if isinstance(run, str):
+    if isinstance(run, Reason):
         raise StoreError(
-            f"{path / layout.RUN} {run}",
+            f"{path / layout.RUN} {run.finding}",
             advice=f"The finished trials under {path / layout.TRIALS} are untouched: put back a copy of {layout.RUN}.",
         )
     if run.get("schema", 0) > layout.SCHEMA:
@@ -223,8 +230,8 @@ def read_run(path: Path) -> StoredRun:
         )
     stored = StoredRun(path, run, {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
-    if isinstance(environment, str):
-        stored._note(path / layout.ENVIRONMENT, environment, "the run is shown without its environment")
+    if isinstance(environment, Reason):
+        stored._note(path / layout.ENVIRONMENT, environment, because("left.no-environment"))
     else:
         stored.environment = environment
     _read_trials(stored)
@@ -241,9 +248,9 @@ def _read_trials(stored: StoredRun) -> None:
             stored.unfinished.append(part_of)
         elif part_of is not None or (entry.is_dir() and not entry.name.startswith(".")):
             document = _json(entry / layout.TRIAL)
-            if isinstance(document, str) or "name" not in document:
-                why = document if isinstance(document, str) else "has no name in it"
-                stored._note(entry / layout.TRIAL, why, "this trial counts as not finished")
+            if isinstance(document, Reason) or "name" not in document:
+                why = document if isinstance(document, Reason) else because("damaged.no-name")
+                stored._note(entry / layout.TRIAL, why, because("left.not-finished"))
                 stored.unfinished.append(part_of or entry.name)
             elif part_of is None:
                 (stored.unscored if document.get("role") else stored.trials).append(document)
@@ -313,17 +320,17 @@ def _FRONT_TYPES() -> dict[str, Any]:  # noqa: N802 - a constant, but for the im
     }  # fmt: skip
 
 
-def _json(path: Path) -> dict[str, Any] | str:
-    """A JSON object; or, as text, what is wrong with the file."""
+def _json(path: Path) -> dict[str, Any] | Reason:
+    """A JSON object; or what is wrong with the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return "is missing"
+        return because("damaged.missing")
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return because("damaged.unreadable", said=error.strerror)
     except ValueError:
-        return "is not whole JSON"
-    return document if isinstance(document, dict) else "is not a JSON object"
+        return because("damaged.json")
+    return document if isinstance(document, dict) else because("damaged.object")
 
 
 def _is_being_written(path: Path) -> bool:

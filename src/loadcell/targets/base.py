@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.reasons import Reason, ReasonedError, because
 
 Opts = TypeVar("Opts", bound=Options)
 
@@ -17,16 +18,15 @@ Opts = TypeVar("Opts", bound=Options)
 Loader = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class TargetError(Exception):
+class TargetError(ReasonedError):
     """The target could not do what was asked: what was found, and what to do about it.
 
-    `during` is the phase (`up`, `prepare`, `collect`, ...); `advice` is the remedy, in a sentence.
+    The reason is one of the catalogue (`because`), or words of one's own with `advice`, the remedy in a sentence.
+    `during` is the phase (`up`, `prepare`, `collect`, ...).
     """
 
-    def __init__(self, finding: str, *, advice: str, during: str = "up") -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice
+    def __init__(self, reason: Reason | str, *, advice: str = "", during: str = "up") -> None:
+        super().__init__(reason, advice=advice)
         self.during = during
 
 
@@ -128,11 +128,7 @@ class Target(ABC, Generic[Opts]):
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:  # noqa: ARG002
         """The answer to one statement of SQL that only reads, on the data of the trial. Raises TargetError."""
-        raise TargetError(
-            f"the target {self.name} cannot be asked in SQL",
-            advice="use a workload that needs no answer",
-            during="verify",
-        )
+        raise TargetError(because("target.no-sql", target=self.name), during="verify")
 
     @abstractmethod
     def down(self) -> None:

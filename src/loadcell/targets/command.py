@@ -21,6 +21,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind
+from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.shared import account
 from loadcell.targets.shared.process import Kept, free_port
@@ -201,10 +202,7 @@ class Command(Target[CommandOptions]):
             self.address.knock(_ALIVE_LIMIT_S)
         except TargetError:
             return
-        raise TargetError(
-            f"something listens at {self.address} before the command was started",
-            advice="stop it, or let the command listen on `{port}`, which is one that is free",
-        )
+        raise TargetError(because("command.place-taken", address=self.address, port="{port}"))
 
     def _start(self) -> None:
         self._port = free_port()
@@ -217,10 +215,7 @@ class Command(Target[CommandOptions]):
             path.chmod(0o600)
         directory = self.options.place or work
         if not directory.is_dir():
-            raise TargetError(
-                f"there is no directory {directory}",
-                advice="correct `target.command.directory` (it is relative to the plan)",
-            )
+            raise TargetError(because("command.no-directory", path=directory))
         words = [self._filled(word) for word in words_of(self.options.command)]
         environment = {
             **account.environment(),
@@ -248,10 +243,7 @@ class Command(Target[CommandOptions]):
         else:
             found = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
         if found is None:
-            raise TargetError(
-                f"there is no program {program!r}",
-                advice="install it, or correct `target.command.command` (a name is looked for on PATH, a path from `directory`)",
-            )
+            raise TargetError(because("command.no-program", program=repr(program)))
         return found
 
     @property
@@ -261,7 +253,7 @@ class Command(Target[CommandOptions]):
     def _valgrind(self) -> str:
         program = valgrind.found()
         if program is None:
-            raise TargetError("valgrind is not installed", advice=valgrind.INSTALL)
+            raise TargetError(because("valgrind.missing"))
         self._account.unlink(missing_ok=True)
         return program
 
@@ -272,11 +264,7 @@ class Command(Target[CommandOptions]):
         try:
             return valgrind.read(self._account)
         except valgrind.UnreadableError as error:
-            raise TargetError(
-                str(error),
-                advice="the server has to end by itself when it gets `target.command.stop.signal`; a kill leaves no account",
-                during="verify",
-            ) from None
+            raise TargetError(because("valgrind.unreadable", said=error), during="verify") from None
 
     def _filled(self, text: str) -> str:
         return (
@@ -302,16 +290,15 @@ class Command(Target[CommandOptions]):
                 raise self._ended()
             if time.monotonic() > deadline:
                 raise TargetError(
-                    f"`{self._program}` was not ready within {within:g} s: {why}",
-                    advice="the trial's output.log has what it said; `target.command.ready` says when it is ready",
+                    because("command.not-ready", program=self._program, limit_s=within, why=why)
                 )
             time.sleep(_POLL_S)
 
-    def _why_not_ready(self) -> str | None:
+    def _why_not_ready(self) -> Reason | None:
         ready = self.options.ready
         try:
             if ready.log is not None:
-                return None if self._seen.is_set() else "no line of its output matched"
+                return None if self._seen.is_set() else because("ready.no-line")
             if ready.url is not None:
                 return _answer(self._filled(ready.url))
             if ready.port is not None:
@@ -319,7 +306,7 @@ class Command(Target[CommandOptions]):
             else:
                 self.address.knock(_ALIVE_LIMIT_S)
         except TargetError as error:
-            return error.finding
+            return error.reason
         return None
 
     def _ended(self) -> TargetError:
@@ -327,15 +314,12 @@ class Command(Target[CommandOptions]):
         words = [line for line in self._kept.last_words() if line.strip()]
         status = self._kept.status
         how = (
-            f"was ended by {Signals(-status).name}"
+            because("ended.signal", signal=Signals(-status).name)
             if status and status < 0
-            else f"ended with status {status}"
+            else because("ended.status", status=str(status))
         )
-        said = f": {words[-1]}" if words else ""
-        return TargetError(
-            f"`{self._program}` {how} before it was ready{said}",
-            advice="it must stay in the foreground; the trial's output.log has all that it said",
-        )
+        said = words[-1] if words else NOTHING_SAID
+        return TargetError(because("command.ended", program=self._program, how=how, said=said))
 
     def down(self) -> None:
         kept, self._kept = self._kept, None
@@ -361,11 +345,7 @@ class Command(Target[CommandOptions]):
         return Address.of(self.options.url.replace(_PORT, str(self._port or 1)))
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(
-            "loadcell loads no data into a server that a command started",
-            advice="use the workload `http`",
-            during="prepare",
-        )
+        raise TargetError(because("command.no-data"), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return self.address.endpoint(self.options.tls)
@@ -396,7 +376,7 @@ class Command(Target[CommandOptions]):
         return {}
 
 
-def _answer(url: str) -> str | None:
+def _answer(url: str) -> Reason | None:
     """Why a url does not answer well, or None."""
     parts = urlsplit(url)
     make: Callable[..., http.client.HTTPConnection] = (
@@ -407,10 +387,10 @@ def _answer(url: str) -> str | None:
         connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
-        return f"{url} does not answer ({error})"
+        return because("ready.no-answer", url=url, said=error)
     finally:
         connection.close()
-    return None if 200 <= status < 400 else f"{url} answers with status {status}"
+    return None if 200 <= status < 400 else because("ready.status", url=url, status=status)
 
 
 PART = Command

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.units import Size
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.image import Image, MountedImage
 from loadcell.targets.shared import storage
@@ -112,7 +113,7 @@ class Duckdb(Target[DuckdbOptions]):
 
     def _made(self) -> Files:
         if self._files is None:
-            raise TargetError("the database was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._files
 
     # -- asked by the runner ----------------------------------------------------------------------------------------
@@ -174,8 +175,7 @@ class Duckdb(Target[DuckdbOptions]):
                 yield connection
         except duckdb.Error as error:
             raise TargetError(
-                f"DuckDB cannot read {where['database']}: {str(error).splitlines()[0]}",
-                advice="see that nothing else has the file open, and that its device has room",
+                because("duckdb.unreadable", path=where["database"], said=str(error).splitlines()[0]),
                 during="collect",
             ) from error
 

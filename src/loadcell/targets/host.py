@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.plan.parts import Advice, Options
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.shared import storage
 from loadcell.targets.shared.marks import Owner
@@ -81,27 +82,17 @@ class Host(Target[HostOptions]):
             return
         parent = self.options.place or self.context.work
         if not parent.is_dir():
-            raise TargetError(
-                f"there is no directory {parent}",
-                advice="name one that is there in `target.host.directory` (it is relative to the plan)",
-            )
+            raise TargetError(because("host.no-directory", path=parent))
         _sweep(parent)
         try:
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
             (own / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
         except OSError as error:
-            raise TargetError(
-                f"cannot make a directory in {parent}: {error.strerror}",
-                advice="name a directory in `target.host.directory` that loadcell may write to",
-            ) from error
+            raise TargetError(because("host.not-writable", path=parent, said=error.strerror)) from error
         self._own = own
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(
-            "a machine has no data to be loaded",
-            advice="use the workload `probe` or `tool`",
-            during="prepare",
-        )
+        raise TargetError(because("host.no-data"), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return {"protocol": "host", "directory": str(self._made()), "peer": self.options.peer}
@@ -129,7 +120,7 @@ class Host(Target[HostOptions]):
 
     def _made(self) -> Path:
         if self._own is None:
-            raise TargetError("the host was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._own
 
     @classmethod

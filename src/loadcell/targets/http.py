@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.plan.parts import Options
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.shared.service import Address, TlsOptions, listeners
 
@@ -58,11 +59,7 @@ class Http(Target[HttpOptions]):
         self._address.knock(_ASK_LIMIT_S)
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(
-            "loadcell loads no data into a service of HTTP",
-            advice="use the workload `http`",
-            during="prepare",
-        )
+        raise TargetError(because("http.no-data"), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return self._address.endpoint(self.options.tls)

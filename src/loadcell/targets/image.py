@@ -22,6 +22,7 @@ from pydantic import Field
 
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 
 _RECORD = "image.json"
@@ -101,16 +102,9 @@ class MountedImage:
     def _check_place(self) -> None:
         wanted = Path(self.options.image).expanduser()
         if not wanted.is_dir():
-            raise TargetError(
-                f"there is no directory {wanted} for the image",
-                advice=f"name a directory that is there in `target.{self.kind}.data.image`",
-            )
+            raise TargetError(because("image.no-directory", path=wanted, kind=self.kind))
         if shutil.which(f"mkfs.{self.options.fs}", path=_path()) is None:
-            raise TargetError(
-                f"this machine cannot make the file system {self.options.fs}: there is no mkfs.{self.options.fs}",
-                advice="install it (Debian: e2fsprogs, xfsprogs, btrfs-progs), or set "
-                f"`target.{self.kind}.data.fs` to another",
-            )
+            raise TargetError(because("image.no-mkfs", fs=self.options.fs, kind=self.kind))
 
     def _make(self) -> None:
         options = self.options
@@ -125,8 +119,13 @@ class MountedImage:
         made = _run(f"mkfs.{options.fs}", *_MKFS.get(options.fs, ()), str(file))
         if made.returncode != 0:
             raise TargetError(
-                f"mkfs.{options.fs} could not make a file system of {options.size.text}: {_said(made)}",
-                advice=f"a larger `target.{self.kind}.data.size`, or another `fs`",
+                because(
+                    "image.mkfs-failed",
+                    fs=options.fs,
+                    size=options.size.text,
+                    said=_said(made),
+                    kind=self.kind,
+                )
             )
         how = "loop" + (f",{options.mount_options}" if options.mount_options else "")
         mounted = _run("mount", "-t", options.fs, "-o", how, str(file), str(self.mount))
@@ -140,10 +139,7 @@ class MountedImage:
 
 def _only_root() -> None:
     if os.geteuid() != 0:
-        raise TargetError(
-            "only root can mount an image, and loadcell does not run as root",
-            advice=f"run loadcell as root; or {_LEAVE_OUT}",
-        )
+        raise TargetError(because("image.not-root"))
 
 
 def _reserve(file: Path, size: int) -> None:
@@ -159,38 +155,19 @@ def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
     where = file.parent
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         free = shutil.disk_usage(where).free
-        return TargetError(
-            f"there is no room for an image of {size.text} in {where} ({free / 2**30:.1f} GiB are free)",
-            advice=f"make room, a smaller `target.{kind}.data.size`, or another `target.{kind}.data.image`",
-        )
-    return TargetError(
-        f"cannot make an image of {size.text} in {where}: {error.strerror}",
-        advice=f"name another directory in `target.{kind}.data.image`, or another `size`",
-    )
+        return TargetError(because("image.no-room", size=size.text, path=where, free_bytes=free, kind=kind))
+    return TargetError(because("image.not-made", size=size.text, path=where, said=error.strerror, kind=kind))
 
 
 def _not_mounted(said: str, options: Image, kind: str) -> TargetError:
     """What `mount` said (util-linux, busybox), turned into what to do."""
     if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
-        return TargetError(
-            f"this machine gave no loop device to mount an image on: {said}",
-            advice="load the kernel's module `loop`, give the container /dev/loop-control and /dev/loop0 to 7 "
-            f"(`--privileged`); or {_LEAVE_OUT}",
-        )
+        return TargetError(because("image.no-loop", said=said))
     if any(word in said for word in ("permission denied", "must be superuser", "not permitted")):
-        return TargetError(
-            f"root may not mount anything here: {said}",
-            advice=f"a container needs the right to (CAP_SYS_ADMIN, `--privileged`); or {_LEAVE_OUT}",
-        )
+        return TargetError(because("image.no-mount", said=said))
     if "unknown filesystem type" in said:
-        return TargetError(
-            f"the kernel does not know the file system {options.fs}: {said}",
-            advice=f"set `target.{kind}.data.fs` to one that it knows; or {_LEAVE_OUT}",
-        )
-    return TargetError(
-        f"cannot mount the image: {said}",
-        advice=f"check `target.{kind}.data.mount_options` and `fs`; or {_LEAVE_OUT}",
-    )
+        return TargetError(because("image.unknown-fs", fs=options.fs, said=said, kind=kind))
+    return TargetError(because("image.not-mounted", said=said, kind=kind))
 
 
 def undo_below(work: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis import flames
+from loadcell.analysis import flames, reasons
 from loadcell.analysis.flames import Profile
 from loadcell.analysis.phrase import Finding, Phrase, Severity
 from loadcell.report import numbers
@@ -39,8 +39,8 @@ def _profile(record: Mapping[str, Any], scored: Mapping[str, float | None], scen
         trial=record["name"],
         treatment=scene.labels.get(record["treatment"], record["treatment"]),
         status=record["status"],
-        reason=record.get("reason"),
-        advice=record.get("advice"),
+        why=reasons.why(record),
+        remedy=reasons.remedy(record),
         account=record.get("profile") or {},
         measured_s=(record.get("measure") or {}).get("duration_s"),
         throughput_per_s=(record.get("totals") or {}).get("throughput_per_s"),
@@ -74,7 +74,7 @@ def findings(profile: Profile) -> list[Finding]:
         return Finding("profile", severity, Phrase(f"found.profile.{key}", params), (profile.trial,))
 
     if not profile.account:
-        reason, advice = (str(text or "").rstrip(".") for text in (profile.reason, profile.advice))
+        reason, advice = profile.why or Phrase("mark.none"), profile.remedy or Phrase("mark.none")
         return [said("caution", "failed", treatment=treatment, reason=reason, advice=advice)]
     if not samples:
         return [said("caution", "nothing", treatment=treatment)]

@@ -20,8 +20,10 @@ def trials(scene: Scene) -> Section:
         if trial.status == "ok":
             continue
         missing = trial.status == "not-run"
-        reason = texts("table.not-run") if missing else trial.reason or texts("table.no-reason")
-        advice = texts("table.not-run.advice") if missing else trial.advice or texts("mark.none")
+        reason = texts("table.not-run") if missing else texts.recorded(trial.why) or texts("table.no-reason")
+        advice = (
+            texts("table.not-run.advice") if missing else texts.recorded(trial.remedy) or texts("mark.none")
+        )
         rows.append(
             [
                 Cell(trial.name, sort=trial.number),
@@ -70,7 +72,7 @@ def checks(scene: Scene) -> Section:
         else Paragraph(texts("table.no-checks"))
     ]
     if scene.stored.damage:
-        damaged = [[Cell(str(damage))] for damage in scene.stored.damage]
+        damaged = [[Cell(texts.reason(damage.reason))] for damage in scene.stored.damage]
         blocks.append(Table("table-damage", texts("table.damage"), [Column(texts("column.reason"))], damaged))
     return Section("checks", heading, blocks)
 

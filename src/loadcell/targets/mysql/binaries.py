@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 
 #: Where distributions and MariaDB's own packages put the server.
@@ -41,20 +42,13 @@ def find(named: str | None = None) -> Binaries:
         place = Path(named).expanduser().absolute()
         found = _in([place, place / "bin", place / "sbin"])
         if found is None:
-            raise TargetError(
-                f"{place} does not hold the programs `{_SERVER}` and `{_INSTALL[0]}`",
-                advice="name the directory that does in `target.mysql.binaries` (Debian: /usr/sbin)",
-            )
+            raise TargetError(because("mysql.no-programs", path=place, install=_INSTALL[0]))
         return found
     on_path = shutil.which(_SERVER)
     places = [Path(on_path).parent] if on_path else []
     found = _in([*places, *map(Path, _PLACES)])
     if found is None:
-        raise TargetError(
-            "no MariaDB server found on this machine: looked on PATH and in " + ", ".join(_PLACES),
-            advice="install it (Debian: `apt-get install mariadb-server`), name its directory in "
-            "`target.mysql.binaries`, or use `server: external`",
-        )
+        raise TargetError(because("mysql.missing", places=_PLACES))
     return found
 
 
@@ -70,8 +64,13 @@ def _in(places: Iterable[Path]) -> Binaries | None:
         version = said[1]
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             raise TargetError(
-                f"MariaDB {version} in {place} is too old",
-                advice=f"install version {OLDEST[0]}.{OLDEST[1]} or newer",
+                because(
+                    "server.too-old",
+                    product="MariaDB",
+                    version=version,
+                    place=place,
+                    oldest=f"{OLDEST[0]}.{OLDEST[1]}",
+                )
             )
         return Binaries(server, install, f"{version}-MariaDB")
     return None

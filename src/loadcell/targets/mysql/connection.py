@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
 from loadcell.targets.shared.home import no_room
 
@@ -96,7 +97,7 @@ class Address:
 
     @contextmanager
     def session(
-        self, doing: str, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
+        self, doing: Reason, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
     ) -> Iterator[Connection]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
 
@@ -151,10 +152,7 @@ def external(
     url: str, *, password: str | None, sslmode: str | None, sslrootcert: str | None
 ) -> tuple[Address, str | None]:
     """The address that a URL stands for, and the database it names. Raises TargetError."""
-    wrong = TargetError(
-        "`target.mysql.url` is not the address of a server",
-        advice="write mysql://user@host:3306/database; special characters as %XX",
-    )
+    wrong = TargetError(because("mysql.url"))
     try:
         parts = urlsplit(url)
         port = parts.port or PORT
@@ -163,10 +161,7 @@ def external(
     if parts.scheme not in ("mysql", "mariadb") or not parts.hostname or not parts.username:
         raise wrong
     if parts.query or parts.fragment:
-        raise TargetError(
-            "`target.mysql.url` has something behind the database",
-            advice="use `target.mysql.sslmode` and `sslrootcert` for TLS; there are no other parameters",
-        )
+        raise TargetError(because("mysql.url-parameters"))
     given = password if password is not None else (unquote(parts.password) if parts.password else None)
     address = Address(
         host=parts.hostname,
@@ -179,33 +174,29 @@ def external(
     return address, unquote(parts.path.strip("/")) or None
 
 
-#: By the number of an error: the finding; the advice.
-_REFUSALS: dict[int, tuple[str, str]] = {
-    1040: (
-        "{where} has no connection left",
-        "close other programs' connections, or raise the server's max_connections",
-    ),
-    1044: (
-        "{user} may not use that database",
-        "grant the user rights on it, or name another in `target.mysql.url`",
-    ),
-    1045: (
-        "{where} refused {user}",
-        "check `target.mysql.password` (as `${{env:NAME}}`), that the variable is set, and from where this user may come",
-    ),
-    1049: ("the database is not there on {where}", "name one that exists, or create it"),
-    1129: ("{where} has blocked this host", "run `FLUSH HOSTS` on the server"),
-    1130: ("{where} does not let this host in", "create the user for this host (`CREATE USER ...@'host'`)"),
-    1203: (
-        "{user} has no connection left on {where}",
-        "raise the user's or the server's max_user_connections",
-    ),
-    1226: ("{user} has no connection left on {where}", "raise the user's limits on the server"),
-    1698: (
-        "{where} refused {user}",
-        "give the user a password: this one may come only as a user of that machine",
-    ),
-    3159: ("{where} wants TLS", "set `target.mysql.sslmode: require`"),
+#: Our codes of a server that answers, but has no connection left.
+NONE_LEFT = ("connection.none-left", "mysql.none-left-for-user", "mysql.user-limits")
+
+#: The server's number of an error -> our code.
+REFUSALS = {
+    1040: "connection.none-left",
+    1044: "mysql.no-rights",
+    1045: "mysql.refused-password",
+    1049: "connection.no-database",
+    1129: "mysql.blocked-host",
+    1130: "mysql.unknown-host",
+    1203: "mysql.none-left-for-user",
+    1226: "mysql.user-limits",
+    1698: "mysql.refused-user",
+    3159: "mysql.wants-tls",
+}
+#: What stands in the words of one that has no number -> our code.
+SIGNS = {
+    "refused": "connection.refused",
+    "No such file": "mysql.no-socket",
+    "timed out": "connection.timeout",
+    "Name or service": "mysql.host",
+    "cryptography": "mysql.encrypted-password",
 }
 
 
@@ -223,63 +214,28 @@ def not_connected(error: BaseException, where: str, user: str, during: str = "up
     """What a failed connection means."""
     said = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
-    if number in _REFUSALS:
-        finding, advice = _REFUSALS[number]
-        place = {"where": where, "user": f"user {user}"}
-        return TargetError(f"{finding.format(**place)}: {said}", advice=advice.format(), during=during)
+    place: dict[str, Any] = {"where": where, "user": because("user.named", name=user), "said": said}
+    if number in REFUSALS:
+        return TargetError(because(REFUSALS[number], variable="${env:NAME}", **place), during=during)
     if "CERTIFICATE" in said or "SSL" in said or "certificate" in said:
-        return TargetError(
-            f"TLS with {where} failed: {said}",
-            advice="set `target.mysql.sslmode` and `sslrootcert` to what the server offers (require: TLS without checking "
-            "whose)",
-            during=during,
-        )
-    for sign, finding, advice in (
-        (
-            "refused",
-            "no server answers at {}",
-            "check host and port, and that the server is running and listens there",
-        ),
-        ("No such file", "no server answers at {}", "check the socket, and that the server is running"),
-        (
-            "timed out",
-            "{} does not answer in time",
-            "check host and port, and whether a firewall stands in the way",
-        ),
-        ("Name or service", "the host name of {} is unknown", "check the host in `target.mysql.url`"),
-        ("cryptography", "{} wants an encrypted password", "use TLS: set `target.mysql.sslmode: require`"),
-    ):
-        if sign in said:
-            return TargetError(f"{finding.format(where)}: {said}", advice=advice, during=during)
-    return TargetError(
-        f"cannot connect to {where}: {said}", advice="the server's own log may say more", during=during
-    )
+        return TargetError(because("mysql.tls", where=where, said=said), during=during)
+    code = next((code for sign, code in SIGNS.items() if sign in said), "connection.failed")
+    return TargetError(because(code, **place), during=during)
 
 
-def not_done(error: BaseException, doing: str, during: str = "prepare") -> TargetError:
+def not_done(error: BaseException, doing: Reason, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
     said = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
     match number:
         case 1021 | 1114:
-            return no_room("mysql", "the server's data", during)
+            return no_room("mysql", because("where.server-data"), during)
         case 1044 | 1142 | 1227 | 1370:
-            return TargetError(
-                f"not allowed to {doing}: {said}",
-                advice="grant the user what is missing (`GRANT ALL ON loadcell_%.* TO ...`), or name a database of its own "
-                "in `target.mysql.url`",
-                during=during,
-            )
+            return TargetError(because("mysql.not-allowed", doing=doing, said=said), during=during)
         case 1290 | 1836:
-            return TargetError(
-                f"cannot {doing}: {said}", advice="name the primary: this server only reads", during=during
-            )
+            return TargetError(because("server.read-only", doing=doing, said=said), during=during)
         case None | 1053 | 1927:
-            return TargetError(
-                f"the server went away while loadcell was about to {doing}: {said}",
-                advice="the server's log says why",
-                during=during,
-            )
+            return TargetError(because("server.went-away", doing=doing, said=said), during=during)
     return TargetError(
-        f"cannot {doing}: {said} (error {number})", advice="the server's log may say more", during=during
+        because("server.refused-with-code", doing=doing, said=said, code=str(number)), during=during
     )

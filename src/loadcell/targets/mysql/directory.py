@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import NOTHING_SAID, because
 from loadcell.targets.base import TargetError
 from loadcell.targets.mysql.binaries import Binaries
 from loadcell.targets.mysql.complaints import of_install
@@ -78,10 +79,7 @@ class DataDirectory(Home):
     def _check_fit(self) -> None:
         self._check_owner(self.data)
         if not (self.data / "ibdata1").exists() and not self.copies():
-            raise TargetError(
-                f"{self.data} has lost its contents",
-                advice=f"remove {self.home}, and loadcell makes it anew",
-            )
+            raise TargetError(because("home.lost-contents", path=self.data, home=self.home))
 
     def configure(
         self, port: int, socket: Path, settings: Mapping[str, Any], passwords: Mapping[str, str]
@@ -155,12 +153,8 @@ class DataDirectory(Home):
         shutil.rmtree(to, ignore_errors=True)
         if "No space left" in done.stdout or "quota" in done.stdout:
             raise no_room(self.kind, str(self.home), "prepare")
-        said = (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
-        raise TargetError(
-            f"cannot copy the data directory: {said}",
-            advice="look at the storage of its device",
-            during="prepare",
-        )
+        said = (done.stdout.strip().splitlines() or [NOTHING_SAID])[-1]
+        raise TargetError(because("home.not-copied", said=said), during="prepare")
 
 
 def verifier(password: str) -> str:

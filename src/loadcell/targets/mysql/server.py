@@ -9,6 +9,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 from loadcell.targets.mysql import complaints
 from loadcell.targets.mysql.connection import Address, rows
@@ -95,7 +96,7 @@ class Server:
         """InnoDB reads back the pages it had in memory at its last shutdown, unless its settings say otherwise: not during
         a trial."""
         deadline = time.monotonic() + _WARM_LIMIT_S
-        with self.admin().session("ask for the buffer pool", during="up") as connection:
+        with self.admin().session(because("doing.ask-for-the-buffer-pool"), during="up") as connection:
             while time.monotonic() < deadline:
                 found = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
                 said = str(found[0][1]) if found else ""

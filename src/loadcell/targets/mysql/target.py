@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
 from loadcell.plan.parts import Advice
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.mysql import advice, binaries, counters, settings
-from loadcell.targets.mysql.connection import Address, external, rows
+from loadcell.targets.mysql.connection import NONE_LEFT, Address, external, rows
 from loadcell.targets.mysql.databases import Databases, Prepared
 from loadcell.targets.mysql.directory import DataDirectory
 from loadcell.targets.mysql.options import MysqlOptions
@@ -79,13 +80,18 @@ class Mysql(Target[MysqlOptions]):
                 sslmode=options.sslmode,
                 sslrootcert=options.sslrootcert,
             )
-        with self._external.session("ask the version", during="up") as connection:
+        with self._external.session(because("doing.ask-the-version"), during="up") as connection:
             product, version = _version(connection)
         oldest = _OLDEST[product]
         if tuple(int(part) for part in version.split(".")[:2]) < oldest:
             raise TargetError(
-                f"the server at {self._external.where} is {product} {version}, which is too old",
-                advice=f"loadcell knows {product} {oldest[0]}.{oldest[1]} and newer",
+                because(
+                    "server.product-too-old",
+                    where=self._external.where,
+                    product=product,
+                    version=version,
+                    oldest=f"{oldest[0]}.{oldest[1]}",
+                )
             )
 
     def down(self) -> None:
@@ -132,7 +138,7 @@ class Mysql(Target[MysqlOptions]):
         return self._load_address().endpoint(self._prepared.database if self._prepared else self._named or "")
 
     def describe(self) -> dict[str, Any]:
-        with self._admin().session("read settings", during="collect") as connection:
+        with self._admin().session(because("doing.read-settings"), during="collect") as connection:
             product, version = _version(connection)
             shown = {str(name): str(value) for name, value in rows(connection, "SHOW GLOBAL VARIABLES")}
             record: dict[str, Any] = {
@@ -166,7 +172,7 @@ class Mysql(Target[MysqlOptions]):
             return []
         try:
             with self._external.session(
-                "find the server's process", during="collect", limit_s=_ALIVE_LIMIT_S
+                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 found = rows(connection, "SELECT @@pid_file, @@datadir")
         except TargetError:
@@ -179,18 +185,20 @@ class Mysql(Target[MysqlOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return "has no connection left" in error.finding  # it answered, after all
+            return error.reason.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
-        with self._admin().session("read counters", during="collect") as connection:
+        with self._admin().session(because("doing.read-counters"), during="collect") as connection:
             return counters.read(
                 {str(name): str(value) for name, value in rows(connection, "SHOW GLOBAL STATUS")}
             )
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
         database = self._prepared.database if self._prepared else None
-        with self._load_address().session("check the data", during="verify", database=database) as connection:
+        with self._load_address().session(
+            because("doing.check-the-data"), during="verify", database=database
+        ) as connection:
             return rows(connection, question)
 
     # -- connections ------------------------------------------------------------------------------------------------
@@ -202,7 +210,7 @@ class Mysql(Target[MysqlOptions]):
         if self._server is not None:
             return self._server.load(self.options.connect)
         if self._external is None:
-            raise TargetError("the server was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._external
 
     @classmethod

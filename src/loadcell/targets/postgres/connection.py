@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
 from loadcell.targets.shared.home import no_room
 
@@ -91,7 +92,7 @@ class Address:
     @contextmanager
     def session(
         self,
-        doing: str,
+        doing: Reason,
         *,
         during: str,
         database: str | None = None,
@@ -124,17 +125,10 @@ def external(
         words: dict[str, Any] = dict(conninfo_to_dict(dsn))
     except psycopg.Error:
         # libpq's own message quotes the DSN, and with it perhaps a password.
-        raise TargetError(
-            "`target.postgres.dsn` is not a connection string",
-            advice="write postgresql://user@host:5432/database, or host=... user=... dbname=...; special characters of a "
-            "URL as %XX",
-        ) from None
+        raise TargetError(because("postgres.dsn")) from None
     for name in ("sslcert", "sslkey"):
         if name in words:
-            raise TargetError(
-                f"the dsn names a client certificate (`{name}`), which the load cannot present",
-                advice="let the server authenticate this user by password (scram-sha-256)",
-            )
+            raise TargetError(because("postgres.client-certificate", name=name))
     given = {"password": password, "dbname": database, "sslmode": sslmode, "sslrootcert": sslrootcert}
     words.update({name: value for name, value in given.items() if value is not None})
     words.setdefault("connect_timeout", CONNECT_LIMIT_S)
@@ -160,114 +154,50 @@ def external(
         )
 
 
-_TLS_ADVICE = "set `target.postgres.sslmode` and `sslrootcert` to what the server offers (require: TLS without checking whose)"
+#: Our codes of a server that answers, but has no connection left.
+NONE_LEFT = ("connection.none-left",)
 
-#: Pattern in what libpq or the server said; the finding; the advice. The first that matches counts.
-_REFUSALS: tuple[tuple[str, str, str], ...] = (
-    (
-        "server does not support SSL",
-        "{where} does not offer TLS",
-        "set `target.postgres.sslmode: prefer`, or turn `ssl` on in the server",
-    ),
-    (
-        "certificate verify failed|self.signed certificate",
-        "the certificate of {where} is not trusted",
-        _TLS_ADVICE,
-    ),
-    (
-        "root certificate file|could not read root cert",
-        "the certificates to check {where} with cannot be read",
-        _TLS_ADVICE,
-    ),
-    (
-        "server certificate for|does not match host name",
-        "the certificate of {where} is for another name",
-        _TLS_ADVICE,
-    ),
-    (
-        "no pg_hba.conf entry|pg_hba.conf rejects",
-        "{where} does not let {user} in this way",
-        "allow it in the server's pg_hba.conf; `no encryption` at the end means that it wants `sslmode: require`",
-    ),
-    ("SSL|TLS", "TLS with {where} failed", _TLS_ADVICE),
-    (
-        "password authentication failed|no password supplied|authentication failed for user",
-        "{where} refused the password of {user}",
-        "check `target.postgres.password` (as `${{env:NAME}}`) and that the variable is set",
-    ),
-    (
-        "too many clients|remaining connection slots|too many connections",
-        "{where} has no connection left",
-        "close other programs' connections, or raise the server's max_connections",
-    ),
-    (
-        'database "[^"]*" does not exist',
-        "the database is not there on {where}",
-        "name one that exists, or create it",
-    ),
-    (
-        'role "[^"]*" does not exist',
-        "{where} knows no user {user}",
-        "name one that exists in the dsn, or create it",
-    ),
-    (
-        "Connection refused|No such file or directory",
-        "no server answers at {where}",
-        "check host and port of `target.postgres.dsn`, and that the server is running and listens there",
-    ),
-    (
-        "timeout expired|timed out|No route to host|unreachable",
-        "{where} does not answer within " + str(CONNECT_LIMIT_S) + " s",
-        "check host and port, and whether a firewall stands in the way",
-    ),
-    (
-        "failed to resolve|could not translate host name|Name or service not known|name resolution",
-        "the host name of {where} is unknown",
-        "check the host in `target.postgres.dsn`",
-    ),
-    (
-        "starting up|shutting down|not yet accepting|recovery mode",
-        "{where} is not ready for connections",
-        "wait until it is, then try again",
-    ),
-)
+#: Pattern in what libpq or the server said -> our code. The first that matches counts.
+REFUSALS = {
+    "server does not support SSL": "postgres.no-tls",
+    "certificate verify failed|self.signed certificate": "postgres.certificate-not-trusted",
+    "root certificate file|could not read root cert": "postgres.roots-unreadable",
+    "server certificate for|does not match host name": "postgres.certificate-of-other",
+    "no pg_hba.conf entry|pg_hba.conf rejects": "postgres.pg-hba",
+    "SSL|TLS": "postgres.tls",
+    "password authentication failed|no password supplied|authentication failed for user": "postgres.refused-password",
+    "too many clients|remaining connection slots|too many connections": "connection.none-left",
+    'database "[^"]*" does not exist': "connection.no-database",
+    'role "[^"]*" does not exist': "postgres.no-user",
+    "Connection refused|No such file or directory": "postgres.nobody-there",
+    "timeout expired|timed out|No route to host|unreachable": "connection.timeout",
+    "failed to resolve|could not translate host name|Name or service not known|name resolution": "postgres.host",
+    "starting up|shutting down|not yet accepting|recovery mode": "postgres.not-ready",
+}
 
 
 def not_connected(said: str, where: str, user: str | None, during: str = "up") -> TargetError:
     """What a failed connection means. `said` is libpq's message, which holds the server's."""
     heart = re.findall(r"(?:FATAL|ERROR): +(.*)", said) or re.findall(r"(?:failed: |error: )(.+)", said)
     quoted = (heart[0] if heart else said.strip().splitlines()[0]).strip()
-    for pattern, finding, advice in _REFUSALS:
-        if re.search(pattern, said):
-            place = {"where": where, "user": f"user {user}" if user else "this user"}
-            return TargetError(f"{finding.format(**place)}: {quoted}", advice=advice.format(), during=during)
-    return TargetError(
-        f"cannot connect to {where}: {quoted}", advice="the server's own log may say more", during=during
-    )
+    who = because("user.named", name=user) if user else because("user.this")
+    code = next((code for sign, code in REFUSALS.items() if re.search(sign, said)), "connection.failed")
+    why = because(code, where=where, user=who, said=quoted, variable="${env:NAME}")
+    return TargetError(why, during=during)
 
 
-def not_done(error: psycopg.Error, doing: str, during: str = "prepare") -> TargetError:
+def not_done(error: psycopg.Error, doing: Reason, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
     said = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:
         case "53100":
-            return no_room("postgres", "the server's data", during)
+            return no_room("postgres", because("where.server-data"), during)
         case "42501":
-            return TargetError(
-                f"not allowed to {doing}: {said}",
-                advice="give the role CREATEDB, or CREATE on its database (`GRANT CREATE ON DATABASE ... TO ...`)",
-                during=during,
-            )
+            return TargetError(because("postgres.not-allowed", doing=doing, said=said), during=during)
         case "25006":
-            return TargetError(
-                f"cannot {doing}: {said}", advice="name the primary: this server only reads", during=during
-            )
+            return TargetError(because("server.read-only", doing=doing, said=said), during=during)
         case None | "57P01" | "57P02" | "57P03":
-            return TargetError(
-                f"the server went away while loadcell was about to {doing}: {said}",
-                advice="the server's log says why",
-                during=during,
-            )
+            return TargetError(because("server.went-away", doing=doing, said=said), during=during)
     return TargetError(
-        f"cannot {doing}: {said} ({error.sqlstate})", advice="the server's log may say more", during=during
+        because("server.refused-with-code", doing=doing, said=said, code=error.sqlstate), during=during
     )

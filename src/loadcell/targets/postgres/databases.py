@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, TargetError
 from loadcell.targets.postgres.connection import Address, not_done
 from loadcell.targets.shared.marks import Mark, Owner, fingerprint, parse
@@ -54,7 +55,7 @@ class Databases:
         print_ = fingerprint(data)
         pristine = PREFIX + print_
         detail: dict[str, Any] = {"kind": "database"}
-        with self.admin.session("prepare the data set", during="prepare") as connection:
+        with self.admin.session(because("doing.prepare-the-data-set"), during="prepare") as connection:
             how = self._pristine(connection, pristine, print_, load, detail)
             database = pristine
             if will_change:
@@ -114,9 +115,7 @@ class Databases:
             return Mark("loading", "", self.owner)  # killed between CREATE DATABASE and COMMENT
         if mark is None:
             raise TargetError(
-                f"there is a database {name} at {self.admin.where} that loadcell did not make (it lacks the mark)",
-                advice=f"rename or drop it if nobody needs it (`DROP DATABASE {name}`); loadcell does not touch it",
-                during="prepare",
+                because("postgres.foreign-database", name=name, where=self.admin.where), during="prepare"
             )
         return mark
 
@@ -151,11 +150,9 @@ class Databases:
                     raise self._in_use(connection, template) from error
                 if error.sqlstate == _DUPLICATE:
                     raise TargetError(
-                        f"another run is making the database {name} at this moment",
-                        advice="wait until that run has ended: two at once would measure each other",
-                        during="prepare",
+                        because("postgres.database-being-made", name=name), during="prepare"
                     ) from error
-                raise not_done(error, f"create the database {name}") from error
+                raise not_done(error, because("doing.create-database", name=name)) from error
 
     def _drop(self, connection: Connection[Any], name: str, *, force: bool) -> None:
         import psycopg
@@ -170,23 +167,24 @@ class Databases:
                 return
             except psycopg.Error as error:
                 if error.sqlstate != _IN_USE:
-                    raise not_done(error, f"drop the database {name}") from error
+                    raise not_done(error, because("doing.drop-database", name=name)) from error
                 if time.monotonic() > deadline:
                     raise self._in_use(connection, name) from error
                 time.sleep(_PAUSE_S)
 
     def _in_use(self, connection: Connection[Any], name: str) -> TargetError:
-        rows = connection.execute(
-            "SELECT pid, application_name, coalesce(host(client_addr), 'this machine') FROM pg_stat_activity "
+        found = connection.execute(
+            "SELECT pid, application_name, coalesce(host(client_addr), 'localhost') FROM pg_stat_activity "
             "WHERE datname = %s LIMIT 1",
             [name],
-        ).fetchall()
-        who = "".join(f" ({app or 'a program'} from {host}, server process {pid})" for pid, app, host in rows)
-        return TargetError(
-            f"somebody else is connected to the database {name}{who}",
-            advice="if it is another loadcell run, wait for its end: two at once would measure each other",
-            during="prepare",
+        ).fetchone()
+        if found is None:
+            return TargetError(because("postgres.database-in-use", name=name), during="prepare")
+        pid, program, host = found
+        why = because(
+            "postgres.database-in-use-by", name=name, program=program or "?", host=host, pid=str(pid)
         )
+        return TargetError(why, during="prepare")
 
     def _end_sessions(self, connection: Connection[Any], name: str) -> None:
         import psycopg
@@ -205,7 +203,7 @@ class Databases:
 
     def sweep(self) -> None:
         """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
-        with self.admin.session("drop data sets", during="cleanup") as connection:
+        with self.admin.session(because("doing.drop-data-sets"), during="cleanup") as connection:
             rows = connection.execute(
                 "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE starts_with(datname, %s)",
                 [PREFIX],

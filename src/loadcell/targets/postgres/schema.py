@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, TargetError
 from loadcell.targets.postgres.connection import Address, not_done
 from loadcell.targets.postgres.databases import Prepared, checkpoint
@@ -42,7 +43,7 @@ class Schema:
         began = time.monotonic()
         print_ = fingerprint(data)
         detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
-        with self.address.session("prepare the data set", during="prepare") as connection:
+        with self.address.session(because("doing.prepare-the-data-set"), during="prepare") as connection:
             mark = self._mark(connection)
             how = "loaded"
             if mark is not None:
@@ -94,11 +95,7 @@ class Schema:
         mark = parse(row[0])
         if mark is None:
             raise TargetError(
-                f"there is a schema {SCHEMA} in database {self.address.database} that loadcell did not make "
-                "(it lacks the mark)",
-                advice="rename it, name another `target.postgres.database`, or give the role CREATEDB; "
-                "loadcell does not touch it",
-                during="prepare",
+                because("postgres.foreign-schema", database=self.address.database), during="prepare"
             )
         return mark
 
@@ -112,7 +109,7 @@ class Schema:
                     connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(SCHEMA)))
                 self._set_mark(connection, mark)
         except psycopg.Error as error:
-            raise not_done(error, f"create a schema in database {self.address.database}") from error
+            raise not_done(error, because("doing.create-schema", database=self.address.database)) from error
 
     def _set_mark(self, connection: Connection[Any], mark: Mark) -> None:
         from psycopg.sql import SQL, Identifier, Literal
@@ -136,9 +133,12 @@ class Schema:
             foreign = [name for name, _, _ in rows if name not in mark.tables]
         if foreign:
             raise TargetError(
-                f"the schema {SCHEMA} of database {self.address.database} holds what loadcell did not make: "
-                + ", ".join(foreign[:5]),
-                advice=f"move it elsewhere (`ALTER TABLE {SCHEMA}.{foreign[0]} SET SCHEMA public`); loadcell does not touch it",
+                because(
+                    "postgres.foreign-tables",
+                    database=self.address.database,
+                    tables=foreign[:5],
+                    first=foreign[0],
+                ),
                 during="prepare",
             )
         tables = [Identifier(SCHEMA, name) for name, kind, _ in rows if kind == "r"]
@@ -148,7 +148,7 @@ class Schema:
             for name in self._relations(connection):
                 connection.execute(SQL("DROP SEQUENCE {}").format(Identifier(SCHEMA, name)))
         except psycopg.Error as error:
-            raise not_done(error, f"drop the tables of schema {SCHEMA}") from error
+            raise not_done(error, because("doing.drop-tables")) from error
 
     def _size(self, connection: Connection[Any]) -> int:
         row = connection.execute(
@@ -163,7 +163,7 @@ class Schema:
         import psycopg
         from psycopg.sql import SQL, Identifier
 
-        with self.address.session("drop the data set", during="cleanup") as connection:
+        with self.address.session(because("doing.drop-the-data-set"), during="cleanup") as connection:
             row = connection.execute(
                 "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", [SCHEMA]
             ).fetchone()

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
 from loadcell.plan.parts import Advice
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.image import Image, MountedImage
 from loadcell.targets.postgres import advice, binaries, counters, settings
 from loadcell.targets.postgres.cluster import ROLE, Cluster
-from loadcell.targets.postgres.connection import Address, external
+from loadcell.targets.postgres.connection import NONE_LEFT, Address, external
 from loadcell.targets.postgres.databases import Databases, Prepared
 from loadcell.targets.postgres.observed import Observed
 from loadcell.targets.postgres.options import OLDEST, PostgresOptions
@@ -99,7 +100,7 @@ class Postgres(Target[PostgresOptions]):
         server.start()
         self._password = secrets.token_urlsafe(24)
         try:
-            with self._administer("make the load's role", "up") as connection:
+            with self._administer(because("doing.make-the-role"), "up") as connection:
                 there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
                 verb = "ALTER" if there else "CREATE"
                 connection.execute(
@@ -123,13 +124,18 @@ class Postgres(Target[PostgresOptions]):
                 sslmode=options.sslmode,
                 sslrootcert=options.sslrootcert,
             )
-        with self._external.session("ask the version", during="up") as connection:
+        with self._external.session(because("doing.ask-the-version"), during="up") as connection:
             version = connection.info.server_version
             if version < OLDEST * 10000:
                 shown = connection.info.parameter_status("server_version")
                 raise TargetError(
-                    f"the server at {self._external.where} is PostgreSQL {shown}, which is too old",
-                    advice=f"loadcell knows version {OLDEST} and newer",
+                    because(
+                        "server.product-too-old",
+                        where=self._external.where,
+                        product="PostgreSQL",
+                        version=shown,
+                        oldest=OLDEST,
+                    )
                 )
 
     def down(self) -> None:
@@ -177,7 +183,7 @@ class Postgres(Target[PostgresOptions]):
         if self._server is not None:
             return Databases(self._admin(), self._load_address(), True, owner, keep, __version__, log)
         address = self._load_address()
-        with address.session("ask for permissions", during="prepare") as connection:
+        with address.session(because("doing.ask-for-permissions"), during="prepare") as connection:
             may = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
@@ -195,7 +201,9 @@ class Postgres(Target[PostgresOptions]):
 
     def describe(self) -> dict[str, Any]:
         # As any client would see them: what administers quietly has settings of its own.
-        with self._admin().session("read settings", during="collect", options=None) as connection:
+        with self._admin().session(
+            because("doing.read-settings"), during="collect", options=None
+        ) as connection:
             record: dict[str, Any] = {
                 "server": self.options.server,
                 "version": connection.info.parameter_status("server_version"),
@@ -236,7 +244,7 @@ class Postgres(Target[PostgresOptions]):
             return []
         try:
             with address.session(
-                "find the server's process", during="collect", limit_s=_ALIVE_LIMIT_S
+                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 return _postmaster_of(connection)
         except TargetError:
@@ -254,18 +262,18 @@ class Postgres(Target[PostgresOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return "has no connection left" in error.finding  # it answered, after all
+            return error.reason.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
         database = self._prepared.database if self._prepared else self._admin().database
-        with self._administer("read counters") as connection:
+        with self._administer(because("doing.read-counters")) as connection:
             return counters.read(connection, database, self._load_address().user)
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
         prepared = self._prepared
         with self._load_address().session(
-            "check the data",
+            because("doing.check-the-data"),
             during="verify",
             database=prepared.database if prepared else None,
             options=prepared.options if prepared else None,
@@ -277,7 +285,7 @@ class Postgres(Target[PostgresOptions]):
     def _admin(self) -> Address:
         return self._server.admin() if self._server is not None else self._load_address()
 
-    def _administer(self, doing: str, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
+    def _administer(self, doing: Reason, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
         options = _QUIETLY if self._server is not None else None
         return self._admin().session(doing, during=during, options=options)
 
@@ -285,7 +293,7 @@ class Postgres(Target[PostgresOptions]):
         if self._server is not None:
             return self._server.address(ROLE, self._password, "postgres", self.options.connect)
         if self._external is None:
-            raise TargetError("the server was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._external
 
     @classmethod

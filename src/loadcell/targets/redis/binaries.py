@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 
 #: Where distributions and installations put the server, beside PATH.
@@ -33,20 +34,12 @@ def find(named: str | None = None) -> Binary:
     if named is not None:
         path = Path(named).expanduser().absolute()
         if not (path.is_file() and os.access(path, os.X_OK)):
-            raise TargetError(
-                f"{path} is no program",
-                advice="name the server itself in `target.redis.bin` (/usr/bin/redis-server)",
-            )
+            raise TargetError(because("redis.no-program", path=path))
         return _known(path)
     for path in _candidates():
         if os.access(path, os.X_OK):
             return _known(path)
-    raise TargetError(
-        "no Redis server found on this machine: looked for " + " and ".join(_SERVERS) + " on PATH and in "
-        + ", ".join(_PLACES),
-        advice="install it (Debian: `apt-get install redis-server`), name it in `target.redis.bin`, use `server: external`, "
-        "or measure an embedded store, which needs no server (target `store`)",
-    )  # fmt: skip
+    raise TargetError(because("redis.missing", servers=_SERVERS, places=_PLACES))  # fmt: skip
 
 
 def _candidates() -> Iterator[Path]:
@@ -67,13 +60,15 @@ def _known(server: Path) -> Binary:
         said = ""
     found = re.search(r"\bv=(\d+\.\d+\.\d+)", said)
     if found is None:
-        raise TargetError(
-            f"{server} does not tell its version as a Redis does",
-            advice="name a Redis or Valkey server in `target.redis.bin`",
-        )
+        raise TargetError(because("redis.no-version", program=server))
     if tuple(int(part) for part in found[1].split(".")[:2]) < OLDEST:
         raise TargetError(
-            f"Redis {found[1]} ({server}) is too old",
-            advice=f"install version {OLDEST[0]}.{OLDEST[1]} or newer",
+            because(
+                "server.too-old",
+                product="Redis",
+                version=found[1],
+                place=server,
+                oldest=f"{OLDEST[0]}.{OLDEST[1]}",
+            )
         )
     return Binary(server, found[1])

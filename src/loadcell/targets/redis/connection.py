@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
 
 APPLICATION = "loadcell"
@@ -132,7 +133,12 @@ class Address:
 
     @contextmanager
     def session(
-        self, doing: str, *, during: str, limit_s: float = CONNECT_LIMIT_S, answer_s: float = _ANSWER_LIMIT_S
+        self,
+        doing: Reason,
+        *,
+        during: str,
+        limit_s: float = CONNECT_LIMIT_S,
+        answer_s: float = _ANSWER_LIMIT_S,
     ) -> Iterator[Connection]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
 
@@ -250,39 +256,21 @@ def _number(data: bytes) -> int:
         raise GarbageError(f"{_text(data[:20])!r} is no number") from None
 
 
-#: By the code of an error: the finding; the advice.
-_REFUSALS: dict[str, tuple[str, str]] = {
-    "NOAUTH": (
-        "{where} wants a password",
-        "give it in `target.redis.password` (as `${env:NAME}`), and the user in `target.redis.user` where there is one",
-    ),
-    "WRONGPASS": (
-        "{where} refused {user}",
-        "check `target.redis.user` and `password` (as `${env:NAME}`), and that the variable is set",
-    ),
-    "NOPERM": (
-        "{user} has not the rights that loadcell needs",
-        "give them with ACL SETUSER, or name another user",
-    ),
-    "LOADING": ("{where} is still reading its data from disk", "try again in a moment"),
-    "MISCONF": (
-        "{where} takes no writes, as it could not save its data",
-        "make room on its disk, and see the server's log",
-    ),
-    "READONLY": ("{where} is a replica", "name its primary in `target.redis.host`"),
-    "MASTERDOWN": (
-        "{where} is a replica that has lost its primary",
-        "name the primary in `target.redis.host`",
-    ),
-    "OOM": ("{where} has used up its maxmemory", "raise it, or load fewer keys"),
-    "MOVED": (
-        "{where} is a node of a cluster",
-        "name a server that is not in cluster mode, or a proxy of the cluster",
-    ),
-    "CLUSTERDOWN": (
-        "{where} is a node of a cluster",
-        "name a server that is not in cluster mode, or a proxy of the cluster",
-    ),
+#: Our codes of a server that answers, but has no connection left.
+NONE_LEFT = ("redis.no-connection-left",)
+
+#: The server's code of an error -> ours.
+REFUSALS = {
+    "NOAUTH": "redis.wants-password",
+    "WRONGPASS": "redis.refused-user",
+    "NOPERM": "redis.no-rights",
+    "LOADING": "redis.loading",
+    "MISCONF": "redis.cannot-save",
+    "READONLY": "redis.replica",
+    "MASTERDOWN": "redis.replica-alone",
+    "OOM": "redis.maxmemory",
+    "MOVED": "redis.cluster-node",
+    "CLUSTERDOWN": "redis.cluster-node",
 }
 
 
@@ -291,82 +279,40 @@ def not_connected(error: BaseException, where: str, user: str | None, during: st
     said = _said(error)
     if isinstance(error, RefusedError):
         if "max number of clients" in said:
-            return TargetError(
-                f"{where} has no connection left: {said}",
-                advice="raise the server's maxclients (and its limit of open files), or close other connections",
-                during=during,
-            )
-        if error.code in _REFUSALS:
-            return _refusal(error, where, user, during)
+            return TargetError(because("redis.no-connection-left", where=where, said=said), during=during)
+        if error.code in REFUSALS:
+            return TargetError(_refusal(error, where, user), during=during)
         if "without any password configured" in said:
-            return TargetError(
-                f"{where} has no password: {said}", advice="leave `target.redis.password` out", during=during
-            )
+            return TargetError(because("redis.no-password", where=where, said=said), during=during)
         if "DB index" in said:
-            return TargetError(
-                f"the database is not there on {where}: {said}",
-                advice="name one below the server's `databases` in `target.redis.database`",
-                during=during,
-            )
+            return TargetError(because("redis.no-database", where=where, said=said), during=during)
     if isinstance(error, ssl.SSLError):
-        return TargetError(
-            f"TLS with {where} failed: {said}",
-            advice="check that this is a port for TLS (tls-port), that `target.redis.host` is the name in its certificate, and "
-            "`target.redis.tls_ca`; `tls_verify: false` does not look whose certificate it is",
-            during=during,
-        )
+        return TargetError(because("redis.tls", where=where, said=said), during=during)
     if isinstance(error, GarbageError):
-        return TargetError(
-            f"{where} does not answer as a Redis does: {said}",
-            advice="check host and port, and whether it wants TLS (`target.redis.tls: true`)",
-            during=during,
-        )
+        return TargetError(because("redis.no-redis", where=where, said=said), during=during)
     if isinstance(error, socket.gaierror):
-        return TargetError(
-            f"the host name of {where} is unknown: {said}",
-            advice="check `target.redis.host`",
-            during=during,
-        )
+        return TargetError(because("redis.host", where=where, said=said), during=during)
     if isinstance(error, TimeoutError):
-        return TargetError(
-            f"{where} does not answer in time",
-            advice="check host and port, whether a firewall stands in the way, and whether it wants TLS",
-            during=during,
-        )
+        return TargetError(because("redis.timeout", where=where), during=during)
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
-        return TargetError(
-            f"no server answers at {where}: {said}",
-            advice="check host and port, and that the server is running and listens there",
-            during=during,
-        )
-    return TargetError(
-        f"cannot connect to {where}: {said}",
-        advice="the server's own log may say more; it may want TLS",
-        during=during,
-    )
+        return TargetError(because("connection.refused", where=where, said=said), during=during)
+    return TargetError(because("redis.connection-failed", where=where, said=said), during=during)
 
 
-def not_done(error: BaseException, doing: str, during: str = "prepare") -> TargetError:
+def not_done(error: BaseException, doing: Reason, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative command."""
     said = _said(error)
     if isinstance(error, RefusedError):
-        if error.code in _REFUSALS:
-            return _refusal(error, "the server", None, during, doing)
-        return TargetError(f"cannot {doing}: {said}", advice="the server's log may say more", during=during)
-    return TargetError(
-        f"the server went away while loadcell was about to {doing}: {said}",
-        advice="the server's log says why",
-        during=during,
-    )
+        if error.code in REFUSALS:
+            why = _refusal(error, because("where.server"), None)
+            return TargetError(because("server.cannot", doing=doing, why=why), during=during)
+        return TargetError(because("server.refused", doing=doing, said=said), during=during)
+    return TargetError(because("server.went-away", doing=doing, said=said), during=during)
 
 
-def _refusal(error: RefusedError, where: str, user: str | None, during: str, doing: str = "") -> TargetError:
-    finding, advice = _REFUSALS[error.code]
-    who = f"user {user}" if user else "the default user"
-    begin = f"cannot {doing}: " if doing else ""
-    return TargetError(
-        f"{begin}{finding.format(where=where, user=who)}: {_said(error)}", advice=advice, during=during
-    )
+def _refusal(error: RefusedError, where: str | Reason, user: str | None) -> Reason:
+    who = because("user.named", name=user) if user else because("user.default")
+    return because(REFUSALS[error.code], where=where, user=who, said=_said(error), variable="${env:NAME}")
 
 
 def _said(error: BaseException) -> str:

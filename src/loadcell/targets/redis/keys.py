@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, TargetError
 from loadcell.targets.redis.connection import Address, Connection
 from loadcell.targets.shared.marks import Mark, Owner, fingerprint, parse
@@ -38,7 +39,7 @@ class Keys:
         began = time.monotonic()
         print_, prefixes = fingerprint(data), _prefixes(data)
         detail: dict[str, Any] = {"kind": "keys", "prefixes": list(prefixes)}
-        with self.address.session("look for the data set", during="prepare") as connection:
+        with self.address.session(because("doing.look-for-the-data-set"), during="prepare") as connection:
             mark, size = self._mark(connection)
             same = mark is not None and mark.fingerprint == print_
             there = same and mark is not None and mark.state == "ready" and self._whole(connection, size)
@@ -54,7 +55,7 @@ class Keys:
             how = "restored" if same and mark is not None and mark.state == "changed" else "loaded"
             account = load(self.address.endpoint())
             detail.update(method="load", load_s=time.monotonic() - began, rows=account.get("rows"))
-        with self.address.session("mark the data set", during="prepare") as connection:
+        with self.address.session(because("doing.mark-the-data-set"), during="prepare") as connection:
             state = "changed" if will_change else "ready"
             now = Mark(state, print_, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version)  # type: ignore[arg-type]
             self._set_mark(connection, now, size=_size(connection))
@@ -63,7 +64,7 @@ class Keys:
 
     def sweep(self) -> None:
         """Remove what this run made and what dead runs left behind, save what is to be kept."""
-        with self.address.session("remove the keys", during="cleanup") as connection:
+        with self.address.session(because("doing.remove-the-keys"), during="cleanup") as connection:
             mark, _ = self._mark(connection)
             if mark is None:
                 return
@@ -91,11 +92,7 @@ class Keys:
         found = dict(zip(words[::2], words[1::2], strict=False))
         mark = parse(found.get("mark"))
         if mark is None and not self.own:
-            raise TargetError(
-                f"the key {MARK} at {self.address.where} is not loadcell's",
-                advice="name another database in `target.redis.database`, or remove that key",
-                during="prepare",
-            )
+            raise TargetError(because("redis.foreign-mark", where=self.address.where), during="prepare")
         size = found.get("keys", "")
         return mark, int(size) if size.isdigit() else 0
 
@@ -119,10 +116,13 @@ class Keys:
             foreign = next((key for key in _found(connection, prefix) if key != MARK), None)
             if foreign is not None:
                 raise TargetError(
-                    f"database {self.address.database} at {self.address.where} has keys with the prefix `{prefix}` that "
-                    f"loadcell did not make ({foreign!r} is one)",
-                    advice="name an empty database in `target.redis.database`, or another `key_prefix`; loadcell does not "
-                    "touch these",
+                    because(
+                        "redis.foreign-keys",
+                        database=self.address.database,
+                        where=self.address.where,
+                        prefix=prefix,
+                        key=repr(foreign),
+                    ),
                     during="prepare",
                 )
         for prefix in ours:

@@ -7,9 +7,10 @@ from typing import Any
 
 from loadcell import __version__
 from loadcell.plan.parts import Advice
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.redis import advice, binaries, counters, settings
-from loadcell.targets.redis.connection import PORT, Address, Connection, RefusedError
+from loadcell.targets.redis.connection import NONE_LEFT, PORT, Address, Connection, RefusedError
 from loadcell.targets.redis.directory import DataDirectory
 from loadcell.targets.redis.keys import Keys
 from loadcell.targets.redis.observed import Observed
@@ -89,13 +90,10 @@ class Redis(Target[RedisOptions]):
                 tls_verify=options.tls_verify is not False,
                 resp=options.resp,
             )
-        with self._external.session("ask what it is", during="up") as connection:
+        with self._external.session(because("doing.ask-what-it-is"), during="up") as connection:
             masters = _masters(connection)
         if masters > 1:
-            raise TargetError(
-                f"{self._external.where} is a node of a cluster of {masters} primaries, and loadcell speaks to one server",
-                advice="name a server that is not in cluster mode, or a proxy of the cluster, in `target.redis.host`",
-            )
+            raise TargetError(because("redis.cluster", where=self._external.where, count=masters))
 
     def down(self) -> None:
         if self._server is not None:
@@ -136,7 +134,7 @@ class Redis(Target[RedisOptions]):
         return Observed(self._admin())
 
     def describe(self) -> dict[str, Any]:
-        with self._admin().session("read settings", during="collect") as connection:
+        with self._admin().session(because("doing.read-settings"), during="collect") as connection:
             info = connection.info("server", "memory", "persistence", "replication")
             shown = connection.config()
             keys = int(connection.ask("DBSIZE"))
@@ -172,7 +170,7 @@ class Redis(Target[RedisOptions]):
             return []
         try:
             with self._external.session(
-                "find the server's process", during="collect", limit_s=_ALIVE_LIMIT_S
+                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 info = connection.info("server")
         except TargetError:
@@ -185,11 +183,11 @@ class Redis(Target[RedisOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return "has no connection left" in error.finding  # it answered, after all
+            return error.reason.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
-        with self._admin().session("read counters", during="collect") as connection:
+        with self._admin().session(because("doing.read-counters"), during="collect") as connection:
             return counters.read(connection.info("commandstats"))
 
     # -- connections ------------------------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ class Redis(Target[RedisOptions]):
         if self._server is not None:
             return self._server.address(self.options.connect, self.options.resp)
         if self._external is None:
-            raise TargetError("the server was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._external
 
     @classmethod

@@ -12,6 +12,7 @@ from pathlib import Path
 from signal import Signals
 
 from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -88,10 +89,7 @@ def current() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
-        raise TargetError(
-            f"the user id {os.geteuid()} has no name on this machine, and servers need one",
-            advice="add it to /etc/passwd (in a container: run as a user that exists)",
-        ) from None
+        raise TargetError(because("account.no-name", uid=str(os.geteuid()))) from None
 
 
 def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) -> Account:
@@ -100,10 +98,7 @@ def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) 
     option = f"target.{kind}.run_as"
     if os.geteuid() != 0:
         if run_as not in (None, me):
-            raise TargetError(
-                f"only root can run the server as another user (`run_as: {run_as}`; loadcell runs as {me})",
-                advice=f"leave `{option}` out, or run loadcell as root",
-            )
+            raise TargetError(because("account.not-root", user=run_as, me=me, option=option))
         return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False, pin=pin)
     for name in [run_as] if run_as else [kind, "nobody"]:
         try:
@@ -111,10 +106,7 @@ def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) 
         except KeyError:
             continue
         if found.pw_uid == 0:
-            raise TargetError(f"{product} refuses to run as root", advice=f"name another user in `{option}`")
+            raise TargetError(because("account.root", product=product, option=option))
         groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
         return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True, pin=pin)
-    raise TargetError(
-        f"there is no user `{run_as or kind}` on this machine, and {product} refuses to run as root",
-        advice=f"name a user that exists in `{option}`",
-    )
+    raise TargetError(because("account.no-user", user=run_as or kind, product=product, option=option))

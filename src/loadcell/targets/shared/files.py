@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from loadcell.reasons import NOTHING_SAID, because
 from loadcell.targets.base import DataSet, TargetError
 from loadcell.targets.shared import storage
 from loadcell.targets.shared.account import Account, environment
@@ -56,10 +57,7 @@ class Files(Home):
 
     def _check_fit(self) -> None:
         if not self.data.is_dir():
-            raise TargetError(
-                f"{self.data} has lost its contents",
-                advice=f"remove {self.home}, and loadcell makes it anew",
-            )
+            raise TargetError(because("home.lost-contents", path=self.data, home=self.home))
         self._check_owner(self.data)
         mark = self._mark() or {}
         if mark.get("version") != self._version:
@@ -181,7 +179,5 @@ class Files(Home):
         shutil.rmtree(to, ignore_errors=True)
         if "No space left" in done.stdout or "quota" in done.stdout:
             raise no_room(self.kind, str(self.home), "prepare")
-        said = (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
-        raise TargetError(
-            f"cannot copy the files: {said}", advice="look at the storage of its device", during="prepare"
-        )
+        said = (done.stdout.strip().splitlines() or [NOTHING_SAID])[-1]
+        raise TargetError(because("home.not-copied", said=said), during="prepare")

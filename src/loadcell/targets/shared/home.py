@@ -13,19 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
 from loadcell.targets.shared.account import Account
 
 _MARKER = "loadcell.json"
 
 
-def no_room(kind: str, where: str, during: str = "up") -> TargetError:
+def no_room(kind: str, where: str | Reason, during: str = "up") -> TargetError:
     """The device is full; `kind` is the target as the plan names it."""
-    return TargetError(
-        f"no room left on the device of {where}",
-        advice=f"make room, name a directory on another device in `target.{kind}.data`, or use fewer or smaller tables",
-        during=during,
-    )
+    return TargetError(because("home.no-room", path=where, kind=kind), during=during)
 
 
 class Home(ABC):
@@ -85,26 +82,21 @@ class Home(ABC):
     def _check_place(self) -> None:
         option = f"`target.{self.kind}.data`"
         if self.parent.exists() and not self.parent.is_dir():
-            raise TargetError(f"{self.parent} is not a directory", advice=f"name a directory in {option}")
+            raise TargetError(because("home.no-directory", path=self.parent, option=option))
         if (self.parent / self.sign).exists():
             raise TargetError(
-                f"{self.parent} is the data directory of {self.stranger} that loadcell did not make",
-                advice=f"name an empty directory on the same storage in {option}; for a server that stands "
-                "already use `server: external`",
+                because("home.stranger", path=self.parent, stranger=self.stranger, option=option)
             )
         if self.home.exists() and self._mark() is None and any(self.home.iterdir()):
-            raise TargetError(
-                f"{self.home} was not made by loadcell",
-                advice=f"name another directory in {option}, or move this one away",
-            )
+            raise TargetError(because("home.not-ours", path=self.home, option=option))
 
     def _check_owner(self, data: Path) -> None:
         owner = data.stat().st_uid
         if owner != self.account.uid:
             raise TargetError(
-                f"{data} belongs to user {_name(owner)}, and the server would run as {self.account.name}",
-                advice="run loadcell as it was run when it made the directory, or name another in "
-                f"`target.{self.kind}.data`",
+                because(
+                    "home.other-owner", path=data, owner=_name(owner), user=self.account.name, kind=self.kind
+                )
             )
 
     def _begin(self, state: str, made_parent: bool) -> None:
@@ -152,8 +144,7 @@ class Home(ABC):
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return no_room(self.kind, str(self.home))
         return TargetError(
-            f"cannot use {error.filename or self.home}: {error.strerror}",
-            advice=f"name a directory in `target.{self.kind}.data` that loadcell may write to",
+            because("home.not-usable", path=error.filename or self.home, said=error.strerror, kind=self.kind)
         )
 
 

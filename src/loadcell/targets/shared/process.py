@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from signal import SIGKILL, Signals
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 from loadcell.targets.shared.account import environment
 
@@ -68,9 +69,7 @@ class Kept:
             self._keeper.start()
             process = born.get()
             if isinstance(process, OSError):
-                raise TargetError(
-                    f"cannot start the server: {process.strerror}", advice="look at the machine's limits"
-                )
+                raise TargetError(because("process.not-started", said=process.strerror))
             ready()
         except BaseException:
             if self._process is None:  # interrupted while the keeper was at it
@@ -120,8 +119,7 @@ class Kept:
             except TargetError as error:
                 if time.monotonic() > deadline:
                     raise TargetError(
-                        f"the server did not answer within {_START_LIMIT_S:.0f} s: {error.finding}",
-                        advice="the trial's output.log has what it said",
+                        because("process.no-answer", limit_s=_START_LIMIT_S, why=error.reason)
                     ) from error
             time.sleep(_POLL_S)
 

@@ -13,6 +13,7 @@ import psutil
 from pydantic import Field
 
 from loadcell.plan.parts import Options
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 
 _PORTS = {"http": 80, "https": 443}
@@ -94,20 +95,11 @@ class Address:
         try:
             socket.create_connection((self.host, self.port), timeout=limit_s).close()
         except socket.gaierror as error:
-            raise TargetError(
-                f"the host name {self.host!r} cannot be resolved ({error.strerror})",
-                advice="check the target's url",
-            ) from error
+            raise TargetError(because("service.host", host=repr(self.host), said=error.strerror)) from error
         except TimeoutError as error:
-            raise TargetError(
-                f"{self} did not take a connection within {limit_s:g} s",
-                advice="check the target's url, and what is between it and here",
-            ) from error
+            raise TargetError(because("service.timeout", where=self, limit_s=limit_s)) from error
         except OSError as error:
-            raise TargetError(
-                f"cannot connect to {self}: {error.strerror or error}",
-                advice="start the service, or correct the target's url",
-            ) from error
+            raise TargetError(because("service.refused", where=self, said=error.strerror or error)) from error
 
     @property
     def here(self) -> bool:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from loadcell.reasons import because
 from loadcell.targets.base import TargetError
 from loadcell.targets.shared.account import Account
 
@@ -33,10 +34,7 @@ class Sockets:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account.own(place)
         except OSError as error:
-            raise TargetError(
-                f"cannot make {place} for the server's socket: {error.strerror}",
-                advice="make room there, or let loadcell write there",
-            ) from error
+            raise TargetError(because("sockets.not-made", path=place, said=error.strerror)) from error
         self.place = place
         return place
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from loadcell import _engine
 from loadcell.plan.parts import Advice
+from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.targets.image import Image, MountedImage
 from loadcell.targets.shared import storage
@@ -70,7 +71,7 @@ class Store(Target[StoreOptions]):
 
     def _made(self) -> StoreDirectory:
         if self._directory is None:
-            raise TargetError("the store was not brought up", advice="call `up` first")
+            raise TargetError(because("target.not-up"))
         return self._directory
 
     # -- asked by the runner ----------------------------------------------------------------------------------------
@@ -146,8 +147,5 @@ def _about(options: StoreOptions) -> dict[str, Any]:
     except _engine.EngineError as error:
         said = json.loads(error.args[0])
         package = LIBRARIES.get(options.engine, "")
-        raise TargetError(
-            said["finding"],
-            advice=f"install Debian's {package}, or name the library in `target.store.library`",
-        ) from error
+        raise TargetError(because("store.no-library", said=said["finding"], package=package)) from error
     return found

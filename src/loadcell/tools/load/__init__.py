@@ -61,8 +61,7 @@ def _course(spec: str) -> Iterator[Course]:
             shutil.rmtree(order.directory, ignore_errors=True)
             children.close()
     except OrderError as error:
-        document = {"code": "tool", "finding": error.finding, "advice": error.advice}
-        raise EngineError(json.dumps(document)) from None
+        raise EngineError(json.dumps(error.reason.document())) from None
 
 
 __all__ = ["prepare", "run", "stop"]

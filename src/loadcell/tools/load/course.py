@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.tools import figures
 from loadcell.tools.base import Measured, NotItsOutputError, Reading
 from loadcell.tools.known import OUTPUTS, TOOLS, Tool
@@ -106,37 +107,31 @@ class Course:
         environment = self.order.environment(duration_ns)
         program = shutil.which(words[0], path=environment["PATH"])
         if program is None:
-            known = TOOLS.get(words[0])
-            advice = "Install it, or correct its name in `workload.tool`."
-            raise OrderError(f"{words[0]} is not installed", advice if known is None else known.how_to_get)
+            raise OrderError(_missing(words[0]))
         output.announce(words)
         try:
             return self._children.run(
                 [program, *words[1:]], environment, self.order.directory, hear, end_after_s
             )
         except OSError as error:
-            raise OrderError(
-                f"{words[0]} cannot be run: {error.strerror}", "See its rights, and what kind of file it is."
-            ) from error
+            raise OrderError(because("tool.not-run", program=words[0], said=error.strerror)) from error
         except TooMuchError:
-            raise OrderError(
-                f"{words[0]} printed more than 256 MiB",
-                "Have it print less: its figures are all that is needed.",
-            ) from None
+            raise OrderError(because("tool.printed-too-much", program=words[0])) from None
 
     def _went_well(self, ended: Ended, words: Sequence[str], output: Output) -> None:
         """Refuse an end that is none of a program that did its work."""
         if self._children.stopped:
-            raise OrderError("the load was stopped", "Go on with `loadcell run --resume DIR`.")
+            raise OrderError(because("tool.stopped"))
         if ended.status == 0:
             return
         status = ended.status
-        how = f"ended with status {status}" if status > 0 else f"was killed by signal {-status}"
-        said = _error_in_json(output) or output.last_words
-        raise OrderError(
-            f"{Path(words[0]).name} {how}{f': {said}' if said else ''}",
-            "The trial's output.log has all that it said, and how it was called.",
+        how = (
+            because("ended.status", status=str(status))
+            if status > 0
+            else because("ended.signal", signal=str(-status))
         )
+        said = _error_in_json(output) or output.last_words or NOTHING_SAID
+        raise OrderError(because("tool.failed", program=Path(words[0]).name, how=how, said=said))
 
     def _version(self, program: str) -> str | None:
         """What it says that it is, in its own words."""
@@ -184,8 +179,7 @@ class Course:
             own |= {name: value for name, value in named.items() if name not in figures.PLACED}
         if total.throughput_per_s is None:
             raise OrderError(
-                f"{self._name} printed no throughput",
-                "Name it in `workload.tool.figures`: `throughput: {pattern: ...}`.",
+                because("tool.no-throughput", program=self._name, setting="throughput: {pattern: ...}")
             )
         unit = self.order.section.get("unit") or total.unit
         return _Figures(replace(total, unit=unit), reading, own)
@@ -195,15 +189,9 @@ class Course:
         try:
             reading: Reading = import_module(f"loadcell.tools.{tool.reader}").read(self._lines(output))
         except NotItsOutputError as error:
-            raise OrderError(
-                f"the output of {self._name} cannot be read: {error}",
-                "The trial's output.log has it. What prints something else is a `command`, with its `figures`.",
-            ) from None
+            raise OrderError(because("tool.unreadable", program=self._name, why=error)) from None
         if not reading.measured:
-            raise OrderError(
-                f"{self._name} printed no figure ({reading.unread} lines were not understood)",
-                "The trial's output.log has all that it said.",
-            )
+            raise OrderError(because("tool.no-figure", program=self._name, count=reading.unread))
         return reading
 
     def _named(self, output: Output) -> dict[str, float]:
@@ -215,10 +203,7 @@ class Course:
             try:
                 found[name] = figures.value(source, text)
             except figures.NoFigureError as error:
-                raise OrderError(
-                    f"the figure {name} was not found: {error}",
-                    f"The trial's output.log has the output; correct `workload.tool.figures.{name}`.",
-                ) from None
+                raise OrderError(because("tool.figure-not-found", name=name, why=error)) from None
         return found
 
     def _lines(self, output: Output) -> Iterator[str]:
@@ -230,13 +215,12 @@ class Course:
         path = self.order.directory / self.order.filled([file])[0]
         try:
             if path.stat().st_size > _LARGEST_FILE:
-                raise OrderError(f"{path} is larger than 256 MiB", "Have the tool write less.")
+                raise OrderError(because("tool.file-too-large", path=path))
             with path.open(encoding="utf-8", errors="replace") as lines:
                 yield from lines
         except OSError as error:
             raise OrderError(
-                f"the tool left no file {path} that can be read: {error.strerror}",
-                "Correct `workload.tool.output`; `${directory}` is where the tool is run.",
+                because("tool.no-file", path=path, said=error.strerror, place="${directory}")
             ) from error
 
 
@@ -251,6 +235,16 @@ def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
         duration_s=named.get("duration", total.duration_s),
         response={**total.response, **figures.response(named)},
     )
+
+
+def _missing(program: str) -> Reason:
+    """That a program is not installed, and where it is to be had if that is known."""
+    tool = TOOLS.get(program)
+    if tool is None:
+        return because("tool.missing", program=program)
+    if tool.get:
+        return because("tool.missing-elsewhere", program=program, how=tool.get)
+    return because("tool.missing-package", program=program, package=tool.package)
 
 
 def _error_in_json(output: Output) -> str | None:

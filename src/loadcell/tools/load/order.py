@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import ReasonedError, because
 from loadcell.tools import places
 from loadcell.tools.known import SECRETS, TOOLS, Setting, Tool, split
 
@@ -17,13 +18,8 @@ _KEPT = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_
 _SYSTEM = "/usr/sbin:/sbin"
 
 
-class OrderError(Exception):
+class OrderError(ReasonedError):
     """What cannot be carried out: what was found, and what to do."""
-
-    def __init__(self, finding: str, advice: str) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice
 
 
 @dataclass(frozen=True)
@@ -45,8 +41,7 @@ class Order:
             directory = Path(tempfile.mkdtemp(prefix="loadcell-tool-", dir=parent))
         except OSError as error:
             raise OrderError(
-                f"cannot make a directory in {parent or tempfile.gettempdir()}: {error.strerror}",
-                "Name a directory that loadcell may write to in `target.host.directory`.",
+                because("tool.no-directory", path=parent or tempfile.gettempdir(), said=error.strerror)
             ) from error
         return cls(spec["workload"]["tool"], spec["load"], target, int(spec["seed"]), directory)
 
@@ -90,11 +85,7 @@ class Order:
         try:
             return places.filled(words, self.values(duration_ns))
         except places.NoValueError as error:
-            raise OrderError(
-                f"there is nothing to put in the place of ${{{error}}}",
-                "The target has no such thing here (a server on a Unix socket has no port, and the other way round); "
-                "leave it out of the command.",
-            ) from None
+            raise OrderError(because("tool.no-value", place=f"${{{error}}}")) from None
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
         """The child's: figures in the C locale, places by their names, the target's connection, the plan's own last."""
@@ -113,8 +104,5 @@ class Order:
         """Raises OrderError where the target asks for what the tool can only be given in sight of everybody."""
         tool = self.tool
         if tool is not None and not tool.takes_secret and self.target.get("password"):
-            variable = SECRETS.get(self.target["protocol"], "")
-            raise OrderError(
-                f"{tool.name} takes a password on its command line only, where every user of this machine can read it",
-                f"Load a server without one, or use a tool that reads {variable or 'its environment'}, or the workload `kv`.",
-            )
+            reads = SECRETS.get(self.target["protocol"]) or because("tool.its-environment")
+            raise OrderError(because("tool.password-in-sight", program=tool.name, reads=reads))

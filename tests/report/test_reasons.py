@@ -1,0 +1,151 @@
+"""Why trials failed, were stopped or are invalid, in the reader's language; as recorded where the catalogue has no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_runs import Fate, Shape, write_run
+from loadcell.analysis.reasons import remedy, why
+from loadcell.reasons import Reason, because, of_load
+from loadcell.report import write
+from loadcell.report.texts import Texts
+from loadcell.store.read import Damage
+
+
+def record(reason: Reason, **more: Any) -> Mapping[str, Any]:
+    """The keys of a trial's record that say why."""
+    return {
+        "reason": reason.finding, "advice": reason.advice, "reason_code": reason.code, "reason_args": reason.arguments, **more,
+    }  # fmt: skip
+
+
+def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
+    """Reason and advice."""
+    texts = Texts(language)
+    return texts.recorded(why(of)), texts.recorded(remedy(of))
+
+
+CLOSED = because("connection.refused", where="127.0.0.1:6379", said="Connection refused")
+
+
+def test_a_code_is_said_in_the_readers_language_with_the_servers_words_as_they_are() -> None:
+    assert said(record(CLOSED)) == (
+        "127.0.0.1:6379 没有服务器应答：“Connection refused”",
+        "请检查主机和端口，以及服务器是否在运行并在那里监听",
+    )
+    assert said(record(CLOSED), "en") == (CLOSED.finding, CLOSED.advice)
+
+
+def test_numbers_are_written_as_the_report_writes_them() -> None:
+    late = because("timed-out.within", phase=because("phase.prepare"), limit="prepare", limit_s=90.0)
+    assert said(record(late))[0] == "准备未在 1 min 30 s 的时限内结束"
+    assert said(record(late), "en")[0] == "prepare did not end within its limit of 1 min 30 s"
+
+
+def test_a_reason_within_a_reason_is_said_in_the_same_language_and_lends_its_advice() -> None:
+    full = because("redis.maxmemory", where=because("where.server"), said="OOM")
+    assert said(record(because("server.cannot", doing=because("doing.remove-the-keys"), why=full))) == (
+        "无法删除键：服务器已用尽其 maxmemory：“OOM”",
+        "请提高它，或减少加载的键",
+    )
+
+
+def test_that_the_target_died_stands_round_the_reason() -> None:
+    died = {**record(CLOSED), "reason": "the target died during the load (...)", "died_during": "load"}
+    assert said(died)[0] == "目标在负载期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）"
+    assert said(died)[1].startswith("请检查主机和端口")
+    unknown = {
+        "reason": "the target died during up (x)",
+        "reason_code": None,
+        "died_during": "up",
+        "advice": "y",
+    }
+    assert said(unknown) == ("the target died during up (x)", "y")
+
+
+def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
+    known = of_load("spec", "the plan is odd", "mend it")
+    assert said(record(known)) == ("引擎不接受对它的要求（“the plan is odd”）", "引擎的建议：“mend it”")
+    assert said(record(known), "en") == ("the plan is odd", "mend it")
+    of_server = of_load("42P01", "cannot copy: no such table", "")
+    assert said(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
+    assert said(record(of_load("IOException", "it broke", "mend it")))[0] == "it broke"
+
+
+def test_figures_of_the_engine_make_the_sentence_exact() -> None:
+    words = {"finding": "12000 requests were due ...", "advice": "lower the rate"}
+    figures = {
+        "waiting": 12_000,
+        "overdue_s": 3.21,
+        "due_per_s": 5012.3,
+        "ended_per_s": 1043.8,
+        "clients": 16,
+    }
+    overloaded = {"reason": words["finding"], "advice": words["advice"], "reason_code": "overloaded"}
+    assert said({**overloaded, "reason_args": words})[0] == (
+        "到期的请求多于目标所能承受，积压不断增长（“12000 requests were due ...”）"
+    )
+    assert said({**overloaded, "reason_args": {**words, **figures}})[0] == (
+        "有 12,000 个请求到期却未能发出，最早的已逾期 3.2 s，且积压仍在增长：每秒到期 5,012 个，每秒完成 1,044 个，共 16 个连接"
+    )
+    assert said({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
+        "12,000 requests were due and could not be sent, the oldest for 3.2 s, and the backlog grew: 5,012/s fell due"
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"reason_code": None, "reason_args": {}},
+        {"reason_code": "a-code-of-later", "reason_args": {"x": 1}},
+        {"reason_args": {}},
+        {"reason_args": None},
+        {"reason_args": {"where": {"code": "nowhere"}, "said": None}},
+        {"reason_args": {"where": ["a"], "said": {"args": 3}}},
+    ],
+)
+def test_what_has_no_code_here_or_lacks_its_arguments_stands_as_recorded(more: Mapping[str, Any]) -> None:
+    assert said(record(CLOSED, **more))[0] == CLOSED.finding
+
+
+def test_records_of_before_stand_as_they_are() -> None:
+    before = {"reason": "the clients could not connect", "advice": "See output.log."}
+    assert said(before) == ("the clients could not connect", "See output.log.")
+    overloaded = {**before, "reason_code": "overloaded"}
+    assert said(overloaded) == said(before)
+    assert said({"reason": None, "advice": None}) == ("", "")
+
+
+def test_files_that_are_not_whole_are_said_in_the_readers_language() -> None:
+    damage = Damage(
+        "trials/001/host.csv",
+        because("damaged.cut-off", size="81", whole="90"),
+        because("left.lines", count=7),
+    )
+    assert str(damage) == "trials/001/host.csv: is cut: 81 of 90 bytes; its first 7 lines are used"
+    assert (
+        Texts("zh").reason(damage.reason)
+        == "trials/001/host.csv：已被截断：90 字节中只有 81 字节；使用其前 7 行"
+    )
+
+
+def test_a_report_says_them_in_both_languages(tmp_path: Path) -> None:
+    limit = because("check.client-limit")
+    fates = {
+        1: Fate("failed", CLOSED.finding, CLOSED.advice, code=CLOSED.code, args=CLOSED.arguments),
+        2: Fate("invalid", limit.finding, limit.advice, measured=True, code=limit.code, args=limit.arguments),
+        3: Fate("failed", "<b>as it was said</b>", "do something"),
+    }
+    run = write_run(tmp_path / "run", Shape(fates=fates, seconds=10, monitors=False))
+    [page] = write(run, "zh", ["html"], tmp_path / "zh.html")
+    text = page.read_text(encoding="utf-8")
+    assert "没有服务器应答：“Connection refused”" in text
+    assert "瓶颈在客户端：其某个线程" in text
+    assert "&lt;b&gt;as it was said&lt;/b&gt;" in text
+    assert "no server answers at" not in text
+    [page] = write(run, "en", ["html"], tmp_path / "en.html")
+    assert "no server answers at 127.0.0.1:6379: Connection refused" in page.read_text(encoding="utf-8")
