@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import in_words
 from loadcell.targets.base import TargetError
 from loadcell.targets.redis.connection import Address
 from servers import die_with_parent, free_port
@@ -97,12 +98,12 @@ class RedisServer:
 
     def ask_all(self, commands: list[tuple[Any, ...]], *, database: int = 0) -> list[Any]:
         """The same for several commands."""
-        with self.address(database=database).session("ask", during="test") as connection:
+        with self.address(database=database).session(in_words("ask"), during="test") as connection:
             return connection.ask_all(commands)
 
     def calls(self) -> dict[str, int]:
         """How often each command was carried out since the server started."""
-        with self.address().session("ask", during="test") as connection:
+        with self.address().session(in_words("ask"), during="test") as connection:
             stats = connection.info("commandstats")
         return {
             name.removeprefix("cmdstat_"): int(said.partition(",")[0].removeprefix("calls="))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from loadcell.reasons import in_words
 from loadcell.targets.base import TargetContext
 from loadcell.targets.redis import Redis, RedisOptions
 from loadcell.targets.redis.connection import Address
@@ -31,7 +32,7 @@ def address(endpoint: dict[str, Any]) -> Address:
 
 def ask(endpoint: dict[str, Any], *words: Any) -> Any:
     """The answer to one command."""
-    with address(endpoint).session("ask", during="test") as connection:
+    with address(endpoint).session(in_words("ask"), during="test") as connection:
         return connection.ask(*words)
 
 

@@ -179,5 +179,6 @@ class Files(Home):
         shutil.rmtree(to, ignore_errors=True)
         if "No space left" in done.stdout or "quota" in done.stdout:
             raise no_room(self.kind, str(self.home), "prepare")
-        said = (done.stdout.strip().splitlines() or [NOTHING_SAID])[-1]
+        words = done.stdout.strip().splitlines()
+        said = words[-1] if words else NOTHING_SAID
         raise TargetError(because("home.not-copied", said=said), during="prepare")
