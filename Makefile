@@ -64,6 +64,7 @@ system-packages: | compilers
 
 # What waits for the network, for a disk or for one thread of a compiler leaves a processor to the others.
 test:
+	@echo 'the engine, its tests, the tools and the packages side by side: each is told when it is done, some minutes from now'
 	$(MAKE) --no-print-directory -j4 --output-sync=target lint unit-built system-packages
 	$(MAKE) --no-print-directory unit e2e
 
