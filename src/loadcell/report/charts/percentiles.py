@@ -47,7 +47,7 @@ def draw(scene: Scene) -> Chart | None:
     y = alt.Y(
         "value:Q", title=texts("axis.latency"), scale=alt.Scale(type="log", nice=False, padding=10),
         axis=alt.Axis(
-            format=",~r", labelOverlap="greedy", values=style.log_ticks([point["value"] for point in points])
+            format=",.3~r", labelOverlap="greedy", values=style.log_ticks([point["value"] for point in points])
         ),
     )  # fmt: skip
     alone = len(drawn) == 1

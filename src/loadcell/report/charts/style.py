@@ -61,7 +61,7 @@ def log_ticks(values: Sequence[float]) -> list[float]:
         inside = [tick for power in powers for step in steps if low <= (tick := step * 10.0**power) <= high]
         if len(inside) >= FEWEST_TICKS:
             break
-    return inside if len(inside) > 1 else [low, high]
+    return inside if len(inside) > 1 else sorted({float(f"{end:.3g}") for end in (low, high)})
 
 
 def data(name: str) -> alt.NamedData:
