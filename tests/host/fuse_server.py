@@ -3,41 +3,69 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 import sys
+from collections.abc import Callable
 
+#: Operations.
 INIT, STATFS = 26, 17
 #: Requests that want no answer: FORGET and BATCH_FORGET.
 SILENT = (2, 42)
-ENOSYS = 38
+_HEAD = struct.Struct("<IIQQIIII")
+
+#: An operation, the node it is on, and its body -> the answer. Raises OSError with what is wrong.
+Answer = Callable[[int, int, bytes], bytes]
 
 
-def main(place: str) -> None:
-    """Mount, say so, answer."""
+def mount(place: str) -> int:
+    """The device of a file system that is mounted there from now on."""
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"loadcell-test", place.encode(), b"fuse", 0, options) != 0:
         raise SystemExit(f"cannot mount: {os.strerror(ctypes.get_errno())}")
     print("mounted", flush=True)
+    return device
+
+
+def serve(device: int, answer: Answer) -> None:
+    """Answer until it is unmounted."""
     while True:
         try:
             request = os.read(device, 1 << 20)
-        except OSError:  # unmounted
+        except OSError:
             return
-        _, operation, number = struct.unpack_from("<IIQ", request)
+        _, operation, number, node, *_ = _HEAD.unpack_from(request)
         if operation in SILENT:
             continue
-        answer, error = b"", 0
-        if operation == INIT:
-            answer = struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 17, 0, 12, 9, 1 << 17, 1, 0, 0, 0)
-        elif operation == STATFS:
-            answer = struct.pack("<QQQQQIIII24x", 1000, 600, 500, 10, 5, 4096, 255, 4096, 0)
-        else:
-            error = -ENOSYS
-        os.write(device, struct.pack("<IiQ", 16 + len(answer), error, number) + answer)
+        given, error = b"", 0
+        try:
+            given = answer(operation, node, request[_HEAD.size :])
+        except OSError as trouble:
+            error = -(trouble.errno or errno.EIO)
+        os.write(device, struct.pack("<IiQ", 16 + len(given), error, number) + given)
+
+
+def size(blocks: int, free: int) -> bytes:
+    """What STATFS answers: blocks of 4 KiB."""
+    return struct.pack("<QQQQQIIII24x", blocks, free + 100, free, 10, 5, 4096, 255, 4096, 0)
+
+
+def greeting() -> bytes:
+    """What INIT answers."""
+    return struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 17, 0, 12, 9, 1 << 17, 1, 0, 0, 0)
+
+
+def only_size(operation: int, node: int, body: bytes) -> bytes:
+    """A file system without any files."""
+    if operation == INIT:
+        return greeting()
+    if operation == STATFS:
+        return size(1000, 500)
+    raise OSError(errno.ENOSYS, "not here")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve(mount(sys.argv[1]), only_size)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadcell import report
 from run.live import Live, descendants, living, loadcell, until
 
 PLAN = """
@@ -102,6 +107,66 @@ def test_a_disk_is_never_filled(tmp_path: Path) -> None:
     assert trial["reason"].startswith("2 files of 100 TiB each need 200 TiB in ")
     assert "is kept for others" in trial["reason"]
     assert "target.host.directory" in trial["advice"]
+
+
+@pytest.fixture
+def ramfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory: nothing goes past the page cache there, and it names no size of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mount(b"loadcell-test", bytes(place), b"ramfs", 0, None) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield place
+    finally:
+        assert libc.umount2(bytes(place), 2) == 0  # MNT_DETACH
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Path]:
+    """A file system of our own: it lets files be opened for direct I/O, and refuses it when it comes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "host.fuse_files", str(place)],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "mounted\n"
+        yield place
+    finally:
+        server.kill()
+        server.communicate()
+        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
+
+
+@pytest.mark.parametrize("kind", ["ramfs", "files"])
+def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_that_is_said(
+    tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(kind)
+    text = plan("access: randrw, fdatasync: 1").replace("direct: false", "direct: true")
+    status, said, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), said
+    [direct] = [one for one in trial["checks"] if one["name"] == "direct-io"]
+    assert direct == {"name": "direct-io", "verdict": "noticed", "detail": {"asked_for": True, "done": False}}
+    assert trial["target"]["data"]["type"] == {"ramfs": "ramfs", "files": "fuse"}[kind]
+    assert trial["totals"]["figures"]["iops"] > 0
+    [page] = report.write(tmp_path / "run", formats=("html",))
+    assert "because the file system cannot do direct I/O" in page.read_text()
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.usefixtures("ramfs")
+def test_memory_is_not_filled_by_a_file_system_without_a_size(tmp_path: Path) -> None:
+    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
+    assert (status, trial["status"]) == (3, "failed")
+    assert "2 files of 100 TiB each in " in trial["reason"]
+    assert "whose file system names no size" in trial["reason"]
+    assert "smaller `size`" in trial["advice"]
 
 
 def test_a_directory_that_takes_no_files(tmp_path: Path) -> None:

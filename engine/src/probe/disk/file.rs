@@ -77,19 +77,24 @@ fn forget(file: &File) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-/// Whether a file's blocks are now read and written past the page cache; not all file systems can.
+/// Whether blocks of a new file are now read and written past the page cache; not all file systems can.
 pub fn go_direct(file: &File) -> io::Result<bool> {
     match set_flags(file, libc::O_DIRECT) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return Ok(false),
         Err(error) => return Err(error),
     }
-    // Some say so only when they are asked to do it.
+    // Some say so only when they are asked to do it, and where there is something to be read.
     let mut page = Buffer::new(ALIGNMENT, &mut Random::stream(0, 0));
-    match file.read_at(&mut page, 0) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set_flags(file, 0).map(|()| false),
-        answer => answer.map(|_| true),
-    }
+    let direct = match file.write_all_at(&page, 0).and_then(|()| file.read_exact_at(&mut page, 0)) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            set_flags(file, 0)?;
+            false
+        }
+        done => done.map(|()| true)?,
+    };
+    file.set_len(0)?;
+    Ok(direct)
 }
 
 fn set_flags(file: &File, flags: libc::c_int) -> io::Result<()> {

@@ -28,6 +28,7 @@ use self::ring::Ring;
 use crate::clock::Nanos;
 use crate::direct::{Fault, Task, Tasks};
 use crate::load::Measured;
+use crate::probe::room;
 use crate::random::Random;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::spec::{Problem, Spec};
@@ -223,14 +224,19 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
     let (free, all) =
         file::room(directory).map_err(|error| in_directory("cannot use the directory", directory, error))?;
     let needed = options.file_bytes().saturating_mul(clients.into());
+    let (files, each) = (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
+    let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
+    if all == 0 {
+        // As ramfs, which holds its files in memory and has no bounds: what must not be filled is that.
+        let what = format!("{wanted} in {}, whose file system names no size and may be in memory", directory.display());
+        return room::check(needed, &what);
+    }
     let kept = (all / KEPT_SHARE).max(KEPT_LEAST);
     if needed.saturating_add(kept) <= free {
         return Ok(());
     }
-    let (files, each) = (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
     let finding = format!(
-        "{clients} {files} of {}{each} need {} in {}, where {} is free, of which {} is kept for others",
-        size(options.file_bytes()),
+        "{wanted} need {} in {}, where {} is free, of which {} is kept for others",
         size(needed),
         directory.display(),
         size(free),

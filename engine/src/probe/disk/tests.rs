@@ -231,9 +231,16 @@ fn a_disk_is_never_filled() {
 }
 
 #[test]
+fn memory_is_never_filled_by_a_file_system_without_a_size() {
+    let said = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
+    assert!(said.contains("(2 files of 512 TiB each in /proc, whose file system names no size"), "{said}");
+    assert!(said.contains("of memory are available: use a smaller `size`"), "{said}");
+}
+
+#[test]
 fn a_directory_that_takes_no_files_is_said() {
     let said = problem(Path::new("/proc"), json!({}));
-    assert!(said.contains("/proc"), "{said}");
+    assert!(said.starts_with("cannot make a file in /proc: "), "{said}");
     let said = problem(Path::new("/nowhere/at/all"), json!({}));
     assert!(said.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"), "{said}");
 }
