@@ -149,6 +149,19 @@ def completed(*words: str) -> list[str]:
     return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
+def test_loads_without_a_plan_file_complete() -> None:
+    assert completed("http", "h") == ["http://", "https://"]
+    assert completed("http", "http://x", "-X", "p") == ["POST", "PUT", "PATCH"]
+    assert completed("http", "http://x", "--set", "workload.http.head") == [
+        "workload.http.headers=",
+        "workload.http.header_limit=",
+    ]
+    assert completed("redis", "loc") == ["local", "localhost:6379"]
+    assert completed("redis", "local", "--set", "workload.kv.key_p") == ["workload.kv.key_prefix="]
+    assert completed("sql", "e") == ["embedded"]
+    assert "workload.tpcc.warehouses=" in completed("sql", "embedded", "--set", "workload.tpcc.w")
+
+
 def test_commands_plans_settings_factors_and_levels_complete() -> None:
     assert completed("ch") == ["check"]
     assert completed("check", "quick")[0] == "quickstart"

@@ -121,7 +121,7 @@ FAMILIES = {
     "column.sampled": (*sampled.HOST, *sampled.JVM),
     "table.sampled": ("host", "host.note", "jvm", "jvm.note"),
     "column": ("definite", "indirect", "possible"),
-    "found.profile": ("taken", "cost", "few", "unresolved", "nothing", "failed"),
+    "found.profile": ("taken", "cost", "few", "in-client", "unresolved", "nothing", "failed"),
     "hosts.score.memory": [test + size for test in TESTS["memory"] for size in ("", ".size")],
     "hosts.score.disk": [*TESTS["disk"], *(f"{test}.flushed" for test in WRITING)],
     "hosts.score.network": TESTS["network"],

@@ -12,10 +12,10 @@ from loadcell.report.markdown import render
 from loadcell.store.read import read_run
 
 
-def operation(kind: str, count: int) -> dict[str, Any]:
+def operation(kind: str, count: int, **more: float) -> dict[str, Any]:
     return {
         "kind": kind, "succeeded": count, "failed": 0, "throughput_per_s": count / 30,
-        "response": {"mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0, "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0},
+        "response": {**more, "mean_ms": 5.0, "p50_ms": 4.0, "p90_ms": 8.0, "p95_ms": 9.0, "p99_ms": 12.5, "max_ms": 99.0},
     }  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> N
         document = json.loads(file.read_text())
         document["unit"] = "operation"
         document["operations"] = {
-            "get": operation("read", 90),
+            "get": operation("read", 90, min_ms=1.5, stdev_ms=2.5),
             "set": operation("write", 10),
             "missed": operation("outcome", 3),
         }
@@ -65,6 +65,8 @@ def test_where_an_operation_is_the_unit_each_verb_is_a_type(tmp_path: Path) -> N
     for name in ("`get`", "`set`", "`missed`"):
         assert any(line.startswith("| 1 ") and name in line for line in text.splitlines()), name
     assert "missed: reads of a key" in text
+    assert "| min (ms) | mean (ms) | sd (ms) | p50 (ms) |" in text
+    assert "| 1.50 | 5.00 | 2.50 | 4.00 | 8.00 |" in text
 
 
 def test_figures_of_the_workloads_own_have_columns(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.line.complete import words
 from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
 
@@ -25,10 +26,11 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 
 
 @click.command("http")
-@click.argument("url", metavar="URL")
+@click.argument("url", metavar="URL", shell_complete=words("http://", "https://"))
 @click.option(
-    "--method", "-X", metavar="NAME", help="GET, POST, PUT, DELETE, HEAD ... Default: GET, with --data POST."
-)
+    "--method", "-X", metavar="NAME", shell_complete=words("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS"),
+    help="GET, POST, PUT, DELETE, HEAD ... Default: GET, with --data POST.",
+)  # fmt: skip
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
     help="A header field of every request. May be given again. Secrets as '${env:NAME}'.",

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.line.complete import words
 from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
 
@@ -23,7 +24,9 @@ _FORM = "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, or 
 
 
 @click.command("redis")
-@click.argument("server", metavar="HOST:PORT")
+@click.argument(
+    "server", metavar="HOST:PORT", shell_complete=words(LOCAL, "localhost:6379", "redis://", "rediss://")
+)
 @click.option(
     "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
 )

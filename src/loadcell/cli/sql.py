@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import click
 from click.shell_completion import CompletionItem
 
+from loadcell.cli.line.complete import words
 from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
 
@@ -53,7 +54,7 @@ def _known() -> list[str]:
 
 
 @click.command("sql")
-@click.argument("dsn", metavar="DSN")
+@click.argument("dsn", metavar="DSN", shell_complete=words(EMBEDDED, "postgresql://", "mysql://"))
 @click.option(
     "--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads,
     help=f"What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL) or tpcc. Default: {DEFAULT}.",

@@ -19,6 +19,8 @@ from loadcell.store.write import TrialWriter
 _ROLE_LENGTH = 80
 #: How often to attach when a process ends just then.
 _ATTEMPTS = 5
+#: of threads that all do the same: `load-3`
+_NUMBERED = re.compile(r"-\d+$")
 #: `server-4711;...`: the outermost frame as the engine folds it
 _OUTERMOST = re.compile(r"^(?P<name>[^;]*)-(?P<pid>\d+)(?P<rest>[; ].*)$")
 
@@ -35,10 +37,14 @@ class CpuSampler:
     _roots: list[int] = field(default_factory=list)
     _window: list[int] = field(default_factory=list)
     _roles: dict[int, str] = field(default_factory=dict)
+    _by_thread: bool = False
 
-    def attach(self, roots: list[int]) -> None:
-        """Get ready to sample the trees of these processes. Raises ProfilerError."""
-        self._roots = roots
+    def attach(self, roots: list[int], *, by_thread: bool = False) -> None:
+        """Get ready to sample the trees of these processes. Raises ProfilerError.
+
+        `by_thread`: what is in them is told apart by the names of their threads, and not by their own.
+        """
+        self._roots, self._by_thread = roots, by_thread
         self._home = tempfile.TemporaryDirectory(prefix="profile-", dir=self.work)
         for left in reversed(range(_ATTEMPTS)):
             options, found = self.options, tree(self.root, roots)
@@ -72,7 +78,8 @@ class CpuSampler:
         samples = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
         account = {
             "kind": "cpu", "tool": self._perf.version(), "event": event, **self.options.document(),
-            "samples": samples, "processes": len(set(self._roles)),
+            "samples": samples, "processes": len(self._roots if self._by_thread else self._roles),
+            **({"in_client": True} if self._by_thread else {}),
         }  # fmt: skip
         if samples:
             writer.text(FOLDED, folded)
@@ -94,6 +101,8 @@ class CpuSampler:
 
     def _look(self) -> None:
         """What the processes are that are there now; a process keeps what it first said it was."""
+        if self._by_thread:
+            return
         for pid in tree(self.root, self._roots):
             if pid not in self._roles and (role := self._role(pid)):
                 self._roles[pid] = role
@@ -114,7 +123,7 @@ def named(folded: str, roles: dict[int, str]) -> list[str]:
         stack, _, count = line.rpartition(" ")
         match = _OUTERMOST.match(stack + ";")
         if match is not None:
-            role = roles.get(int(match["pid"]), match["name"])
+            role = roles.get(int(match["pid"])) or _NUMBERED.sub("", match["name"])
             stack = f"{role.replace(';', ':')}{match['rest'].rstrip(';')}"
         together[stack] = together.get(stack, 0) + int(count)
     return [f"{stack} {count}" for stack, count in sorted(together.items())]

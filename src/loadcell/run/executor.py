@@ -55,13 +55,14 @@ class Executor(Protocol):
         on_tick: Callable[[], None],
         limit_s: float,
         stop_asked: Callable[[], bool],
+        on_start: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
         """Make the load (`mode` is run or prepare) and give its result.
 
         `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in it says where the
         process that makes it runs, `[cpus, memory]`.
 
-        `on_tick` is called some ten times a second. Raises LoadError, LoadTimeoutError, LoadStoppedError.
+        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load and has not begun to. Raises LoadError, LoadTimeoutError, LoadStoppedError.
         """
         ...
 
@@ -96,6 +97,7 @@ class WorkerExecutor:
         on_tick: Callable[[], None],
         limit_s: float,
         stop_asked: Callable[[], bool],
+        on_start: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
         deadline = time.monotonic() + limit_s
         how = {key: spec.get(key) for key in OF_THE_WORKER}
@@ -110,6 +112,8 @@ class WorkerExecutor:
         )
         try:
             streams = _Streams(process)
+            if on_start is not None:  # it waits for its order
+                on_start(process.pid)
             with contextlib.suppress(BrokenPipeError):  # it died at once; what it said on stderr tells why
                 assert process.stdin is not None
                 process.stdin.write(order)

@@ -69,17 +69,28 @@ def kept(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
 def profiling(
     sampler: CpuSampler | None, target: Target[Any], output: Callable[[str], None]
 ) -> Iterator[None]:
-    """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError."""
+    """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError.
+
+    A target in the process that makes the load is not there yet: `inside` samples that.
+    """
     if sampler is None:
         yield
         return
     try:
-        sampler.attach(target.processes())
+        if not target.in_worker:
+            sampler.attach(target.processes())
         yield
     finally:
         sampler.end()
         for line in sampler.said():
             output(f"perf: {line}")
+
+
+def inside(sampler: CpuSampler | None, target: Target[Any]) -> dict[str, Any]:
+    """What the executor is told, so that a target in the process that makes the load is sampled before that begins."""
+    if sampler is None or not target.in_worker:
+        return {}
+    return {"on_start": lambda pid: sampler.attach([pid], by_thread=True)}
 
 
 @contextlib.contextmanager

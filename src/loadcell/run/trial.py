@@ -15,7 +15,7 @@ from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
 from loadcell.reasons import Reason, because
-from loadcell.run import checks, groups, others, pinning, reported
+from loadcell.run import checks, groups, others, pinning, profiling, reported
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
     DATA_SEED,
@@ -26,7 +26,6 @@ from loadcell.run.load import (
 )
 from loadcell.run.means import Means, threads
 from loadcell.run.phases import LIMIT_KEYS, Phases, TrialEndedError
-from loadcell.run.profiling import profiling
 from loadcell.run.record import measured, metrics, utc_text
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
@@ -146,8 +145,9 @@ class TrialRun:
             known = bool(roots) or target.in_worker or not others.on_this_machine(spec["target"])
             self._target_here = roots if known else None
             try:
-                with profiling(self.sampler, target, self.writer.output):
-                    result = self._execute("run", {**spec, **self._pin}, self._told, limit_s)
+                with profiling.profiling(self.sampler, target, self.writer.output):
+                    first = profiling.inside(self.sampler, target)
+                    result = self._execute("run", {**spec, **self._pin}, self._told, limit_s, **first)
                 self._placed.look("target", "load", target.processes())
             finally:
                 self._document["monitors"] = self._watch.stop_monitors()
@@ -245,7 +245,9 @@ class TrialRun:
         except TrialEndedError as ended:
             self.writer.output(f"cleanup: {ended.reason.finding}")
 
-    def _execute(self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float) -> dict[str, Any]:
+    def _execute(
+        self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float, **more: Any
+    ) -> dict[str, Any]:
         return self.means.executor.execute(
             mode,
             spec,
@@ -254,6 +256,7 @@ class TrialRun:
             on_tick=self._watch.tick,
             limit_s=limit_s,
             stop_asked=lambda: self.means.interrupts.requested,
+            **more,
         )
 
     def _told(self, event: dict[str, Any]) -> None:

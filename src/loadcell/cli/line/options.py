@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from loadcell.cli.line import complete
+
 #: How long is measured where neither a time nor a number of requests is given.
 DURATION = "10s"
 WARMUP = "1s"
@@ -109,7 +111,7 @@ _OPTIONS = (
         help="Measure so many times. Six or more give intervals.",
     ),
     click.option(
-        "--set", "sets", multiple=True, metavar="PATH=VALUE",
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete.paths,
         help="Any other setting of the plan, such as workload.sysbench.table_size=1000000. May be given again.",
     ),
     click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Fix what is drawn at random."),

@@ -8,6 +8,14 @@ from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.scene import Scene
 from loadcell.report.sections import steady
 
+#: Figures of times that are no percentiles.
+_NAMED = {
+    "min_ms": "column.min",
+    "mean_ms": "column.mean",
+    "stdev_ms": "column.stdev",
+    "max_ms": "column.max",
+}
+
 
 def curves(scene: Scene) -> Section | None:
     """Throughput and response time against the factors; None when nothing was measured."""
@@ -59,8 +67,6 @@ def table(scene: Scene) -> Table:
 
 def title(key: str, scene: Scene) -> str:
     """What the column of a latency figure is called."""
-    if key == "mean_ms":
-        return scene.texts("column.mean")
-    if key == "max_ms":
-        return scene.texts("column.max")
+    if key in _NAMED:
+        return scene.texts(_NAMED[key])
     return scene.texts("column.percentile", percent=key.removeprefix("p").removesuffix("_ms"))

@@ -94,6 +94,8 @@ def findings(profile: Profile) -> list[Finding]:
                 change=profile.cost,
             )
         )  # fmt: skip
+    if profile.account.get("in_client"):
+        found.append(said("info", "in-client"))
     if samples < FEW_SAMPLES:
         found.append(said("caution", "few", treatment=treatment, samples=samples))
     own = sum(one.own for one in flames.functions(profile.stacks) if one.kind == "unresolved")

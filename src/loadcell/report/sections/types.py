@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.types import FIGURES, OfType
 from loadcell.report import numbers
@@ -17,13 +19,16 @@ def table(scene: Scene) -> Table | None:
     seen = dict.fromkeys(
         found.name for treatment in treatments for found in treatment.outcomes if found.succeeded
     )
-    rows = [
-        _row(treatment, found, scene)
+    each = [
+        (treatment, found)
         for treatment in treatments
         for found in (*treatment.types, *(one for one in treatment.outcomes if one.name in seen))
     ]
-    if not rows:
+    if not each:
         return None
+    # Not every tool tells a least time and a deviation.
+    times = [key for key in FIGURES if any(found.response[key].values for _, found in each)]
+    rows = [_row(treatment, found, times, scene) for treatment, found in each]
     notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
     columns = [
         Column(texts("column.number"), figure=True),
@@ -32,13 +37,13 @@ def table(scene: Scene) -> Table | None:
         Column(texts("column.transactions"), figure=True),
         Column(texts("column.share"), figure=True),
         Column(texts("column.per-second"), figure=True),
-        *(Column(title(key, scene), figure=True) for key in FIGURES),
+        *(Column(title(key, scene), figure=True) for key in times),
         Column(texts("column.errors"), figure=True),
     ]
     return Table("table-types", texts("table.types"), columns, rows, " ".join(notes))
 
 
-def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
+def _row(treatment: Treatment, found: OfType, times: Sequence[str], scene: Scene) -> list[Cell]:
     none = Cell(scene.texts("mark.none"))
 
     def figure(value: float | None, write: numbers.Write) -> Cell:
@@ -51,6 +56,6 @@ def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
         figure(found.succeeded, numbers.whole),
         figure(found.share, numbers.share),
         figure(found.throughput.median, numbers.rate),
-        *(figure(found.response[key].median, numbers.significant) for key in FIGURES),
+        *(figure(found.response[key].median, numbers.significant) for key in times),
         Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else ""),
     ]

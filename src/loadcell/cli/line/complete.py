@@ -1,0 +1,32 @@
+"""What a shell completes of a load without a plan file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+#: Target and workload of the commands that have one; that of `sql` depends on what is still to be typed.
+_PARTS = {"http": ("http", "http"), "redis": ("redis", "kv")}
+
+
+def words(*known: str) -> Complete:
+    """Completes some words that are known, where others may be given as well."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        return [CompletionItem(word) for word in known if word.lower().startswith(incomplete.lower())]
+
+    return complete
+
+
+def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+    """Completes `--set`: paths of settings, those of the command's own target and workload."""
+    from loadcell.parts import installed
+    from loadcell.plan.paths import settings
+
+    target, workload = _PARTS.get(ctx.info_name or "", (None, None))
+    known = settings(installed(), target, workload)
+    return [CompletionItem(f"{path}=") for path in known if path.startswith(incomplete)]
