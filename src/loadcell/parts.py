@@ -15,7 +15,9 @@ from loadcell.host.topology import topology
 from loadcell.plan.parts import Parts
 
 
-def _found_in(package: ModuleType, registered: Callable[..., EntryPoints], group: str) -> dict[str, type[Any]]:
+def _found_in(
+    package: ModuleType, registered: Callable[..., EntryPoints], group: str
+) -> dict[str, type[Any]]:
     """Every class a module of `package` offers as `PART`, and every one an entry point of `group` names."""
     found: dict[str, type[Any]] = {}
     for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
