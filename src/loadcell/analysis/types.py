@@ -15,7 +15,7 @@ TYPE, OUTCOME = "type", "outcome"
 _OPERATIONS = {"operation": (TYPE, "read", "write")}
 
 #: Response-time figures a type is shown with, by their key in a trial's record.
-FIGURES = ("min_ms", "mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
+FIGURES = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")
 
 
 @dataclass(frozen=True)

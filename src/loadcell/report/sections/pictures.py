@@ -10,7 +10,6 @@ from loadcell.report.sections import steady
 
 #: Figures of times that are no percentiles.
 _NAMED = {
-    "min_ms": "column.min",
     "mean_ms": "column.mean",
     "stdev_ms": "column.stdev",
     "max_ms": "column.max",

@@ -26,7 +26,7 @@ def table(scene: Scene) -> Table | None:
     ]
     if not each:
         return None
-    # Not every tool tells a least time and a deviation.
+    # Not every tool tells a deviation.
     times = [key for key in FIGURES if any(found.response[key].values for _, found in each)]
     rows = [_row(treatment, found, times, scene) for treatment, found in each]
     notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
