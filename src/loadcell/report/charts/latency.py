@@ -27,18 +27,20 @@ def draw(scene: Scene) -> Chart | None:
     if not rows:
         return None
     form = compare.drawn(form, rows)
+    known = {row["percentile" if form.groups else "group"] for row in rows}
+    names = [name for name in SHOWN if name in known]  # a tool tells but one or two of them
     values = [row["value"] for row in rows if row["value"] > 0]
     log = bool(values) and max(values) > compare.LOG_FROM * min(values)
     figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
         form, figure, texts,
-        groups=form.groups or SHOWN, group_title=form.group_title if form.groups else "",
+        groups=form.groups or names, group_title=form.group_title if form.groups else "",
         condition="datum.percentile === percentile" if form.groups else None,
     )  # fmt: skip
     if form.groups:
-        choice = {"input": "select", "options": list(SHOWN), "name": texts("page.choose-latency")}
-        chart["params"] = [{"name": "percentile", "value": "p99", "bind": choice}]
+        choice = {"input": "select", "options": names, "name": texts("page.choose-latency")}
+        chart["params"] = [{"name": "percentile", "value": names[-1], "bind": choice}]
     return Chart(
         "chart-latency",
         texts("chart.latency", x=form.title) if layout.x else texts("chart.latency.treatments"),
