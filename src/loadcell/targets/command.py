@@ -314,7 +314,7 @@ class Command(Target[CommandOptions]):
         words = [line for line in self._kept.last_words() if line.strip()]
         status = self._kept.status
         how = (
-            because("ended.signal", signal=Signals(-status).name)
+            because("ended.by", signal=Signals(-status).name)
             if status and status < 0
             else because("ended.status", status=str(status))
         )

@@ -62,7 +62,7 @@ class DuckdbOptions(Options):
 
 
 class _DatabaseFiles(Files):
-    kind, sign, stranger = "duckdb", _FILE, "a database"
+    kind, sign, stranger = "duckdb", _FILE, because("stranger.database")
 
 
 class Duckdb(Target[DuckdbOptions]):

@@ -32,7 +32,7 @@ _INSTALL_LIMIT_S = 300.0
 class DataDirectory(Home):
     """One of these settings that a data directory keeps for life; those of the others are read at each start."""
 
-    kind, sign, stranger = "mysql", "ibdata1", "a server"
+    kind, sign, stranger = "mysql", "ibdata1", because("stranger.server")
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ ROLE = "loadcell"
 class Cluster(Home):
     """PostgreSQL's data directory `pgdata`, of one major version; all that loadcell writes lies outside it."""
 
-    kind, sign, stranger = "postgres", "PG_VERSION", "a PostgreSQL"
+    kind, sign, stranger = "postgres", "PG_VERSION", because("stranger.postgres")
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.targets.redis.binaries import Binary
 from loadcell.targets.redis.settings import line
 from loadcell.targets.shared.account import Account
@@ -18,7 +19,7 @@ from loadcell.targets.shared.home import Home
 class DataDirectory(Home):
     """Where a server of one version keeps what it writes."""
 
-    kind, sign, stranger = "redis", "dump.rdb", "a server"
+    kind, sign, stranger = "redis", "dump.rdb", because("stranger.server")
 
     def __init__(self, parent: Path, binary: Binary, account: Account, log: Callable[[str], None]) -> None:
         super().__init__(parent, f"redis-{binary.version}", binary.version, account)

@@ -35,7 +35,7 @@ class Home(ABC):
     kind: ClassVar[str]
     #: A file that every data directory of this server has, and whose such a directory is when loadcell did not make it.
     sign: ClassVar[str]
-    stranger: ClassVar[str]
+    stranger: ClassVar[Reason]
 
     def __init__(self, parent: Path, name: str, version: str, account: Account) -> None:
         self.parent = parent
