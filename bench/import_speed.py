@@ -125,7 +125,6 @@ def _read_apart(tool: str, path: Path) -> dict[str, float]:
 
 def _read(tool: str, path: str) -> dict[str, float]:
     import numpy  # noqa: F401 - what is loaded once is no part of reading
-    import polars  # noqa: F401
 
     from loadcell.imports.formats import read_file
 

@@ -9,6 +9,7 @@ mod fit;
 pub mod flame;
 pub mod groups;
 pub mod http;
+pub mod import;
 pub mod keyvalue;
 pub mod limits;
 pub mod load;

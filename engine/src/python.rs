@@ -1,6 +1,7 @@
 //! The Python module `loadcell._engine`: JSON in, JSON out, and no call per request.
 
 mod calls;
+mod import;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -159,5 +160,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stop, module)?)?;
     module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(flame_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
+    module.add_function(wrap_pyfunction!(import::alike, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

@@ -4,7 +4,7 @@ Specifications, events and results are JSON texts. Times are integers in nanosec
 `time.monotonic_ns()`, `*_utc_ns` since 1970.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -116,6 +116,31 @@ def fold_stacks(script: Path) -> str:
 
 def flame_graph(folded: str, title: str, subtitle: str) -> str:
     """Draw folded stacks as an SVG that stands for itself, with a script to zoom and to search."""
+
+def import_pgbench_log(files: Sequence[Path], on_event: Callable[[str], None]) -> str:
+    """Read pgbench's logs of every transaction (`-l`), those of one execution, in blocks: each is counted and forgotten.
+
+    Events: `{"type": "progress", "read_bytes", "total_bytes"}`; otherwise as `run`. Returns `{"count", "words", "unread", "examples"}`:
+    how many ended well; how often each word stood in place of a time (`failed`, `skipped` ...); how many lines are none of the
+    log, and the first of them. Where any ended also `{"began_s", "length_s", "clients", "response", "intervals"}`: `response` has
+    milliseconds by the record's keys; `intervals` are columns of seconds (`done`, `mean_ms`, `p99_ms`; null where nothing ended), from
+    number `first` on, each `width_s` wide, where number 0 begins at `origin_s`. Raises OSError.
+    """
+
+def import_benchmarksql(files: Sequence[Path], on_event: Callable[[str], None]) -> str:
+    """Read BenchmarkSQL's result.csv; otherwise as `import_pgbench_log`.
+
+    Returns `{"runs": [{"run", "ended_s", "count", "failed", "response", "types", "rolled_back", "intervals"}], "unread", "examples"}`, a
+    run for each number in the column `run`: `types` are `{"count", "failed", "response"}` by name, `rolled_back` those that were,
+    as specified, among them. The deferred part of a delivery is in none.
+    """
+
+def alike(text: bytes, begin: int) -> tuple[int, int, bytes]:
+    """Read the lines from `begin` on that are the same as the first of them but for their numbers (digits, perhaps a point and more).
+
+    Returns where they end, how many numbers each has, and these as doubles, line after line. There are none where the first
+    line has no number, or no end.
+    """
 
 def version() -> str:
     """Return the engine's version."""

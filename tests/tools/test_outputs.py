@@ -20,6 +20,7 @@ from loadcell.tools import (
     wrk,
 )
 from loadcell.tools.base import NotItsOutputError, Reading, number
+from loadcell.tools.blocks import Output
 
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
@@ -103,8 +104,7 @@ def test_a_shell_loop_round_pgbench_is_several_executions() -> None:
 
 
 def test_a_pgbench_log_has_every_transaction() -> None:
-    found = pgbench_log.read(lines("pgbench_log.txt"))
-    (one,) = found.measured
+    (one,) = pgbench_log.read_output(Output([OUTPUTS / "pgbench_log.txt"])).measured
     times = sorted(int(line.split()[2]) for line in lines("pgbench_log.txt"))
     assert one.succeeded == len(times) == 300
     assert one.response["max_ms"] == times[-1] / 1e3
@@ -112,11 +112,12 @@ def test_a_pgbench_log_has_every_transaction() -> None:
     assert (one.clients, one.failed) == (4, 0)
 
 
-def test_of_a_log_with_failures_and_a_cut_line_each_is_counted() -> None:
-    text = (
+def test_of_a_log_with_failures_and_a_cut_line_each_is_counted(tmp_path: Path) -> None:
+    log = tmp_path / "pgbench_log.1"
+    log.write_text(
         "0 1 1000 0 100 500000\n1 1 failed 0 100 600000\n0 2 skipped 0 100 700000\n1 2 3000 0 101 0\n0 3 12"
     )
-    found = pgbench_log.read(text.splitlines(keepends=True))
+    found = pgbench_log.read_output(Output([log]))
     (one,) = found.measured
     assert (one.succeeded, one.failed, one.errors) == (2, 2, {"failed": 1, "skipped": 1})
     assert found.unread == 1

@@ -73,6 +73,7 @@ def import_(
     """
     from loadcell.imports import arrange, attach, read, run, table
     from loadcell.imports.formats import ImportProblemError
+    from loadcell.imports.progress import Bar
     from loadcell.store.errors import StoreError
 
     try:
@@ -81,7 +82,8 @@ def import_(
             sources = [table.read_csv(file, mapping, unit) for file in files]
             own = (*own, *(column for column, what in mapping.items() if what == "factor"))
         else:
-            sources = read.read(files, tool, interval_s=interval)
+            with Bar(sys.stderr) as told:
+                sources = read.read(files, tool, interval_s=interval, told=told)
         arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
         filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
         path = run.write(

@@ -39,7 +39,14 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
         by_monitor.setdefault(source.reading.samples.monitor, []).append(source)
     loads = [source for source in sources if source.reading.measured]
     for monitor, watched in by_monitor.items():
-        if all(any(source is load for load in loads) for source in watched):
+        own_samples = [source for source in watched if any(source is load for load in loads)]
+        if own_samples and len(own_samples) < len(watched):
+            other = next(source for source in watched if not any(source is one for one in own_samples))
+            raise ImportProblemError(
+                f"{own_samples[0].path} has samples of {monitor} itself, and {other.path} has more: which to take cannot be told. "
+                f"Leave {other.path.name} out, or move {own_samples[0].tool}'s own away."
+            )
+        if own_samples:
             pairs = [(source, source) for source in watched]
         elif len(watched) == len(loads):
             pairs = list(zip(watched, loads, strict=True))
@@ -53,10 +60,18 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
         for source, load in pairs:
             own = [number for number, one in enumerate(executions) if one.source is load]
             shared = len(own) > 1 or (len(watched) == 1 and len(loads) > 1)
-            by_time = shared and source is not load
             for number in own:
-                executions[number] = _with(executions[number], source, by_time=by_time)
+                if source is load:
+                    executions[number] = _with_own(executions[number])
+                else:
+                    executions[number] = _with(executions[number], source, by_time=shared)
     return replace(arranged, executions=tuple(executions))
+
+
+def _with_own(execution: Execution) -> Execution:
+    samples = execution.source.reading.samples
+    assert samples is not None
+    return replace(execution, watched=(*execution.watched, Watched(execution.source, samples.origin_s)))
 
 
 def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
@@ -81,4 +96,4 @@ def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
             f"{source.path} has no sample from the time of {execution.source.path}. Are their clocks, or time zones, alike? "
             "(`TZ=Asia/Shanghai loadcell import ...` takes times without a zone as those of Shanghai.)"
         )
-    return replace(execution, watched=(*execution.watched, Watched(source, samples.first_s)))
+    return replace(execution, watched=(*execution.watched, Watched(source, samples.origin_s)))

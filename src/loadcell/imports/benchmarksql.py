@@ -1,4 +1,4 @@
-"""BenchmarkSQL's result folder: the transactions, and beside them how they were asked for."""
+"""BenchmarkSQL's result folder: the transactions, and beside them how they were asked for, and what its collector sampled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from loadcell.imports.formats import ImportProblemError, Source, is_directory, named, read_file
+from loadcell.tools.base import MOST_SHOWN
+from loadcell.tools.benchmarksql_host import PATTERNS, Collected
+from loadcell.tools.blocks import Output, Told
 from loadcell.workloads.benchmarksql_file import parse
 
 TOOL = "benchmarksql"
@@ -35,14 +38,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def read(path: Path) -> Source:
+def read(path: Path, told: Told | None = None) -> Source:
     """A result folder, or a result.csv, with what lies beside it. Raises ImportProblemError."""
     result = path / RESULT if is_directory(path) else path
     if result != path and not is_folder(path):
         raise ImportProblemError(
             f"{path} is no result folder of BenchmarkSQL: it has no {RESULT}. Name the folder that runBenchmark.sh made, or a result.csv."
         )
-    return replace(beside(read_file(result, TOOL)), path=path)
+    return replace(beside(read_file(result, TOOL, told=told)), path=path)
 
 
 def beside(source: Source) -> Source:
@@ -63,14 +66,43 @@ def beside(source: Source) -> Source:
         replace(one, clients=terminals if isinstance(terminals, int) else None, began_s=began_s)
         for one in source.reading.measured
     )
-    return replace(source, reading=replace(source.reading, measured=measured))
+    return _with_samples(replace(source, reading=replace(source.reading, measured=measured)))
+
+
+def _with_samples(source: Source) -> Source:
+    """And what its collector sampled, which is of the one session that the folder is of."""
+    found, reading = _collected(source.path.parent), source.reading
+    if not found:
+        return source
+    began_s = reading.measured[0].began_s if reading.measured else None
+    collected = Collected(began_s)
+    for file in found:
+        if len(reading.measured) > 1:
+            collected.unread.add(
+                f"{file.name}: of which of {len(reading.measured)} executions cannot be told"
+            )
+            continue
+        try:
+            collected.take(file.name, Output((file,)).lines())
+        except OSError as error:
+            collected.unread.add(f"{file.name}: {error.strerror or error}")
+    examples = (*reading.examples, *collected.unread.examples)[:MOST_SHOWN]
+    samples = collected.samples if len(collected.samples) else None
+    unread = reading.unread + collected.unread.count
+    return replace(source, reading=replace(reading, unread=unread, examples=examples, samples=samples))
+
+
+def _collected(data: Path) -> list[Path]:
+    return [file for pattern in PATTERNS for file in sorted(data.glob(pattern)) if file.is_file()]
 
 
 def files(path: Path) -> list[Path]:
     """What of a result is kept with the run: the properties are not, as the password is in them."""
     if not is_directory(path):
         return [path]
-    return [file for file in (path / RESULT, path / INFO) if file.is_file()]
+    return [
+        file for file in (path / RESULT, path / INFO, *_collected(path / RESULT.parent)) if file.is_file()
+    ]
 
 
 def _row(path: Path) -> Mapping[str, str]:

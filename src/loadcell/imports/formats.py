@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from loadcell.tools import (
     ab,
@@ -28,26 +26,30 @@ from loadcell.tools import (
     wrk,
 )  # fmt: skip
 from loadcell.tools.base import NotItsOutputError, Reading
-from loadcell.tools.blocks import BLOCK_BYTES, blocks, decoded, lines
+from loadcell.tools.blocks import BLOCK_BYTES, Output, Told, decoded
 
-Read = Callable[[Iterable[bytes]], Reading]
+Read = Callable[[Output], Reading]
 
 
 def _by_line(read: Callable[[Iterable[str]], Reading]) -> Read:
-    return lambda parts: read(lines(parts))
+    return lambda output: read(output.lines())
+
+
+def _by_block(read: Callable[[Iterable[bytes]], Reading]) -> Read:
+    return lambda output: read(output.blocks())
 
 
 def _by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
     """Of documents, whose lines may be as long as they like."""
-    return lambda parts: read(decoded(part) for part in parts)
+    return lambda output: read(decoded(block) for block in output.blocks())
 
 
 #: By the name that `loadcell import` takes; the surest to be recognised first.
 READERS: Mapping[str, Read] = {
-    "sysbench": sysbench.read_blocks,
+    "sysbench": _by_block(sysbench.read_blocks),
     "pgbench": _by_line(pgbench.read),
-    "pgbench-log": pgbench_log.read_blocks,
-    "benchmarksql": benchmarksql.read_blocks,
+    "pgbench-log": pgbench_log.read_output,
+    "benchmarksql": benchmarksql.read_output,
     "fio": _by_text(fio.read),
     "iperf3": _by_text(iperf3.read),
     "netperf": _by_line(netperf.read),
@@ -110,7 +112,14 @@ class Source:
         return (self.path, *self.also)
 
 
-def read_file(path: Path, tool: str, *, also: Sequence[Path] = (), read: Read | None = None) -> Source:
+def read_file(
+    path: Path,
+    tool: str,
+    *,
+    also: Sequence[Path] = (),
+    read: Read | None = None,
+    told: Told | None = None,
+) -> Source:
     """Read one file (`also`: and its continuations) as a tool's output, or as whichever recognises it.
 
     `read` is the tool's reader with options of its own. Raises ImportProblemError.
@@ -119,10 +128,18 @@ def read_file(path: Path, tool: str, *, also: Sequence[Path] = (), read: Read | 
         raise ImportProblemError(
             f"{path} is a directory, and no result folder of BenchmarkSQL (it has no data/result.csv). Name the files in it."
         )
-    files = (path, *also)
-    with _opened(path) as file:
+    try:
+        return _read(path, tool, Output((path, *also), told), read)
+    except OSError as error:
+        raise ImportProblemError(
+            f"{error.filename or path} cannot be read: {error.strerror or error}. Check its name and rights."
+        ) from None
+
+
+def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
+    with path.open("rb") as file:
         head = file.read(BLOCK_BYTES)
-        whole = len(head) < BLOCK_BYTES
+    whole = len(head) < BLOCK_BYTES
     _must_be_text(path, head)
     if tool == ANY:
         # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
@@ -133,11 +150,11 @@ def read_file(path: Path, tool: str, *, also: Sequence[Path] = (), read: Read | 
     refused = {}
     for name in candidates:
         try:
-            reading = (read or READERS[name])(_parts(files))
+            reading = (read or READERS[name])(output)
         except NotItsOutputError as error:
             refused[name] = str(error)
         else:
-            return Source(path, name, reading, tuple(also))
+            return Source(path, name, reading, tuple(output.files[1:]))
     if tool != ANY:
         raise ImportProblemError(
             f"{path} is no output of {tool}: {refused[tool]}. Name another tool, or `{ANY}` to have it recognised."
@@ -188,30 +205,11 @@ def _signs(block: bytes, *, first: bool = True) -> list[str]:
 
 def _signed(path: Path) -> list[str]:
     """Tools whose sign is in the first block that has any."""
-    for number, part in enumerate(_parts([path])):
+    for number, part in enumerate(Output([path]).blocks()):
         found = _signs(part, first=number == 0)
         if found:
             return found
     return []
-
-
-def _parts(files: Iterable[Path]) -> Iterator[bytes]:
-    """The files' blocks, one file after the other."""
-    for path in files:
-        with _opened(path) as file:
-            yield from blocks(file)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Raises ImportProblemError where it cannot be opened or read."""
-    try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise ImportProblemError(
-            f"{path} cannot be read: {error.strerror or error}. Check its name and rights."
-        ) from None
 
 
 _THREAD_LOG = re.compile(r"(?P<run>.+\.\d+)\.\d+")

@@ -9,15 +9,18 @@ from pathlib import Path
 from loadcell.imports import attach, benchmarksql
 from loadcell.imports.formats import ANY, Source, read_file, together
 from loadcell.tools import jstat
-from loadcell.tools.blocks import lines
+from loadcell.tools.blocks import Told
 
 
-def read(files: Sequence[Path], tool: str, *, interval_s: float | None = None) -> list[Source]:
+def read(
+    files: Sequence[Path], tool: str, *, interval_s: float | None = None, told: Told | None = None
+) -> list[Source]:
     """Every output in the order it was named. Without any execution among them each monitor's samples stand for one.
 
+    `told` hears of each output how far it is read.
     Raises ImportProblemError.
     """
-    sources = [_one(path, also, tool, interval_s) for path, also in together(files, tool)]
+    sources = [_one(path, also, tool, interval_s, told) for path, also in together(files, tool)]
     if not any(source.reading.measured for source in sources):
         sources = [
             attach.alone(source) if source.reading.samples is not None else source for source in sources
@@ -25,15 +28,15 @@ def read(files: Sequence[Path], tool: str, *, interval_s: float | None = None) -
     return sources
 
 
-def _one(path: Path, also: Sequence[Path], tool: str, interval_s: float | None) -> Source:
+def _one(path: Path, also: Sequence[Path], tool: str, interval_s: float | None, told: Told | None) -> Source:
     if tool == benchmarksql.TOOL or (tool == ANY and benchmarksql.is_folder(path)):
-        return benchmarksql.read(path)
-    source = read_file(path, tool, also=also)
+        return benchmarksql.read(path, told)
+    source = read_file(path, tool, also=also, told=told)
     if source.tool == benchmarksql.TOOL:
         return benchmarksql.beside(source)
     samples = source.reading.samples
     if interval_s is not None and samples is not None and samples.assumed_interval_s is not None:
         # Lines without times: only now it is known that how far apart they are matters.
         timed = partial(jstat.read, interval_s=interval_s)
-        return read_file(path, source.tool, also=also, read=lambda parts: timed(lines(parts)))
+        return read_file(path, source.tool, also=also, read=lambda output: timed(output.lines()))
     return source

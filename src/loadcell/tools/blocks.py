@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 BLOCK_BYTES = 8 * 2**20
 #: No tool prints longer lines; what is longer is no text, and its end is left out.
 LONGEST_LINE = 2**16
+
+#: Is told how many bytes were read, and of how many.
+Told = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output, in a file or in several that follow each other; whoever reads it raises OSError where one cannot be read."""
+
+    files: Sequence[Path]
+    told: Told | None = None
+
+    def first_line(self) -> bytes:
+        """How it begins."""
+        with self.files[0].open("rb") as file:
+            return file.readline(LONGEST_LINE)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The files' blocks, one file after the other."""
+        total = sum(path.stat().st_size for path in self.files) if self.told is not None else 0
+        read = 0
+        for path in self.files:
+            with path.open("rb") as file:
+                for block in blocks(file):
+                    yield block
+                    read += len(block)
+                    if self.told is not None:
+                        self.told(read, total)
+
+    def lines(self) -> Iterator[str]:
+        """Every line."""
+        return lines(self.blocks())
+
+    def on_event(self, event: str) -> None:
+        """What the engine says while it reads the files itself."""
+        if self.told is not None:
+            progress = json.loads(event)
+            self.told(progress["read_bytes"], progress["total_bytes"])
 
 
 def blocks(file: BinaryIO, size: int = BLOCK_BYTES) -> Iterator[bytes]:

@@ -2,98 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread
-from loadcell.tools.blocks import batches, lines
-from loadcell.tools.columns import columns, lines_of
+from loadcell.tools.blocks import Output
 from loadcell.tools.series import Intervals
 
 NAME = "pgbench-log"
 
 _TRANSACTION = re.compile(rb"\d{1,8} \d+ (?:\d+|[a-z]+) \d+ \d+ \d+(?: \d+)*\r?\n?")
 _AGGREGATED = re.compile(rb"\d{9,} \d+ \d+ \d+ \d+ \d+")
-_NAMES = ("client", "number", "time", "script", "second", "microsecond")
-_USED = ("client", "time", "second", "microsecond")
-#: A run has no more clients than this; a larger number is no client.
-_MOST_CLIENTS = 2**20
 
 
-def read(text: Iterable[str]) -> Reading:
-    """Either log from its lines."""
-    return read_blocks(batches(text))
-
-
-def read_blocks(parts: Iterable[bytes]) -> Reading:
-    """Either log from blocks of whole lines. Lines that are none of the log are unread."""
-    given = iter(parts)
-    first = next(given, b"")
+def read_output(output: Output) -> Reading:
+    """Either log. Lines that are none of it are unread."""
+    first = output.first_line()
     if _AGGREGATED.match(first):
-        return _aggregated(lines(_again(first, given)))
+        return _aggregated(output.lines())
     if not _TRANSACTION.match(first):
         raise NotItsOutputError("no line of six numbers, as `pgbench -l` writes")
-    return _transactions(_again(first, given), wide=len(first.partition(b"\n")[0].split()))
+    return _transactions(output)
 
 
-def _again(first: bytes, rest: Iterable[bytes]) -> Iterable[bytes]:
-    yield first
-    yield from rest
+def _transactions(output: Output) -> Reading:
+    """Read by the engine: they are counted and forgotten, and those that failed or were skipped by the words in place of their times."""
+    from loadcell import _engine
 
-
-def _transactions(parts: Iterable[bytes], wide: int) -> Reading:
-    """client, number, time (us, or a word), script, second, microsecond [, lag [, retries]]."""
-    import numpy as np
-    import polars as pl
-
-    from loadcell.tools.ledger import Ledger
-
-    ledger, words, unread = Ledger(ticks_per_ms=1000), Counter[str](), Unread()
-    clients = np.zeros(1, dtype=bool)
-    names = [*_NAMES, *(f"more{number}" for number in range(wide - len(_NAMES)))]
-    for part in parts:
-        frame = columns(part, dict.fromkeys(names, pl.Int64), _USED, " ")
-        odd = frame.select(pl.any_horizontal(pl.all().is_null())).to_series()
-        if odd.any():
-            _odd_lines(lines_of(part, odd), words, unread)
-            frame = frame.filter(~odd)
-        if frame.is_empty():
-            continue
-        ticks = frame["time"].to_numpy()
-        who = frame["client"].to_numpy()
-        well = (ticks >= 0) & (who >= 0) & (who < _MOST_CLIENTS)
-        ends = frame["second"].to_numpy() + frame["microsecond"].to_numpy() * 1e-6
-        if not well.all():
-            unread.more(int((~well).sum()))
-            ticks, who, ends = ticks[well], who[well], ends[well]
-        if not len(ticks):
-            continue
-        seen = np.bincount(who) > 0
-        if len(seen) > len(clients):
-            seen[: len(clients)] |= clients
-            clients = seen
-        else:
-            clients[: len(seen)] |= seen
-        ledger.add(ends, ticks)
-    if not ledger.times.count:
+    found = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
+    count, words = found["count"], found["words"]
+    if not count:
         raise NotItsOutputError("no transaction in the log ended")
-    length_s, count = ledger.length_s, ledger.times.count
+    length_s = found["length_s"]
     measured = Measured(
-        "pgbench -l", "transaction", count / length_s if length_s else None, count, words.total(), length_s,
-        int(clients.sum()), ledger.times.response(), {}, {}, dict(words), ledger.intervals(), began_s=ledger.begun_s,
+        "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
+        found["clients"], found["response"], {}, {}, words, Intervals.of_seconds(found["intervals"]), began_s=found["began_s"],
     )  # fmt: skip
-    return unread.reading([measured])
-
-
-def _odd_lines(rows: Iterable[bytes], words: Counter[str], unread: Unread) -> None:
-    """Those of transactions that failed or were skipped, by the word in place of their time; others are unread."""
-    for row in rows:
-        fields = row.split()
-        if _TRANSACTION.fullmatch(row.strip()) is None:
-            unread.add(row.decode("utf-8", "replace"))
-        elif not fields[2].isdigit():
-            words[fields[2].decode()] += 1
+    return Reading((measured,), found["unread"], tuple(found["examples"]))
 
 
 def _aggregated(text: Iterable[str]) -> Reading:

@@ -1,62 +1,71 @@
-"""Stretches of a block whose lines begin alike: a tool's own intervals, thousands of them, are read as a table."""
+"""Stretches of a block whose lines differ in numbers alone: a tool's own intervals, thousands of them, are read as a table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import polars as pl
+    import numpy as np
+    import numpy.typing as npt
+
+    Column = npt.NDArray[np.float64]
 
 #: Fewer lines are read one by one as quickly.
 FEWEST = 200
+_NUMBER_BYTES = 8
+#: What the engine takes for a number.
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
-class Run:
-    """Lines that stand together; `alike` where all of them begin with what was looked for."""
+class Table:
+    """Lines that are the first of them but for their numbers, of which each has a row."""
 
     text: bytes
-    alike: bool
+    numbers: npt.NDArray[np.float64]
 
     @property
     def first(self) -> str:
         """The first line, without its end."""
         return self.text.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
 
-    def table(self, fields: Sequence[str], wanted: Mapping[str, bool]) -> pl.DataFrame | None:
-        """Fields between blanks; `wanted` ones, as numbers or as words. None where any line has another shape."""
-        import polars as pl
-
-        schema = {name: pl.Float64 if wanted.get(name) else pl.String for name in fields}
-        try:
-            frame = pl.read_csv(
-                self.text, separator=" ", has_header=False, schema=schema, columns=[fields.index(name) for name in wanted],
-                quote_char=None,
-            )  # fmt: skip
-        except pl.exceptions.PolarsError:
+    def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
+        """By the names of the groups that matched the first line; None where one is not exactly a number."""
+        places = {found.span(): place for place, found in enumerate(_NUMBER.finditer(shape.string))}
+        if len(places) != self.numbers.shape[1] or any(
+            shape.span(name) not in places for name in shape.groupdict()
+        ):
             return None
-        return None if frame.select(pl.any_horizontal(pl.all().has_nulls())).item() else frame
+        return {name: self.numbers[:, places[shape.span(name)]] for name in shape.groupdict()}
 
 
-def runs(block: bytes, begin: bytes) -> Iterator[Run]:
-    """The block in stretches; few lines that begin alike stay among the others."""
-    after = re.compile(rb"\n(?!" + re.escape(begin) + rb")")
+def stretches(block: bytes, begin: bytes) -> Iterator[bytes | Table]:
+    """The block in its order: tables of lines that begin so, and the lines between; few alike ones stay among the others."""
+    from loadcell import _engine
+
     kept = at = 0
-    while at < len(block):
+    while True:
         if not block.startswith(begin, at):
             at = block.find(b"\n" + begin, at) + 1
             if not at:
                 break
-        end = after.search(block, at)
-        ended = end.end() if end is not None else len(block)
-        if block.count(b"\n", at, ended) >= FEWEST:
+        end, columns, numbers = _engine.alike(block, at)
+        if columns and len(numbers) >= FEWEST * columns * _NUMBER_BYTES:
             if at > kept:
-                yield Run(block[kept:at], alike=False)
-            yield Run(block[at:ended], alike=True)
-            kept = ended
-        at = ended
+                yield block[kept:at]
+            yield _table(block[at:end], columns, numbers)
+            kept = end
+        at = end if end > at else block.find(b"\n", at) + 1
+        if not at:
+            break
     if kept < len(block):
-        yield Run(block[kept:], alike=False)
+        yield block[kept:]
+
+
+def _table(text: bytes, columns: int, numbers: bytes) -> Table:
+    import numpy as np
+
+    return Table(text, np.frombuffer(numbers).reshape(-1, columns))

@@ -58,6 +58,7 @@ class Samples:
         self._instant: Callable[[float], float | None] = lambda at_s: at_s
         #: How far apart instants were taken to be, where the monitor printed no times.
         self.assumed_interval_s: float | None = None
+        self._origin_s: float | None = None
         self._others = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed with the samples
             _SPOOLED_BYTES, "w+", encoding="utf-8", newline=""
         )
@@ -112,6 +113,15 @@ class Samples:
         """When, and under which key, in the order of time."""
         known = ((self._instant(at_s), at_s) for at_s in self._rows)
         return sorted((when, at_s) for when, at_s in known if when is not None)
+
+    @property
+    def origin_s(self) -> float:
+        """Where the monitor's own clock begins; by default at the first instant."""
+        return self.first_s if self._origin_s is None else self._origin_s
+
+    @origin_s.setter
+    def origin_s(self, origin_s: float) -> None:
+        self._origin_s = origin_s
 
     @property
     def first_s(self) -> float:

@@ -34,6 +34,25 @@ class Intervals(Sequence[Interval]):
         self._length = 0
         self._joined = 1
 
+    @classmethod
+    def of_seconds(cls, found: Mapping[str, Any]) -> Intervals:
+        """As the engine counts transactions: `first` is the number of the first interval, each `width_s` wide; in it `done` ended.
+
+        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins.
+        """
+        import numpy as np
+
+        intervals, width_s = cls(), found["width_s"]
+        done = np.array(found["done"], dtype=np.float64)
+        if len(done):
+            start = np.arange(found["first"], found["first"] + len(done)) * width_s + found["origin_s"]
+            same = np.full(len(done), float(width_s))
+            times = {key: np.array(found[key], dtype=np.float64) for key in ("mean_ms", "p99_ms")}
+            intervals.extend(
+                start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **times
+            )
+        return intervals
+
     @property
     def joined(self) -> int:
         """How many printed intervals one kept interval stands for at most."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.tools.blocks import batches, lines
-from loadcell.tools.runs import Run, runs
+from loadcell.tools.runs import Table, stretches
 from loadcell.tools.series import Intervals
 
 NAME = "sysbench"
@@ -25,6 +25,7 @@ _FILE_INTERVAL = re.compile(
     r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
 )
 _MEMORY_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] (?P<moved>[\d.]+) MiB/sec")
+_INTERVALS = (_INTERVAL, _EVENTS_INTERVAL, _FILE_INTERVAL, _MEMORY_INTERVAL)
 _BLOCK_SIZE = re.compile(r"(?:Block size|\s+block size:) (?P<number>\d+)(?P<unit>B|KiB|MiB|GiB)\s*$")
 _UNITS = {"B": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}
 _TRANSACTIONS = re.compile(r"\s*transactions:\s+(\d+)\s+\(([\d.]+) per sec")
@@ -51,13 +52,6 @@ _SAID = re.compile(
     r"\d+ files|[\d.]+[KMG]iB total|Block size|Number of|Read/Write ratio|Periodic FSYNC|Calling fsync|Using|\s+eps"
 )
 
-#: An interval's line between blanks; those wanted as numbers, and `at` (`1s`) and `rank` (`(ms,95%):`) as words.
-_FIELDS = (
-    "open", "at", "close", "thds", "threads", "tps_is", "tps", "qps_is", "qps", "rwo_is", "rwo", "lat", "rank", "late", "errors_is",
-    "errors", "reconnects_is", "reconnects",
-)  # fmt: skip
-_WANTED = {"at": False, "tps": True, "rank": False, "late": True, "errors": True}
-
 _FILE_NAMES = {
     "reads/s": "reads_per_s", "writes/s": "writes_per_s", "fsyncs/s": "fsyncs_per_s",
     "read, MiB/s": "read_mib_per_s", "written, MiB/s": "written_mib_per_s",
@@ -72,16 +66,16 @@ def read(text: Iterable[str]) -> Reading:
 def read_blocks(parts: Iterable[bytes]) -> Reading:
     """Each execution; one that ended before its figures is not measured, and its lines are among the unread.
 
-    Long rows of intervals are read as a table; whatever is not printed as the first of its row goes line by line.
+    Long rows of intervals are read as tables; whatever is not printed as the first of its row goes line by line.
     """
     found: list[Measured] = []
     unread = Unread()
     current: _Execution | None = None
     for part in parts:
-        for run in runs(part, b"[ "):
-            if run.alike and current is not None and current.take_many(run):
+        for some in stretches(part, b"[ "):
+            if isinstance(some, Table) and current is not None and current.take_many(some):
                 continue
-            for line in lines([run.text]):
+            for line in lines([some.text if isinstance(some, Table) else some]):
                 head = _HEAD.match(line)
                 if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
                     _close(current, found, unread)
@@ -203,30 +197,36 @@ class _Execution:
         self.ended_s = at
         return True
 
-    def take_many(self, run: Run) -> bool:
-        """A row of intervals at once; False where they have to be looked at one by one."""
-        shape = _INTERVAL.match(run.first)
-        fields = run.first.split(" ")
-        if shape is None or len(fields) != len(_FIELDS):
-            return False
-        table = run.table(_FIELDS, _WANTED)
-        rank = fields[_FIELDS.index("rank")]
-        if table is None or not (table["rank"] == rank).all():
+    def take_many(self, table: Table) -> bool:
+        """Intervals at once; False where they have to be looked at one by one."""
+        shapes = (shape.match(table.first) for shape in _INTERVALS)
+        match = next((found for found in shapes if found is not None), None)
+        columns = table.columns(match) if match is not None else None
+        if columns is None or ("tps" not in columns and self.block_mib is None):
             return False
         import numpy as np
 
-        ends = table["at"].str.strip_suffix("s").cast(float, strict=False)
-        if ends.null_count():
-            return False
-        ended = ends.to_numpy()
-        start = np.concatenate([[self.ended_s], ended[:-1]])
-        length = ended - start
-        late = table["late"].to_numpy()
-        self.intervals.extend(
-            start, length, table["tps"].to_numpy(), np.round(table["errors"].to_numpy() * length),
-            **{f"p{shape['rank']}_ms": np.where(late > 0, late, np.nan)},
-        )  # fmt: skip
-        self.ended_s = float(ended[-1])
+        ends = columns["at"]
+        start = np.concatenate([[self.ended_s], ends[:-1]])
+        length = ends - start
+        failed = np.full(len(ends), np.nan)
+        response = {}
+        if "tps" in columns:
+            rate = columns["tps"]
+            if "errors" in columns:
+                failed = np.round(columns["errors"] * length)
+        else:
+            assert self.block_mib is not None
+            moved_mib = sum(columns[name] for name in ("reads", "writes", "moved") if name in columns)
+            rate = moved_mib / self.block_mib + columns.get("syncs", 0.0)
+        if "rank" in columns:
+            if (columns["rank"] != columns["rank"][0]).any():
+                return False
+            late = columns["late"]
+            key = f"p{columns['rank'][0]:.0f}_ms"
+            response[key] = np.where(late > 0, late, np.nan) if "tps" in columns else late
+        self.intervals.extend(start, length, rate, failed, **response)
+        self.ended_s = float(ends[-1])
         return True
 
     def measured(self) -> Measured | None:

@@ -1,0 +1,286 @@
+//! The seconds of one execution: what ended in each, how long it took in the mean, and its tail. Memory depends on how long the
+//! execution took and on how far its times spread, never on what it did; a very long one has wider intervals instead.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// More than a day of seconds. Beyond it neighbours are joined two by two, so that memory and files stay small.
+const MOST: usize = 100_000;
+/// Counts that are kept once they are put together.
+const MOST_COUNTS: usize = 1 << 20;
+/// 64 buckets for each doubling: a percentile is right within 0.8%.
+const PART_BITS: u32 = 6;
+const BUCKETS: usize = 65 << PART_BITS;
+/// Of a key: above them is the second.
+const BUCKET_BITS: u32 = 13;
+/// Seconds that are counted in tables; whatever comes is near the last.
+const PAGES: usize = 16;
+
+/// One second (or more of them together) while things end in it.
+struct Page {
+    second: i64,
+    /// Empty until anything ends in it.
+    counts: Vec<u64>,
+    /// The buckets that anything is in.
+    low: usize,
+    high: usize,
+    sum: f64,
+}
+
+/// Counts by second and bucket, in the order of time. Seconds are below 2^50.
+pub struct Seconds {
+    width_s: i64,
+    per_width: f64,
+    pages: Vec<Page>,
+    /// By `second << BUCKET_BITS | bucket`; some may be there twice until they are put together.
+    counts: Vec<(i64, u64)>,
+    /// Ticks of what ended, by second.
+    sums: BTreeMap<i64, f64>,
+}
+
+impl Default for Seconds {
+    fn default() -> Self {
+        Self { width_s: 1, per_width: 1.0, pages: Vec::new(), counts: Vec::new(), sums: BTreeMap::new() }
+    }
+}
+
+impl Seconds {
+    /// Something that took so many ticks ended `since_s` after the base, or before it.
+    #[inline]
+    pub fn add(&mut self, since_s: f64, ticks: u64) {
+        let second = self.second(since_s);
+        let page = match self.pages.get_mut(slot(second)) {
+            Some(page) if page.second == second => page,
+            _ => self.open(since_s),
+        };
+        let bucket = bucket(ticks);
+        page.counts[bucket] += 1;
+        page.low = page.low.min(bucket);
+        page.high = page.high.max(bucket);
+        page.sum += ticks as f64;
+    }
+
+    #[inline]
+    fn second(&self, since_s: f64) -> i64 {
+        let widths = since_s * self.per_width; // exact: a power of two
+        let whole = widths as i64;
+        whole - i64::from(whole as f64 > widths)
+    }
+
+    #[inline(never)]
+    fn open(&mut self, since_s: f64) -> &mut Page {
+        if self.pages.is_empty() {
+            let empty = || Page { second: i64::MIN, counts: Vec::new(), low: BUCKETS, high: 0, sum: 0.0 };
+            self.pages.resize_with(PAGES, empty);
+        }
+        self.close(slot(self.second(since_s)));
+        if self.counts.len() > 2 * MOST_COUNTS || self.sums.len() > MOST {
+            self.settle();
+        }
+        let second = self.second(since_s); // it may have become wider
+        let page = &mut self.pages[slot(second)];
+        page.second = second;
+        page.counts.resize(BUCKETS, 0);
+        page
+    }
+
+    /// Moves what a table has to where the others are.
+    fn close(&mut self, slot: usize) {
+        let page = &mut self.pages[slot];
+        if page.low > page.high {
+            return;
+        }
+        for (bucket, count) in page.counts[page.low..=page.high].iter_mut().enumerate() {
+            if *count > 0 {
+                let bucket = (page.low + bucket) as i64;
+                self.counts.push((page.second << BUCKET_BITS | bucket, std::mem::take(count)));
+            }
+        }
+        *self.sums.entry(page.second).or_default() += page.sum;
+        (page.second, page.low, page.high, page.sum) = (i64::MIN, BUCKETS, 0, 0.0);
+    }
+
+    /// Puts counts of the same second and bucket together, and makes seconds wider where there are too many.
+    fn settle(&mut self) {
+        for slot in 0..self.pages.len() {
+            self.close(slot);
+        }
+        self.put_together();
+        while self.sums.len() > MOST || self.counts.len() > MOST_COUNTS {
+            self.widen();
+        }
+    }
+
+    fn put_together(&mut self) {
+        self.counts.sort_unstable_by_key(|(key, _)| *key);
+        self.counts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+    }
+
+    fn widen(&mut self) {
+        self.width_s *= 2;
+        self.per_width /= 2.0;
+        for (key, _) in &mut self.counts {
+            let (second, bucket) = parts(*key);
+            *key = second >> 1 << BUCKET_BITS | bucket as i64;
+        }
+        self.put_together();
+        let mut sums = BTreeMap::new();
+        for (second, sum) in std::mem::take(&mut self.sums) {
+            *sums.entry(second >> 1).or_default() += sum;
+        }
+        self.sums = sums;
+    }
+
+    /// Columns of all seconds, also those in which nothing ended, but for the last, which is cut: `first` is the number of the
+    /// first, each `width_s` wide. Times are null where nothing ended.
+    pub fn intervals(&mut self, ticks_per_ms: f64) -> Value {
+        self.settle();
+        let (mut low, mut high) = (0, 0);
+        while let (Some(first), Some(last)) = (self.counts.first(), self.counts.last()) {
+            (low, high) = (parts(first.0).0, parts(last.0).0);
+            if high - low <= MOST as i64 {
+                break;
+            }
+            self.widen(); // far apart, with nothing between: two executions in one log
+        }
+        let number = (high - low) as usize;
+        let mut done = vec![0; number];
+        let (mut means, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) = (vec![None; number], vec![None; number]);
+        for of_second in self.counts.chunk_by(|one, next| parts(one.0).0 == parts(next.0).0) {
+            let second = parts(of_second[0].0).0;
+            let place = (second - low) as usize;
+            if place == number {
+                continue;
+            }
+            done[place] = of_second.iter().map(|(_, count)| count).sum::<u64>();
+            means[place] = Some(self.sums[&second] / done[place] as f64 / ticks_per_ms);
+            let mut within = 0;
+            let reached = of_second.iter().find(|(_, count)| {
+                within += count;
+                within as f64 >= 0.99 * done[place] as f64
+            });
+            lates[place] = reached.map(|(key, _)| middle(parts(*key).1) / ticks_per_ms);
+        }
+        json!({"first": low, "width_s": self.width_s, "done": done, "mean_ms": means, "p99_ms": lates})
+    }
+}
+
+#[inline]
+fn slot(second: i64) -> usize {
+    (second & (PAGES as i64 - 1)) as usize
+}
+
+/// Second and bucket.
+fn parts(key: i64) -> (i64, usize) {
+    (key >> BUCKET_BITS, (key & ((1 << BUCKET_BITS) - 1)) as usize)
+}
+
+/// 64 buckets for each doubling; below 64 each number has its own. It is the exponent and the first 6 bits of the mantissa.
+#[inline]
+fn bucket(ticks: u64) -> usize {
+    let bits = (ticks as f64).to_bits() >> (52 - PART_BITS);
+    bits.saturating_sub(1022 << PART_BITS) as usize
+}
+
+/// The ticks that a bucket stands for.
+fn middle(bucket: usize) -> f64 {
+    let parts = f64::from(1 << PART_BITS);
+    if bucket < 1 << PART_BITS {
+        return 0.0;
+    }
+    let doubling = 2f64.powi((bucket >> PART_BITS) as i32);
+    let inside = (bucket & ((1 << PART_BITS) - 1)) as f64;
+    let (low, width) = ((inside + parts) / (2.0 * parts) * doubling, doubling / (2.0 * parts));
+    low + (width - 1.0).max(0.0) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(found: &Value, name: &str) -> Vec<Option<f64>> {
+        found[name].as_array().unwrap().iter().map(Value::as_f64).collect()
+    }
+
+    #[test]
+    fn a_bucket_stands_for_the_middle_of_its_times() {
+        for ticks in (0..500).chain([1_000, 123_456, 1 << 40, i64::MAX as u64]) {
+            let middle = middle(bucket(ticks));
+            assert!((middle - ticks as f64).abs() <= ticks as f64 * 0.008, "{ticks}: {middle}");
+            assert!(bucket(ticks) < BUCKETS);
+        }
+    }
+
+    #[test]
+    fn a_second_in_which_nothing_ended_is_one_of_no_throughput() {
+        let mut seconds = Seconds::default();
+        for (since_s, ticks) in [(0.5, 1), (3.5, 2), (-0.5, 7), (4.5, 3)] {
+            seconds.add(since_s, ticks);
+        }
+        let found = seconds.intervals(1.0);
+        assert_eq!((&found["first"], &found["width_s"]), (&json!(-1), &json!(1)));
+        assert_eq!(found["done"], json!([1, 1, 0, 0, 1]));
+        assert_eq!(column(&found, "mean_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
+        assert_eq!(column(&found, "p99_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
+    }
+
+    #[test]
+    fn seconds_have_their_counts_whatever_the_order() {
+        let mut seconds = Seconds::default();
+        for number in 0..40_000_u64 {
+            let mixed = number * 7_919 % 40_000;
+            seconds.add(mixed as f64 / 100.0, 100 + mixed % 100);
+        }
+        let found = seconds.intervals(1.0);
+        assert_eq!(column(&found, "done"), [Some(100.0); 399]);
+        assert_eq!(column(&found, "mean_ms"), [Some(149.5); 399]);
+        let lates = column(&found, "p99_ms");
+        assert!(lates.iter().all(|late| (late.unwrap() - 198.0).abs() <= 2.0), "{lates:?}");
+    }
+
+    #[test]
+    fn a_log_of_years_has_wider_intervals_instead_of_millions() {
+        let mut seconds = Seconds::default();
+        for number in 0..345_600 {
+            seconds.add(f64::from(number) * 300.0 + 0.5, 7);
+        }
+        let found = seconds.intervals(1.0);
+        let done = column(&found, "done");
+        assert!((10_000..=MOST).contains(&done.len()), "{}", done.len());
+        assert!(found["width_s"].as_i64().unwrap() > 300);
+        let all: f64 = done.iter().map(|one| one.unwrap()).sum();
+        assert!((345_590.0..=345_600.0).contains(&all), "{all}");
+        assert!(column(&found, "p99_ms").iter().all(|late| *late == Some(7.0)));
+    }
+
+    #[test]
+    fn counts_that_would_not_fit_make_seconds_wider_and_none_is_lost() {
+        let mut seconds = Seconds::default();
+        let all = 40_000 * 64;
+        for number in 0..all {
+            seconds.add((number / 64) as f64, 1 << (number % 64 / 2) | number % 3);
+        }
+        let found = seconds.intervals(1.0);
+        assert!(seconds.counts.len() <= MOST_COUNTS);
+        assert!(found["width_s"].as_i64().unwrap() > 1);
+        assert_eq!(seconds.counts.iter().map(|(_, count)| count).sum::<u64>(), all);
+    }
+
+    #[test]
+    fn two_executions_far_apart_are_joined() {
+        let mut seconds = Seconds::default();
+        for since_s in [0.5, 1e12, -1e12] {
+            seconds.add(since_s, 5);
+        }
+        let done = column(&seconds.intervals(1.0), "done");
+        assert!(done.len() <= MOST);
+        assert_eq!(done.iter().map(|one| one.unwrap()).sum::<f64>(), 2.0);
+    }
+}

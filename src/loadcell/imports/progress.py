@@ -1,0 +1,47 @@
+"""How far the reading of a long output is, on a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+#: What is shorter is read before anyone looks.
+_LEAST_BYTES = 64 * 2**20
+
+
+class Bar:
+    """Is told how many bytes were read, and of how many; shows a bar for what is long, and takes it away at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, read_bytes: int, total_bytes: int) -> None:
+        if total_bytes < _LEAST_BYTES or not self._stream.isatty():
+            return
+        if self._progress is None:
+            self._progress = self._started()
+        (task,) = self._progress.task_ids
+        self._progress.update(task, completed=read_bytes, total=total_bytes)
+
+    def _started(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
+
+        columns = ("reading", BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        progress = Progress(*columns, console=Console(file=self._stream), transient=True)
+        progress.add_task("")
+        progress.start()
+        return progress
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
