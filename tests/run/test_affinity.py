@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from loadcell import report
 from loadcell.host.topology import topology
 from loadcell.plan.affinity import ranges
 from run.live import loadcell
@@ -147,8 +148,8 @@ def test_a_node_is_a_level_and_so_is_memory_alone_and_what_came_of_it_is_read_ba
         placed = found[level]["affinity"]
         assert (set(placed["asked"]), "client" in placed) == ({"memory"}, False)
         assert {policy for look in placed["target"]["read_back"] for policy in look["memory"]} == {policy}
-    page = (tmp_path / "run" / "report.html").read_text()
-    assert f"node 0 (CPUs {here})" in page
+    [page] = report.write(tmp_path / "run", formats=("html",))
+    assert f"node 0 (CPUs {here})" in page.read_text()
 
 
 @pytest.mark.parametrize(
