@@ -136,4 +136,12 @@ pub trait SessionFactory: Send + Sync {
 
     /// A session for client number `client` (0..clients), with its own stream of random numbers.
     fn session(&self, client: u32) -> Self::Session;
+
+    /// What a reader of the figures must know, when the load is over.
+    fn remarks(&self) -> Vec<Remark> {
+        Vec::new()
+    }
 }
+
+/// A remark by its name, with the figures that belong to it.
+pub type Remark = (&'static str, serde_json::Value);

@@ -24,7 +24,8 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`),
     `overloaded` (of an open loop: ever more was due than the target took), `unfinished` (a number of requests was not made
     within `duration_ns`) or `connect-failed` (nothing was measured;
-    `window` is null); `reason` and `advice` say more.
+    `window` is null); `reason` and `advice` say more, and `reason_args` has the figures and names of the reason (null where it is
+    words alone).
 
     `load.schedule` makes an open loop: `{"arrivals": "constant" | "poisson", "rate": [{"from_per_s", "to_per_s",
     "for_ns"}, ...], "most_overdue_ns"}`. A transaction then counts as started when it is due; the result's `schedule`
@@ -38,8 +39,9 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     connection is made anew. The result's `received` counts bytes that arrived, those of bodies of responses, and responses by
     the first digit of their status (`{"2xx": 9}`).
 
-    A result may have `figures` of its workload's own (name -> number), in each group where there are several; and `remarks`, names
-    of what a reader must know of them (`indirect`: a file system could not do direct I/O).
+    A result may have `figures` of its workload's own (name -> number), in each group where there are several; and `remarks`, what a
+    reader must know of them, by name with its figures (`indirect`: a file system could not do direct I/O; `streams`: a server took
+    fewer requests at once than it was to get).
 
     A target of the protocol `host` is this machine: `{"protocol": "host", "directory", "peer"}`. Its workload is `{"probe": {name:
     options}}`; each client is a thread, and a transaction is one pass of the probe.

@@ -36,9 +36,9 @@ def test_operations_are_those_that_the_server_counted(
     if letter not in "af":  # of an earlier mix there may be more; what this one inserts is new
         change["recordcount"] = records
     before = status(mariadb_server)
-    # Each with a seed of its own: a row that is written as it stands already is none that MySQL counts as changed.
-    seed = ord(letter)
-    result = run(mariadb_server.endpoint(database), change, workload="ycsb", seed=seed, duration_ns=200 * MS)
+    result = run(
+        mariadb_server.endpoint(database), change, workload="ycsb", seed=ord(letter), duration_ns=200 * MS
+    )
     after = status(mariadb_server)
     assert (result["outcome"], result["errors"]) == ("completed", []), result
     assert_counted(result)
@@ -52,6 +52,28 @@ def test_operations_are_those_that_the_server_counted(
         assert operation(result, "missed")["succeeded"] == 0
     [(now,)] = mariadb_server.sql("SELECT count(*) FROM usertable", database=database)
     assert now == records + lifetime.get("INSERT", 0)
+
+
+def test_a_row_that_is_written_as_it_stands_is_found_and_not_changed(mariadb_server: MariadbServer) -> None:
+    """One record of one letter: of so many updates some write the letter that is there."""
+    mariadb_server.sql("CREATE DATABASE ycsb_letter")
+    endpoint = mariadb_server.endpoint("ycsb_letter")
+    letter = {"recordcount": 1, "fieldcount": 1, "fieldlength": 1}
+    prepare(endpoint, letter, workload="ycsb")
+    updates = {**letter, "proportions": {"read": 0, "update": 1}}
+    result = run(
+        endpoint,
+        updates,
+        workload="ycsb",
+        requests=1000,
+        clients=1,
+        threads=1,
+        warmup_ns=0,
+        duration_ns=60_000 * MS,
+    )
+    assert (result["outcome"], result["errors"]) == ("completed", []), result
+    assert operation(result, "missed")["succeeded"] == 0
+    assert 900 < result["lifetime"]["rows_changed"] < 1000
 
 
 def test_the_load_phase_makes_the_records(mariadb_server: MariadbServer) -> None:

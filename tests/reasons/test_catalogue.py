@@ -113,6 +113,14 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
     assert {end for end in ends if not {end, f"{end}.advice"} <= texts().keys()} == set()
 
 
+def test_sentences_with_the_engines_figures_name_figures_that_it_gives() -> None:
+    given = set(re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "report.rs").read_text(encoding="utf-8")))
+    exact = {
+        name for code, said in texts().items() if code.endswith(".exact") for name in placeholders(said["en"])
+    }
+    assert exact - given == set()
+
+
 def test_every_sentence_gets_its_arguments_wherever_it_is_raised() -> None:
     lacking = {
         (code, name)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.test_own_certificate_postgres import self_signed
 from http2_servers import Nginx
+from loadcell.report import write
 from run.live import loadcell
 
 PLAN = """
@@ -69,3 +70,22 @@ def test_streams_are_requests_at_once_and_little_s_law_knows_of_them(tmp_path: P
         assert law["verdict"] == "ok", law
         # As many are in progress as there may be, but for the moments at a connection's beginning.
         assert streams / 2 < 1 + law["detail"]["difference"] <= streams * (1 + law["detail"]["tolerance"])
+
+
+def test_a_server_that_takes_fewer_at_once_is_remarked_on_in_both_languages(tmp_path: Path) -> None:
+    with Nginx(tmp_path / "nginx", lines="http2_max_concurrent_streams 3;") as server:
+        plan = STREAMS.format(port=server.port).replace("[1, 8]", "[2, 8]").replace("300ms", "100ms")
+        (tmp_path / "plan.yaml").write_text(plan)
+        done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+        assert done.returncode == 0, done.stdout + done.stderr
+    remarks = {}
+    for path in (tmp_path / "run" / "trials").glob("*/trial.json"):
+        trial = json.loads(path.read_text())
+        found = [check for check in trial["checks"] if check["name"] == "streams"]
+        remarks[trial["values"]["workload.http.streams"]] = found
+    assert remarks[2] == []
+    [remark] = remarks[8]
+    assert (remark["verdict"], remark["detail"]) == ("noticed", {"asked_for": 8, "taken": 3})
+    for language, words in (("en", "took fewer requests at once"), ("zh", "同时接受的请求数少于")):
+        [page] = write(tmp_path / "run", language, ["html"], tmp_path / f"{language}.html")
+        assert words in page.read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
     assert (
         checks.remarks({}) == checks.remarks({"remarks": [], "errors": [{"code": "reset", "count": 1}]}) == []
     )
-    [direct] = checks.remarks({"remarks": ["indirect"]})
+    [direct] = checks.remarks({"remarks": {"indirect": {"asked_for": True, "done": False}}})
     assert (direct.name, direct.verdict) == ("direct-io", "noticed")
     [ports] = checks.remarks({"errors": [{"code": "ports", "count": 7}]})
     assert (ports.name, ports.verdict, ports.detail) == ("ports", "noticed", {"connections_refused": 7})

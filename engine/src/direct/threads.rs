@@ -11,6 +11,7 @@ use crate::load::{Crew, Ground, Lot, Lots, Measured, Startable};
 use crate::pace::{Closed, Pacer};
 use crate::reactor::{Control, Mail, Message, Refusal};
 use crate::record::{Lifetime, Operation, Recorder};
+use crate::session::Remark;
 use crate::spec::{Load, Problem};
 
 /// What the clients of a load share.
@@ -37,7 +38,7 @@ pub trait Tasks: Sync {
     }
 
     /// What a reader of the figures must know, by name.
-    fn remarks(&self) -> Vec<&'static str> {
+    fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
@@ -80,7 +81,7 @@ impl<T: Tasks> Startable for Direct<T> {
         self.0.figures(measured)
     }
 
-    fn remarks(&self) -> Vec<&'static str> {
+    fn remarks(&self) -> Vec<Remark> {
         self.0.remarks()
     }
 }

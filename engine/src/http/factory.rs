@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
@@ -9,11 +10,11 @@ use super::client::Client;
 use super::exchange::Operations;
 use super::options::Plan;
 use super::session::HttpSession;
-use super::streams::StreamsSession;
+use super::streams::{FEWER, StreamsSession};
 use super::wire::Http;
 use crate::protocol::http2::Http2;
 use crate::record::{Kind, OpId, Operation};
-use crate::session::SessionFactory;
+use crate::session::{Remark, SessionFactory};
 use crate::spec::{Problem, Spec};
 
 /// What the sessions of a load share, over the version `H`.
@@ -82,11 +83,16 @@ impl<H: Http> SessionFactory for Sessions<H> {
 }
 
 /// The same with several requests at once on a connection of HTTP/2.
-pub struct StreamSessions(Sessions<Http2>);
+pub struct StreamSessions {
+    sessions: Sessions<Http2>,
+    fewest: Arc<AtomicUsize>,
+}
 
 impl StreamSessions {
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
-        Sessions::new(spec, section).map(Self)
+        let sessions = Sessions::<Http2>::new(spec, section)?;
+        let fewest = Arc::new(AtomicUsize::new(sessions.plan.streams as usize));
+        Ok(Self { sessions, fewest })
     }
 }
 
@@ -94,10 +100,15 @@ impl SessionFactory for StreamSessions {
     type Session = StreamsSession;
 
     fn operations(&self) -> &[Operation] {
-        self.0.operations()
+        self.sessions.operations()
     }
 
     fn session(&self, client: u32) -> StreamsSession {
-        StreamsSession::new(self.0.client(client), self.0.numbers)
+        StreamsSession::new(self.sessions.client(client), self.sessions.numbers, self.fewest.clone())
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let (wanted, taken) = (self.sessions.plan.streams as usize, self.fewest.load(Relaxed));
+        if taken < wanted { vec![(FEWER, json!({"asked_for": wanted, "taken": taken}))] } else { Vec::new() }
     }
 }

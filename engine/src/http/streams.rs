@@ -5,6 +5,8 @@
 //! server has refused to begin are made again on the next one.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::client::Client;
 use super::exchange::{Exchange, Operations, State};
@@ -13,8 +15,8 @@ use crate::clock::Nanos;
 use crate::protocol::http2::Http2;
 use crate::session::{Again, Context, Failure, Session, Step, Want};
 
-/// What a person who watches is told where the server takes fewer requests at once than it was to get.
-const FEWER: &str = "streams";
+/// What a person who watches is told, and a reader of the figures, where the server takes fewer requests at once than it was to get.
+pub const FEWER: &str = "streams";
 
 pub struct StreamsSession {
     http: Http2,
@@ -26,14 +28,15 @@ pub struct StreamsSession {
     /// Those that wait for a connection, in their order; since when one is made for them.
     unsent: VecDeque<u32>,
     connecting: Option<Nanos>,
-    /// How many the server takes at once, as it said last.
+    /// How many the server takes at once, as it said last; of all sessions the fewest.
     taken: usize,
+    fewest: Arc<AtomicUsize>,
     /// The connection can carry more requests.
     usable: bool,
 }
 
 impl StreamsSession {
-    pub fn new(client: Client, operations: Operations) -> Self {
+    pub fn new(client: Client, operations: Operations, fewest: Arc<AtomicUsize>) -> Self {
         let streams = client.plan.streams;
         Self {
             http: Http2::new(client.plan.limits),
@@ -44,6 +47,7 @@ impl StreamsSession {
             unsent: VecDeque::new(),
             connecting: None,
             taken: 1,
+            fewest,
             usable: false,
         }
     }
@@ -131,6 +135,7 @@ impl StreamsSession {
             let message =
                 format!("the server takes {taken} requests at once on a connection: fewer than `streams: {wanted}`");
             cx.recorder.tell(at, FEWER, &message);
+            self.fewest.fetch_min(taken, Relaxed);
         }
     }
 

@@ -58,7 +58,8 @@ impl Talk {
             "parameters": {"key": {"from": 10, "to": 99, "distribution": "sequential"}},
         });
         let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
-        let session = StreamsSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
+        let fewest = Arc::new((streams as usize).into());
+        let session = StreamsSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS, fewest);
         let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
         assert_eq!(talk.session.opened(&mut talk.out), Want::Turn);
         assert_eq!(talk.hear(&settings(most)), Ok(Want::Turn));

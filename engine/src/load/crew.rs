@@ -14,7 +14,7 @@ use crate::limits;
 use crate::pace::Closed;
 use crate::reactor::{Control, Mail, Message, Reactor, Settings};
 use crate::record::{Lifetime, OpId, Operation, Outlet, Recorder, Slot, Window};
-use crate::session::SessionFactory;
+use crate::session::{Remark, SessionFactory};
 use crate::spec::{Load, Problem};
 
 /// Threads that make load with sessions of one type. Dropping it makes them end.
@@ -43,8 +43,8 @@ pub trait Startable: Sync {
         Vec::new()
     }
 
-    /// What a reader of the figures must know, by name.
-    fn remarks(&self) -> Vec<&'static str> {
+    /// What a reader of the figures must know.
+    fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
@@ -81,6 +81,10 @@ struct Member {
 impl<F: SessionFactory> Startable for F {
     fn counted(&self) -> &[Operation] {
         self.operations()
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        SessionFactory::remarks(self)
     }
 
     fn start<'scope>(

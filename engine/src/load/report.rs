@@ -1,6 +1,6 @@
 //! Intervals and results as JSON.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -18,31 +18,36 @@ use crate::record::{
 use crate::spec::{Load, Schedule};
 
 /// How a load ended, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     name: &'static str,
     reason: Option<String>,
     advice: Option<String>,
+    /// What stands in the reason, by name, for who says it in another language; null where it is all words.
+    args: Value,
 }
 
 impl Outcome {
     pub fn completed() -> Self {
-        Self { name: "completed", reason: None, advice: None }
+        Self { name: "completed", reason: None, advice: None, args: Value::Null }
     }
 
     pub fn stopped() -> Self {
-        Self { name: "stopped", reason: Some("it was stopped before its time".into()), advice: None }
+        let reason = Some("it was stopped before its time".into());
+        Self { name: "stopped", reason, advice: None, args: Value::Null }
     }
 
     pub fn lost(ground: &Ground, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
         let seconds = lost_ns as f64 / 1e9;
-        let last = trouble.map(|trouble| format!(" ({})", said(&trouble.code, &trouble.message))).unwrap_or_default();
+        let said = trouble.map(|trouble| said(&trouble.code, &trouble.message));
+        let last = said.as_ref().map(|said| format!(" ({said})")).unwrap_or_default();
         let code = trouble.map_or("connection", |trouble| trouble.code.as_str());
         let reason = match ground.endpoint.is_here() {
             true => format!("nothing more could be had of {}{last}", ground.endpoint),
             false => format!("no client could connect to {} for {seconds} s{last}", ground.endpoint),
         };
-        Self { name: "lost", reason: Some(reason), advice: advised(ground, code) }
+        let args = json!({"where": ground.endpoint.to_string(), "said": said});
+        Self { name: "lost", reason: Some(reason), advice: advised(ground, code), args }
     }
 
     /// The time that a number of transactions may take was over before they were made.
@@ -56,8 +61,10 @@ impl Outcome {
             1 => ", and one more was under way".into(),
             many => format!(", and {many} more were under way"),
         };
+        let under_way = total.in_flight;
         Self {
             name: "unfinished",
+            args: json!({"made": ended, "asked": bound, "limit_s": limit_s, "under_way": under_way}),
             reason: Some(format!("{ended} of {bound} requests were made within the limit of {limit_s} s{waited}")),
             advice: Some(
                 "load.duration is that limit where a number of requests is given: raise it, or ask for fewer".into(),
@@ -72,6 +79,7 @@ impl Outcome {
             name: "unfinished",
             reason: Some(format!("the last requests of the warm-up had no answer within {seconds} s")),
             advice: Some("the measurement of a number of requests begins when all before it have ended".into()),
+            args: Value::Null,
         }
     }
 
@@ -80,15 +88,21 @@ impl Outcome {
         let seconds = |nanos: Nanos| nanos as f64 / 1e9;
         let counts = slot.tallies[TRANSACTION.index()].counts;
         let length = seconds(slot.span.end - slot.span.start);
+        let (due, ended) = (counts.started as f64 / length, (counts.succeeded + counts.failed) as f64 / length);
+        let overdue = seconds(slot.backlog.overdue_ns);
         Self {
             name: "overloaded",
+            args: json!({
+                "waiting": slot.backlog.waiting,
+                "overdue_s": overdue,
+                "due_per_s": due,
+                "ended_per_s": ended,
+                "clients": clients,
+            }),
             reason: Some(format!(
-                "{} requests were due and could not be sent, the oldest for {:.1} s, and the backlog grew: \
-                 {:.0}/s fell due and {:.0}/s ended over {clients} connections",
+                "{} requests were due and could not be sent, the oldest for {overdue:.1} s, and the backlog grew: \
+                 {due:.0}/s fell due and {ended:.0}/s ended over {clients} connections",
                 slot.backlog.waiting,
-                seconds(slot.backlog.overdue_ns),
-                counts.started as f64 / length,
-                (counts.succeeded + counts.failed) as f64 / length,
             )),
             advice: Some(
                 "lower the rate; if the target is not busy, give more clients to carry it; \
@@ -103,16 +117,19 @@ impl Outcome {
         if name.is_empty() {
             return self;
         }
-        Self { reason: self.reason.map(|reason| format!("client group {name}: {reason}")), ..self }
+        let reason = self.reason.map(|reason| format!("client group {name}: {reason}"));
+        Self { reason, args: Value::Null, ..self }
     }
 
     pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
         let said = said(&first.why.code, &first.why.message);
+        let args = json!({"refused": refused, "clients": clients, "where": ground.endpoint.to_string(), "said": said});
         let doing = if ground.endpoint.is_here() { "begin on" } else { "connect to" };
         Self {
             name: "connect-failed",
             reason: Some(format!("{refused} of {clients} clients could not {doing} {}: {said}", ground.endpoint)),
             advice: advised(ground, &first.why.code),
+            args,
         }
     }
 
@@ -263,6 +280,7 @@ pub fn result(
         "outcome": outcome.name,
         "reason": outcome.reason,
         "advice": outcome.advice,
+        "reason_args": outcome.args,
         "window": begun.then(|| json!({
             "start_mono_ns": window.start,
             "start_utc_ns": calendar.utc(window.start),
@@ -273,7 +291,7 @@ pub fn result(
         "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
     });
     add_figures(&mut result, &account);
-    let remarks: BTreeSet<_> = groups.iter().flat_map(|group| group.sessions.remarks()).collect();
+    let remarks: BTreeMap<_, _> = groups.iter().flat_map(|group| group.sessions.remarks()).collect();
     if !remarks.is_empty() {
         result["remarks"] = json!(remarks);
     }

@@ -64,8 +64,8 @@ pub enum Said<'a, C> {
 pub enum Event {
     /// It waits for rows to load.
     Send,
-    /// One statement is done, which gave or changed so many rows.
-    Completed { rows: u64, what: What },
+    /// One statement is done, which gave, found or changed so many rows; `changed` are those that are not as they were.
+    Completed { rows: u64, changed: u64, what: What },
     /// No. The answer goes on to its end; a fatal no ends the connection.
     Refused { why: Failure, fatal: bool },
     /// All that was asked is answered; `open` says that a transaction block is open.

@@ -210,7 +210,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
             }
         };
         match event {
-            Event::Completed { rows, what } => self.completed(rows, what),
+            Event::Completed { rows, changed, what } => self.completed(rows, changed, what),
             Event::Ready { open } => self.ready(cx, at, open, out)?,
             Event::Refused { why, fatal } => self.refused(why, fatal)?,
             Event::Send => return Err(Malformed("it waits for rows that no statement loads".into()).into()),
@@ -219,7 +219,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
     }
 
     #[inline]
-    fn completed(&mut self, rows: u64, what: What) {
+    fn completed(&mut self, rows: u64, changed: u64, what: What) {
         if self.state != State::Running {
             return;
         }
@@ -227,7 +227,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
             self.client.completed(rows);
         }
         match what {
-            What::Change if self.asked.kind == Kind::Write => self.transaction.rows += rows,
+            What::Change if self.asked.kind == Kind::Write => self.transaction.rows += changed,
             What::Rollback => {
                 self.transaction.rows = 0;
                 self.transaction.rolled_back = true;

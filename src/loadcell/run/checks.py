@@ -336,11 +336,14 @@ def values(result: Mapping[str, Any]) -> Check:
     return Check("values", "broken" if any(found.values()) else "ok", found)
 
 
+#: What the engine remarks on, and the check that says so.
+_REMARKS = {"indirect": "direct-io", "streams": "streams"}
+
+
 def remarks(result: Mapping[str, Any]) -> list[Check]:
     """What the load itself noticed of the machine; nothing where there was nothing."""
-    found = []
-    if "indirect" in result.get("remarks", ()):
-        found.append(Check("direct-io", "noticed", {"asked_for": True, "done": False}))
+    told = result.get("remarks") or {}
+    found = [Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in told.items()]
     refused = sum(error["count"] for error in result.get("errors", []) if error["code"] == "ports")
     if refused:
         found.append(Check("ports", "noticed", {"connections_refused": refused}))

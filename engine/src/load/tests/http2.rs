@@ -223,6 +223,7 @@ fn there_are_never_more_at_once_than_the_server_takes() {
     let (result, seen) = measure_several(Manner::Backwards(u64::MAX), 300, 8, None);
     assert_eq!((counts(&result)[1], number(&result["lifetime"]["transactions"])), (0, 300), "{result:#}");
     assert_eq!(seen.at_once.load(SeqCst), u64::from(AT_ONCE));
+    assert_eq!(result["remarks"], json!({"streams": {"asked_for": 8, "taken": AT_ONCE}}));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::options::{Engine, Options};
 use self::order::{Act, Order};
@@ -31,6 +31,7 @@ use crate::load::Measured;
 use crate::probe::room;
 use crate::random::Random;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
+use crate::session::Remark;
 use crate::spec::{Problem, Spec};
 
 /// What the clients of a disk probe share.
@@ -145,8 +146,9 @@ impl Tasks for Disk {
         figures
     }
 
-    fn remarks(&self) -> Vec<&'static str> {
-        if self.indirect.load(Relaxed) { vec![INDIRECT] } else { Vec::new() }
+    fn remarks(&self) -> Vec<Remark> {
+        let remark = (INDIRECT, json!({"asked_for": true, "done": false}));
+        if self.indirect.load(Relaxed) { vec![remark] } else { Vec::new() }
     }
 }
 

@@ -185,9 +185,10 @@ impl Mysql {
                 let (Some(rows), Some(status)) = (rows, reader.u16()) else {
                     return Err(unexpected(body, self.phase));
                 };
+                let changed = packet::changed(reader).unwrap_or(rows);
                 self.answered(status);
                 let what = if command.kind == Kind::Rollback { What::Rollback } else { What::Change };
-                Ok(Some(Event::Completed { rows, what }))
+                Ok(Some(Event::Completed { rows, changed, what }))
             }
             [0xfb, ..] if command.kind == Kind::Query => {
                 self.number = number.wrapping_add(1);
@@ -251,7 +252,7 @@ impl Mysql {
         };
         let rows = self.rows;
         self.answered(status.ok_or_else(|| unexpected(body, Phase::Rows))?);
-        Ok(Some(Event::Completed { rows, what: What::Other }))
+        Ok(Some(Event::Completed { rows, changed: 0, what: What::Other }))
     }
 
     /// Whether this is a row, and neither the end of rows nor an error.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::connection::Mysql;
 use super::encode::{self, EXECUTE, HEAD, PREPARE};
-use crate::protocol::{Columns, Config, Event, Progress, Said, Wire};
+use crate::protocol::{Columns, Config, Event, Progress, Said, What, Wire};
 use crate::session::Failure;
 use crate::spec::SslMode;
 
@@ -100,7 +100,11 @@ impl Bench {
                     heard.push(format!("row {}", columns.collect::<Vec<_>>().join(" ")));
                     row.end()?;
                 }
-                Said::Event(Event::Completed { rows, what }) => heard.push(format!("{rows} {what:?}")),
+                Said::Event(Event::Completed { rows, changed, what }) => {
+                    let fewer =
+                        if changed < rows && what == What::Change { format!(" of {changed}") } else { String::new() };
+                    heard.push(format!("{rows} {what:?}{fewer}"));
+                }
                 Said::Event(Event::Ready { open }) => heard.push(if open { "open" } else { "ready" }.into()),
                 Said::Event(Event::Send) => heard.push("send".into()),
                 Said::Event(Event::Refused { why, fatal }) => heard.push(format!("no: {} {fatal}", why.code)),
@@ -122,6 +126,30 @@ fn statements_are_answered_one_by_one() {
     assert_eq!(bench.hear(COMMITTED).unwrap(), ["0 Change", "ready"]);
     bench.ask("ROLLBACK", false);
     assert_eq!(bench.hear(COMMITTED).unwrap(), ["0 Rollback", "ready"]);
+}
+
+#[test]
+fn of_rows_that_an_update_found_those_count_as_changed_that_it_changed() {
+    let said = |rows: u8, info: &str| {
+        let mut body = vec![0, rows, 0, 2, 0, 0, 0];
+        encode::text(&mut body, info.as_bytes());
+        packet(1, &body)
+    };
+    let mut bench = Bench::open(ALL);
+    for (rows, info, heard) in [
+        (2, "Rows matched: 2  Changed: 1  Warnings: 0", "2 Change of 1"),
+        (1, "Rows matched: 1  Changed: 0  Warnings: 0", "1 Change of 0"),
+        (2, "Rows matched: 2  Changed: 2  Warnings: 0", "2 Change"),
+        (3, "Records: 3  Duplicates: 0  Warnings: 0", "3 Change"),
+        (3, "Rows matched: 3  Changed: many", "3 Change"),
+        (3, "", "3 Change"),
+    ] {
+        bench.ask("UPDATE", false);
+        assert_eq!(bench.hear(&said(rows, info)).unwrap(), [heard, "ready"], "{info}");
+    }
+    bench.ask("UPDATE", false);
+    let cut = packet(1, b"\0\x02\0\x02\0\0\0\x28Rows matched: 2  Cha");
+    assert_eq!(bench.hear(&cut).unwrap(), ["2 Change", "ready"]);
 }
 
 #[test]

@@ -17,6 +17,9 @@ const CHARSET: u8 = 45;
 /// The largest packet the server may send; what it really sends is far less.
 const LARGEST: u32 = 1 << 30;
 
+/// Of an UPDATE, rows that it found are told of rather than rows that it changed: one that writes what is there already has
+/// found its row, too.
+const FOUND_ROWS: u32 = 1 << 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const LOCAL_FILES: u32 = 1 << 7;
 const PROTOCOL_41: u32 = 1 << 9;
@@ -37,6 +40,7 @@ const NEEDED: u32 = PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH
 const WELCOME: u32 = NEEDED
     | 1 // passwords of more than eight characters, ever since
     | 1 << 2 // likewise, flags of columns
+    | FOUND_ROWS
     | LOCAL_FILES
     | MULTI_STATEMENTS
     | MULTI_RESULTS

@@ -135,6 +135,16 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How many rows an UPDATE changed, of those that it found, as an OK has it behind the status: `Rows matched: 2  Changed: 1 ...`.
+/// None where it says nothing of the kind, and so changed all that it tells of.
+pub fn changed(mut behind_status: Reader<'_>) -> Option<u64> {
+    behind_status.u16()?; // warnings
+    let length = behind_status.integer()?;
+    let said = str::from_utf8(behind_status.bytes(length.try_into().ok()?)?).ok()?;
+    let (_, rest) = said.strip_prefix("Rows matched: ")?.split_once("Changed: ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

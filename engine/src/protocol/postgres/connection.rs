@@ -114,7 +114,8 @@ fn completed(tag: &[u8]) -> Event {
         Some(b'R') if tag.starts_with(b"ROLLBACK") => What::Rollback,
         _ => What::Other,
     };
-    Event::Completed { rows: frame::rows_of(tag), what }
+    let rows = frame::rows_of(tag);
+    Event::Completed { rows, changed: rows, what }
 }
 
 #[cold]
