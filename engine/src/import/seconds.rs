@@ -263,9 +263,9 @@ mod tests {
     #[test]
     fn counts_that_would_not_fit_make_seconds_wider_and_none_is_lost() {
         let mut seconds = Seconds::default();
-        let all = 40_000 * 64;
+        let all = 33_000 * 33;
         for number in 0..all {
-            seconds.add((number / 64) as f64, 1 << (number % 64 / 2) | number % 3);
+            seconds.add((number / 33) as f64, 1 << (number % 33));
         }
         let found = seconds.intervals(1.0);
         assert!(seconds.counts.len() <= MOST_COUNTS);

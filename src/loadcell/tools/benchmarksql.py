@@ -15,6 +15,8 @@ NAME = "benchmarksql"
 HEAD = b"run,elapsed,latency,dblatency,ttype,rbk,dskipped,error"
 _BOM = b"\xef\xbb\xbf"
 NEW_ORDER = "NEW_ORDER"
+#: In the order of the specification.
+_TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
 
 
 def read_output(output: Output) -> Reading:
@@ -34,7 +36,7 @@ def _measured(run: Mapping[str, Any]) -> Measured:
     figures = {"tpmC": run["types"][NEW_ORDER]["count"] * 60 / seconds, "tpmTotal": count * 60 / seconds}
     parts = {
         name.lower(): Part(own["count"], own["failed"], own["response"])
-        for name, own in run["types"].items()
+        for name, own in ((name, run["types"][name]) for name in _TYPES)
         if own["count"] or own["failed"]
     }
     back = run["rolled_back"]
