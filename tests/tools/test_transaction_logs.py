@@ -131,7 +131,7 @@ WORDS = b"0 1 failed 0 1795270066 1\n3 1 skipped 0 1795270066 2\n0 9 serializati
         pytest.param(made(500)[:-9], id="cut within its last line"),
         pytest.param(made(500) + b"0 12 55", id="cut before its last field"),
         pytest.param(made(2_000, slow=True), id="with times of seconds"),
-        pytest.param(b"".join(sorted(made(3_000).splitlines(keepends=True), key=lambda row: row[::-1])), id="in no order"),
+        pytest.param(b"".join(Random(5).sample(made(3_000).splitlines(keepends=True), 3_000)), id="in no order"),
         pytest.param(made(40_000), id="longer than what is waited for"),
     ],
 )  # fmt: skip
@@ -145,6 +145,7 @@ def test_a_log_has_the_figures_of_a_loop_over_its_lines(tmp_path: Path, text: by
     assert one.began_s == pytest.approx(min(begins), abs=1e-6)
     assert one.duration_s == pytest.approx(max(known.ends_s) - min(begins), abs=1e-6)
     assert one.throughput_per_s == pytest.approx(len(begins) / (max(known.ends_s) - min(begins)))
+    assert one.began_s is not None
     seconds_are_as(one, known.ends_s, known.times_ms, one.began_s)
 
 

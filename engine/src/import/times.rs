@@ -109,7 +109,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn short_times_are_exact_and_long_ones_close(ticks in prop::collection::vec(
@@ -121,16 +121,17 @@ mod tests {
             }
             let mut ordered = ticks.clone();
             ordered.sort_unstable();
+            let response = times.response();
             for (key, rank) in RANKS {
                 let exact = ordered[(rank * (ticks.len() - 1) as f64).ceil() as usize];
-                let found = told(&times, key);
+                let found = response[key].as_f64().unwrap();
                 if exact < EXACT {
                     prop_assert_eq!(found, exact as f64);
                 } else {
                     prop_assert!(found <= exact as f64 && found > exact as f64 * (1.0 - 1.0 / 2048.0));
                 }
             }
-            prop_assert_eq!(told(&times, "mean_ms"), ticks.iter().map(|one| u128::from(*one)).sum::<u128>() as f64 / ticks.len() as f64);
+            prop_assert_eq!(response["mean_ms"].as_f64().unwrap(), ticks.iter().map(|one| u128::from(*one)).sum::<u128>() as f64 / ticks.len() as f64);
         }
     }
 }

@@ -217,8 +217,8 @@ class _Execution:
                 failed = np.round(columns["errors"] * length)
         else:
             assert self.block_mib is not None
-            moved_mib = sum(columns[name] for name in ("reads", "writes", "moved") if name in columns)
-            rate = moved_mib / self.block_mib + columns.get("syncs", 0.0)
+            moved_mib = [columns[name] for name in ("reads", "writes", "moved") if name in columns]
+            rate = np.sum(moved_mib, axis=0) / self.block_mib + columns.get("syncs", np.zeros(len(ends)))
         if "rank" in columns:
             if (columns["rank"] != columns["rank"][0]).any():
                 return False
