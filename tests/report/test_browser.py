@@ -233,7 +233,7 @@ def test_tables_sort_by_number_and_filter(browser: Browser, page: Callable[..., 
 def test_everything_can_be_reached_with_the_keyboard(browser: Browser, page: Callable[..., Path]) -> None:
     browser.open(page("sweep"))
     seen = set()
-    for _ in range(60):
+    for _ in range(100):
         browser.press("Tab")
         seen.add(
             browser.ask("""(() => { const e = document.activeElement;

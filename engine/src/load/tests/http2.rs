@@ -1,7 +1,7 @@
 //! Whole loads of HTTP/2, with a server that goes away.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
@@ -92,7 +92,7 @@ fn converse(mut stream: TcpStream, seen: &Seen, manner: Manner) -> Option<()> {
         asked += 1;
         if matches!(manner, Manner::Refuse(most) if asked > most) {
             seen.refused.fetch_add(1, SeqCst);
-            return stream.write_all(&go_away(before)).ok();
+            return hang_up(stream, &go_away(before));
         }
         let answer = |id| [frame(1, 4, id, &[0x88]), frame(0, 1, id, b"ok")].concat();
         match manner {
@@ -122,7 +122,7 @@ fn converse(mut stream: TcpStream, seen: &Seen, manner: Manner) -> Option<()> {
         let answer = answer(id);
         seen.answered.fetch_add(1, SeqCst);
         match manner {
-            Manner::Leave(most) if asked == most => return stream.write_all(&[go_away(id), answer].concat()).ok(),
+            Manner::Leave(most) if asked == most => return hang_up(stream, &[go_away(id), answer].concat()),
             Manner::LeaveIdle(most) if asked == most => {
                 // The client must not ask again here, although the connection stays for a while.
                 stream.write_all(&[answer, go_away(id)].concat()).ok()?;
@@ -135,6 +135,15 @@ fn converse(mut stream: TcpStream, seen: &Seen, manner: Manner) -> Option<()> {
         }
         before = id;
     }
+}
+
+/// The last words. What the client still asks is read: a socket that is closed over unread requests resets the connection, and
+/// the client may never see what it was told.
+fn hang_up(mut stream: TcpStream, last: &[u8]) -> Option<()> {
+    stream.write_all(last).ok()?;
+    stream.shutdown(Shutdown::Write).ok()?;
+    while stream.read(&mut [0; 512]).ok()? > 0 {}
+    Some(())
 }
 
 fn measure(manner: Manner, requests: u64) -> (Value, Arc<Seen>) {
