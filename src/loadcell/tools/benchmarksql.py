@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from loadcell.tools.base import Measured, NotItsOutputError, Part, Reading
@@ -17,6 +19,14 @@ _BOM = b"\xef\xbb\xbf"
 NEW_ORDER = "NEW_ORDER"
 #: In the order of the specification.
 _TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
+
+
+def read(text: Iterable[str]) -> Reading:
+    """From its lines: of a command that has just ended."""
+    with NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.writelines(text)
+        file.flush()
+        return read_output(Output((Path(file.name),)))
 
 
 def read_output(output: Output) -> Reading:
