@@ -112,13 +112,14 @@ bench: setup
 	@scripts/need sysbench:sysbench mbw:mbw /usr/lib/postgresql/15/bin/postgres:postgresql-15 \
 	  /usr/sbin/mariadbd:mariadb-server /usr/bin/redis-server:redis-server \
 	  /usr/sbin/nginx:nginx-light wrk:wrk ab:apache2-utils \
-	  fio:fio iperf3:iperf3
+	  fio:fio iperf3:iperf3 h2load:nghttp2-client
 	cd engine && cargo build --release --quiet --examples
 	$(BIN)/python -m bench.client_cost
 	$(BIN)/python -m bench.tpcc
 	$(BIN)/python -m bench.client_cost_mysql
 	$(BIN)/python -m bench.client_cost_redis
 	$(BIN)/python -m bench.client_cost_http
+	$(BIN)/python -m bench.client_cost_http2
 	$(BIN)/python -m bench.client_scaling
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.connections
