@@ -39,12 +39,12 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
         by_monitor.setdefault(source.reading.samples.monitor, []).append(source)
     loads = [source for source in sources if source.reading.measured]
     for monitor, watched in by_monitor.items():
-        own_samples = [source for source in watched if any(source is load for load in loads)]
-        if own_samples and len(own_samples) < len(watched):
-            other = next(source for source in watched if not any(source is one for one in own_samples))
+        own_samples = [source for source in watched if source.reading.measured]
+        others = [source for source in watched if not source.reading.measured]
+        if own_samples and others:
             raise ImportProblemError(
-                f"{own_samples[0].path} has samples of {monitor} itself, and {other.path} has more: which to take cannot be told. "
-                f"Leave {other.path.name} out, or move {own_samples[0].tool}'s own away."
+                f"{own_samples[0].path} has samples of {monitor} itself, and {others[0].path} has more: which to take cannot be told. "
+                f"Leave {others[0].path.name} out, or move {own_samples[0].tool}'s own away."
             )
         if own_samples:
             pairs = [(source, source) for source in watched]
@@ -61,23 +61,15 @@ def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
             own = [number for number, one in enumerate(executions) if one.source is load]
             shared = len(own) > 1 or (len(watched) == 1 and len(loads) > 1)
             for number in own:
-                if source is load:
-                    executions[number] = _with_own(executions[number])
-                else:
-                    executions[number] = _with(executions[number], source, by_time=shared)
+                executions[number] = _with(executions[number], source, by_time=shared and source is not load)
     return replace(arranged, executions=tuple(executions))
-
-
-def _with_own(execution: Execution) -> Execution:
-    samples = execution.source.reading.samples
-    assert samples is not None
-    return replace(execution, watched=(*execution.watched, Watched(execution.source, samples.origin_s)))
 
 
 def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
     samples, measured = source.reading.samples, execution.measured
     assert samples is not None
-    known = samples.absolute and measured.began_s is not None
+    # Its own samples are those of its time, whatever their clock says.
+    known = source is not execution.source and samples.absolute and measured.began_s is not None
     if by_time and not (known and measured.duration_s):
         who = source.tool if not samples.absolute else execution.source.tool
         raise ImportProblemError(
