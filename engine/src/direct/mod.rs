@@ -4,6 +4,8 @@
 //! time, is the [`Worker`]'s, whatever the task: an embedded store's transactions, or a probe of the machine itself.
 
 pub mod fault;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod work;
 

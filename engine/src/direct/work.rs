@@ -80,7 +80,9 @@ struct Desk {
     spent: bool,
     /// There is nothing left for its client, which rests.
     resting: bool,
-    /// Since when the client is free: the instant that was read last.
+    /// The instant that was read last.
+    now: Nanos,
+    /// Since when the client is free, whether or not anything could be started then.
     free: Nanos,
     /// What this thread took in the open interval for itself: to choose, to record, to keep time.
     own: Nanos,
@@ -118,6 +120,7 @@ impl<P: Pacer, T: Task> Worker<P, T> {
             settled: false,
             spent: false,
             resting: false,
+            now,
             free: now,
             own: 0,
             cpu: clock::thread_cpu(),
@@ -129,7 +132,7 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     pub fn run(mut self) -> io::Result<Lifetime> {
         let mut usable = true;
         loop {
-            let now = self.desk.free;
+            let now = self.desk.now;
             self.advance(now);
             self.obey();
             self.advance(now); // What was decided may have ended an interval.
@@ -203,12 +206,13 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     /// When the next transaction is due, which has been told of if that is past.
     #[inline]
     fn due(&mut self, now: Nanos) -> Nanos {
-        let due = self.pacer.due(now);
+        let free = self.desk.free();
+        let due = self.pacer.due(free);
         if due > now {
             return due;
         }
         self.pacer.pass(now + 1, &mut self.desk.recorder);
-        self.pacer.due(now) // There may be nothing more to make.
+        self.pacer.due(free) // There may be nothing more to make.
     }
 
     /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
@@ -239,7 +243,7 @@ impl<P: Pacer, T: Task> Worker<P, T> {
             if task.chosen() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
                 break;
             }
-            due = pacer.due(now);
+            due = pacer.due(desk.free());
             if due > now {
                 break;
             }
@@ -267,11 +271,17 @@ impl<P: Pacer, T: Task> Worker<P, T> {
         }
         self.advance(done);
         self.task.record(&mut self.desk.recorder, sent, done);
-        self.desk.free = done;
+        (self.desk.now, self.desk.free) = (done, done);
     }
 }
 
 impl Desk {
+    /// Since when the client could do its next transaction: it is due then in a closed loop, even if the thread wakes up later.
+    #[inline]
+    fn free(&self) -> Nanos {
+        self.free.max(self.opens)
+    }
+
     /// Whether the client was not free yet when something fell due.
     #[inline]
     fn began_late(&self, due: Nanos) -> bool {
@@ -282,7 +292,7 @@ impl Desk {
     #[cold]
     fn wait(&mut self, due: Nanos) -> io::Result<()> {
         let mut until = self.recorder.boundary().min(self.window.end);
-        if self.hold > self.free {
+        if self.hold > self.now {
             until = until.min(self.hold); // That a warm-up has settled is to be told.
         }
         if due == Nanos::MAX {
@@ -290,7 +300,7 @@ impl Desk {
         } else {
             self.punctual.wait(&mut self.epoll, until, due)?;
         }
-        self.free = clock::now();
+        self.now = clock::now();
         Ok(())
     }
 
@@ -331,8 +341,8 @@ impl Desk {
     /// Nothing more can be had of what is called.
     #[cold]
     fn lose(&mut self, fault: &Fault) {
-        self.recorder.tell(self.free, fault.code, &fault.message);
-        self.recorder.disconnected(self.free);
+        self.recorder.tell(self.now, fault.code, &fault.message);
+        self.recorder.disconnected(self.now);
         self.control.set_connections(self.recorder.connections());
     }
 
