@@ -1,15 +1,17 @@
 //! What loops written by hand have in common, as the limit for a store's gets: threads that draw keys, get them, and count. They
-//! time nothing and record nothing.
+//! time nothing and record nothing, or, where a fifth word is `timed`, read the clock before and after each get and count the
+//! difference in one histogram: the least that anybody does who wants a percentile.
 //!
-//! `FILE KEYS SECONDS THREADS` on the command line; one line in the end: how many gets, the CPU seconds of all threads, and how long
-//! it took.
+//! `FILE KEYS SECONDS THREADS [timed]` on the command line; one line in the end: how many gets, the CPU seconds of all threads, and how
+//! long it took.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use loadcell_engine::clock::thread_cpu;
+use loadcell_engine::clock::{now, thread_cpu};
 use loadcell_engine::keyvalue::keys::KeyShape;
 use loadcell_engine::random::Random;
+use loadcell_engine::record::Histogram;
 
 /// What the command line says.
 pub struct Asked {
@@ -17,14 +19,19 @@ pub struct Asked {
     keys: u64,
     length: Duration,
     threads: u64,
+    timed: bool,
 }
 
 impl Asked {
     pub fn read() -> Self {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let [file, keys, seconds, threads] = &arguments[..] else { panic!("FILE KEYS SECONDS THREADS") };
+        let (words, timed) = match &arguments[..] {
+            [words @ .., last] if last == "timed" => (words, true),
+            words => (words, false),
+        };
+        let [file, keys, seconds, threads] = words else { panic!("FILE KEYS SECONDS THREADS [timed]") };
         let length = Duration::from_secs_f64(seconds.parse().unwrap());
-        Self { file: file.into(), keys: keys.parse().unwrap(), length, threads: threads.parse().unwrap() }
+        Self { file: file.into(), keys: keys.parse().unwrap(), length, threads: threads.parse().unwrap(), timed }
     }
 }
 
@@ -45,13 +52,20 @@ pub fn run(asked: &Asked, get: impl Fn(&[u8]) -> usize + Sync) {
 fn gets(asked: &Asked, thread: u64, get: impl Fn(&[u8]) -> usize) -> (u64, u64) {
     let shape = KeyShape { prefix: "key:".into(), digits: 12, hashed: false };
     let (mut random, mut key, mut bytes, mut count) = (Random::stream(1, thread), Vec::new(), 0, 0);
+    let mut times = Histogram::<u32>::new();
     let (end, cpu) = (Instant::now() + asked.length, thread_cpu());
     loop {
         // The clock is looked at now and then only.
         for _ in 0..256 {
             key.clear();
             shape.write(random.below(asked.keys), &mut key);
-            bytes += get(&key);
+            if asked.timed {
+                let sent = now();
+                bytes += get(&key);
+                times.record(now() - sent);
+            } else {
+                bytes += get(&key);
+            }
         }
         count += 256;
         if Instant::now() >= end {

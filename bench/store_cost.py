@@ -1,4 +1,4 @@
-"""What loadcell itself takes of an embedded store's time: gets of redb, beside a loop written by hand.
+"""What loadcell itself takes of an embedded store's time: gets of redb, beside a loop written by hand, without and with a clock.
 
 CPU time of the threads over the gets they made, in turn. How both get: `store_loads.py`.
 """
@@ -31,10 +31,10 @@ def main() -> None:
             {
                 "loadcell": lambda: store.loadcell(asked.threads),
                 "by hand": lambda: store.by_hand(asked.threads),
+                "by hand, timed": lambda: store.by_hand(asked.threads, timed=True),
             },
             unit="get",
         )
-    ours, theirs = costs["loadcell"], costs["by hand"]
     per_get = {name: spread([one.per_query_us for one in each]) for name, each in costs.items()}
     rate = {name: spread([one.per_second for one in each]) for name, each in costs.items()}
     result = {
@@ -43,9 +43,16 @@ def main() -> None:
         "threads": asked.threads,
         "cpu_us_a_get": per_get,
         "gets_a_second": rate,
-        "loadcell / by hand": {
-            "cpu": ratios([one.per_query_us for one in ours], [one.per_query_us for one in theirs]),
-            "throughput": ratios([one.per_second for one in ours], [one.per_second for one in theirs]),
+        **{
+            f"{ours} / {theirs}": {
+                "cpu": ratios(*([one.per_query_us for one in costs[who]] for who in (ours, theirs))),
+                "throughput": ratios(*([one.per_second for one in costs[who]] for who in (ours, theirs))),
+            }
+            for ours, theirs in (
+                ("loadcell", "by hand"),
+                ("loadcell", "by hand, timed"),
+                ("by hand, timed", "by hand"),
+            )
         },
     }
     print(json.dumps(result, indent=2))

@@ -40,14 +40,15 @@ class Stored:
         cpu_ns, gets = (sum(one[name] for one in made) for name in ("cpu_ns", "requests"))
         return Cost(cpu_ns / 1e9, gets, result["window"]["duration_ns"] / 1e9)
 
-    def by_hand(self, threads: int) -> Cost:
-        """The same by the loop."""
+    def by_hand(self, threads: int, *, timed: bool = False) -> Cost:
+        """The same by the loop, which may time each get."""
         command = [
             EXAMPLES / f"{self.engine}_loop",
             self.directory / f"kv-0.{self.engine}",
             self.keys,
             self.seconds,
             threads,
+            *(["timed"] if timed else []),
         ]
         _, output = whole_process([str(word) for word in command])
         gets, cpu_s, took_s = output.split()
