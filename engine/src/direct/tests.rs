@@ -42,7 +42,7 @@ impl Task for Nothing {
 }
 
 /// What one thread records that hears of a window when it has begun `late` ago, and of which `length` is left.
-fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<Box<Slot>> {
+fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<Slot> {
     let (to, published) = channel();
     let (_give, spares) = channel();
     let send = Box::new(move |what| to.send(what).unwrap());
@@ -56,7 +56,7 @@ fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<
     control.begin(Window { begin, start: begin, end: now() + length, interval: 5 * MILLISECOND });
     worker.run().unwrap();
     let slot = |what| match what {
-        Published::Slot(slot) if slot.span.phase == Phase::Measure => Some(slot),
+        Published::Slot(slot) if slot.span.phase == Phase::Measure => Some(*slot),
         _ => None,
     };
     published.try_iter().filter_map(slot).collect()
