@@ -148,6 +148,19 @@ def test_no_reason_is_written_where_it_is_raised() -> None:
     assert inline == []
 
 
+def test_commands_of_make_that_are_advised_are_there() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    advised = {
+        word
+        for said in texts().values()
+        for text in said.values()
+        for word in re.findall(r"`make ([\w-]+)", text)
+    }
+    assert advised == {"setup"}
+    assert advised <= targets
+
+
 def test_every_check_that_can_break_says_why() -> None:
     """A check is made in a function that knows the verdict, by its name."""
     found = set()
