@@ -24,8 +24,8 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
     The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`),
     `overloaded` (of an open loop: ever more was due than the target took), `unfinished` (a number of requests was not made
     within `duration_ns`) or `connect-failed` (nothing was measured;
-    `window` is null); `reason` and `advice` say more, and `reason_args` has the figures and names of the reason (null where it is
-    words alone).
+    `window` is null); `reason` and `advice` say more, and `reason_args` has the figures and names of the reason, with `group`
+    where it is that of one group among several (null where it is words alone).
 
     `load.schedule` makes an open loop: `{"arrivals": "constant" | "poisson", "rate": [{"from_per_s", "to_per_s",
     "for_ns"}, ...], "most_overdue_ns"}`. A transaction then counts as started when it is due; the result's `schedule`

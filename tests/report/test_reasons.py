@@ -97,6 +97,22 @@ def test_figures_of_the_engine_make_the_sentence_exact() -> None:
     )
 
 
+def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None:
+    words = {
+        "finding": "client group a: no client could connect to 127.0.0.1:80 for 5 s",
+        "advice": "see the port",
+    }
+    lost = {"reason": words["finding"], "advice": words["advice"], "reason_code": "lost"}
+    figures = {"group": "a", "where": "127.0.0.1:80", "said": "Connection refused"}
+    assert said({**lost, "reason_args": {**words, **figures}})[0] == (
+        "客户端组 a：127.0.0.1:80失联：“Connection refused”"
+    )
+    silent = {**words, **figures, "said": {"code": "nothing-said"}}
+    assert said({**lost, "reason_args": silent})[0] == "客户端组 a：127.0.0.1:80失联：“没有任何输出”"
+    assert said({**lost, "reason_args": {**words, "group": "a"}}, "en")[0] == words["finding"]
+    assert said({**lost, "reason_args": {**words, **figures, "group": ["a"]}})[0].startswith("127.0.0.1")
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -46,6 +46,8 @@ impl Outcome {
             true => format!("nothing more could be had of {}{last}", ground.endpoint),
             false => format!("no client could connect to {} for {seconds} s{last}", ground.endpoint),
         };
+        // Where nobody said anything, a reason of its own stands in the place of the words.
+        let said = said.map_or_else(|| json!({"code": "nothing-said"}), Value::from);
         let args = json!({"where": ground.endpoint.to_string(), "said": said});
         Self { name: "lost", reason: Some(reason), advice: advised(ground, code), args }
     }
@@ -112,13 +114,15 @@ impl Outcome {
         }
     }
 
-    /// The same, of one group among several; the only one of a load has no name.
+    /// The same, of one group among several, whose name stands beside the rest; the only one of a load has no name.
     pub fn of_group(self, name: &str) -> Self {
         if name.is_empty() {
             return self;
         }
         let reason = self.reason.map(|reason| format!("client group {name}: {reason}"));
-        Self { reason, args: Value::Null, ..self }
+        let mut args = self.args;
+        args["group"] = name.into();
+        Self { reason, args, ..self }
     }
 
     pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {

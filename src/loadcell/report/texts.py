@@ -106,9 +106,11 @@ class Texts:
 
     def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
         """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
-        for key in (f"{code}.exact", code):
-            if (said := self._complete(key, args)) is not None:
-                return said
+        if (said := self._complete(f"{code}.exact", args)) is not None:
+            group = args.get("group")
+            return self("mark.in-group", group=group, said=said) if isinstance(group, str) else said
+        if (said := self._complete(code, args)) is not None:
+            return said
         return self._of_wrapped(code, args) or self._of_load(code, args)
 
     def _complete(self, code: str, args: Mapping[str, Any]) -> str | None:

@@ -103,6 +103,8 @@ fn an_overloaded_group_ends_the_load_for_all_and_is_named() {
     assert_eq!(result["outcome"], "overloaded");
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.starts_with("client group flood: ") && reason.contains("over 1 connections"), "{reason}");
+    let args = &result["reason_args"];
+    assert_eq!((args["group"].as_str(), number(&args["clients"])), (Some("flood"), 1));
     assert!(number(&result["window"]["duration_ns"]) < 60 * SECOND);
     assert!(number(&result["groups"][0]["operations"][0]["succeeded"]) > 0);
 }
@@ -124,6 +126,8 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
     assert_eq!(result["outcome"], "lost");
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.starts_with("client group brief: no client could connect"), "{reason}");
+    assert_eq!(result["reason_args"]["group"], "brief");
+    assert!(result["reason_args"]["where"].as_str().unwrap().starts_with("127.0.0.1"));
     let troubled = watch.of("trouble");
     assert!(["patient", "brief"].iter().all(|name| troubled.iter().any(|event| event["group"] == *name)));
     // What failed is said with its group, and adds up.
