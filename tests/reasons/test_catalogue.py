@@ -24,6 +24,8 @@ SOURCE = Path(loadcell.__file__).parent
 ENGINE = Path(__file__).parents[2] / "engine" / "src"
 ERRORS = {
     "TargetError",
+    "NotItsOutputError",
+    "NoFigureError",
     "ProfilerError",
     "GoneError",
     "LoadError",

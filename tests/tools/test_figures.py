@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from loadcell.report.texts import Texts
 from loadcell.tools import figures
 
 PRINTED = """\
@@ -88,6 +90,7 @@ def test_a_figure_that_is_not_there_is_never_guessed(source: dict[str, Any], sai
     with pytest.raises(figures.NoFigureError) as caught:
         taken(PRINTED + JSON, **source)
     assert str(caught.value) == said
+    assert re.match("输出中找不到|模式|路径|列", Texts("zh").reason(caught.value.reason))
 
 
 @pytest.mark.parametrize("path", ["", "a..b", "a[x]", "[", "a]"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from loadcell.report.texts import Texts
 from loadcell.tools import (
     ab,
     dd,
@@ -272,8 +274,9 @@ def test_output_that_was_cut_anywhere_is_read_as_far_as_it_goes_or_refused(name:
 
 @pytest.mark.parametrize("name", READERS)
 def test_text_of_another_kind_is_refused_with_what_was_looked_for(name: str) -> None:
-    with pytest.raises(NotItsOutputError, match=r"\w"):
+    with pytest.raises(NotItsOutputError, match=r"\w") as caught:
         READERS[name].read(["Dear Sir,\n", "\n", "the figures are enclosed.\n"])
+    assert re.search("[\u4e00-\u9fff]", Texts("zh").reason(caught.value.reason))
 
 
 def test_lines_of_other_programs_between_are_counted_not_guessed() -> None:

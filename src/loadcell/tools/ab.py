@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, number, understood
 
 NAME = "ab"
@@ -37,7 +38,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError(f"no line begins with `{_HEAD}`")
+        raise NotItsOutputError(because("output.ab", head=_HEAD))
     return unread.reading(found)
 
 

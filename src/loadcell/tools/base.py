@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from loadcell.reasons import ReasonedError
+
 if TYPE_CHECKING:
     from loadcell.tools.samples import Samples
 
@@ -82,8 +84,8 @@ class Reader(Protocol):
         """Everything in the output. Raises NotItsOutputError when there is nothing in it that this tool prints."""
 
 
-class NotItsOutputError(ValueError):
-    """The text is no output of this tool; the message says what was looked for."""
+class NotItsOutputError(ReasonedError):
+    """The text is no output of this tool; the reason says what was looked for."""
 
 
 class Unread:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Part, Reading
 from loadcell.tools.blocks import Output
 from loadcell.tools.series import Intervals
@@ -32,7 +33,7 @@ def read(text: Iterable[str]) -> Reading:
 def read_output(output: Output) -> Reading:
     """An execution for each `run` in the table; rows that are none of it are unread."""
     if not output.first_line().removeprefix(_BOM).startswith(HEAD):
-        raise NotItsOutputError(f"its first line is not `{HEAD.decode()}`")
+        raise NotItsOutputError(because("output.benchmarksql", head=HEAD.decode()))
     from loadcell import _engine
 
     found = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, number
 
 NAME = "dd"
@@ -31,7 +32,7 @@ def read(lines: Iterable[str]) -> Reading:
         elif _RECORDS.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError("no line with bytes, seconds and a rate, as dd ends with")
+        raise NotItsOutputError(because("output.dd"))
     return unread.reading(found)
 
 

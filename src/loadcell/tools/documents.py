@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.tools.base import NotItsOutputError, Unread
 
 #: No tool prints as much; a document is held in memory as a whole.
@@ -22,7 +23,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     text = _whole(lines)
     decoder = json.JSONDecoder()
     found: list[dict[str, Any]] = []
-    at, failures, trouble = 0, 0, f"no JSON object with `{key}`"
+    at, failures, trouble = 0, 0, because("output.json.none", key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)
         try:
@@ -35,10 +36,13 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             failures += 1
             line = text.count("\n", 0, error.pos) + 1
             cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-            trouble = f"the JSON that begins in line {text.count(chr(10), 0, begin) + 1} " + (
-                f"is cut off in line {line}" if cut else f"is none from line {line} on ({error.msg})"
+            trouble = because(
+                "output.json.cut-off" if cut else "output.json.broken",
+                begin=str(text.count("\n", 0, begin) + 1),
+                line=str(line),
+                said=error.msg,
             )
-            unread.add(trouble)
+            unread.add(trouble.finding)
             at = _next(text, begin)
             continue
         if isinstance(document, dict) and key in document:
@@ -47,7 +51,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             unread.add(text[begin : begin + 80].partition("\n")[0])
     _between(text[at:], unread)
     if not found:
-        raise NotItsOutputError(f"no whole JSON with `{key}`, as {how} writes: {trouble}")
+        raise NotItsOutputError(because("output.json", key=key, how=how, trouble=trouble))
     return found
 
 
@@ -57,9 +61,7 @@ def _whole(lines: Iterable[str]) -> str:
         parts.append(line)
         length += len(line)
         if length > MOST_BYTES:
-            raise NotItsOutputError(
-                f"more than {MOST_BYTES // 2**20} MiB of text, which is no JSON of a tool"
-            )
+            raise NotItsOutputError(because("output.json.too-long", limit_mib=MOST_BYTES // 2**20))
     return "".join(parts)
 
 

@@ -10,6 +10,7 @@ from itertools import takewhile
 from statistics import mean, median
 from typing import Any
 
+from loadcell.reasons import ReasonedError, because
 from loadcell.tools.base import Measured, number
 
 #: Which of several values is the figure.
@@ -33,8 +34,8 @@ _DOCUMENT = re.compile(r"^[\[{]", re.MULTILINE)
 _SEPARATORS = (",", ";", "\t")
 
 
-class NoFigureError(ValueError):
-    """A figure was not found; the message says what was looked for."""
+class NoFigureError(ReasonedError):
+    """A figure was not found; the reason says what was looked for."""
 
 
 def path_of(text: str) -> list[str | int | None]:
@@ -59,17 +60,20 @@ def path_of(text: str) -> list[str | int | None]:
 def value(source: Mapping[str, Any], text: str) -> float:
     """One figure from the whole output. Raises NoFigureError."""
     if source.get("pattern") is not None:
-        said, found = f"the pattern {source['pattern']!r}", _by_pattern(source["pattern"], text)
+        sought = because("figure.pattern", text=repr(source["pattern"]))
+        found = _by_pattern(source["pattern"], text)
     elif source.get("json") is not None:
-        said, found = f"the path {source['json']!r}", _by_path(source["json"], text)
+        sought = because("figure.json", text=repr(source["json"]))
+        found = _by_path(source["json"], text)
     else:
-        said, found = f"the column {source['csv']!r}", _by_column(source["csv"], text)
+        sought = because("figure.csv", text=repr(source["csv"]))
+        found = _by_column(source["csv"], text)
     if not found:
-        raise NoFigureError(f"{said} found nothing in the output")
+        raise NoFigureError(because("figure.nothing", sought=sought))
     try:
         values = [number(str(one)) for one in found]
     except ValueError:
-        raise NoFigureError(f"{said} found {found[-1]!r}, which is no number") from None
+        raise NoFigureError(because("figure.no-number", sought=sought, found=repr(found[-1]))) from None
     return TAKE[source["take"]](values) * float(source["times"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.tools.documents import documents
 
@@ -15,16 +16,16 @@ def read(lines: Iterable[str]) -> Reading:
     """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
     unread = Unread()
     found: list[Measured] = []
-    trouble = ""
+    trouble: Reason = NOTHING_SAID
     for document in documents(lines, "start", "`iperf3 -J`", unread):
         try:
             found.append(_measured(document))
         except NotItsOutputError as error:
-            trouble = str(error)
-            unread.add(trouble)
+            trouble = error.reason
+            unread.add(trouble.finding)
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            trouble = f"a document lacks what iperf3 writes ({type(error).__name__}: {error})"
-            unread.add(trouble)
+            trouble = because("output.iperf3", said=f"{type(error).__name__}: {error}")
+            unread.add(trouble.finding)
     if not found:
         raise NotItsOutputError(trouble)
     return unread.reading(found)
@@ -32,7 +33,7 @@ def read(lines: Iterable[str]) -> Reading:
 
 def _measured(document: Mapping[str, Any]) -> Measured:
     if document.get("error"):
-        raise NotItsOutputError(f"iperf3 ended with an error: {document['error']}")
+        raise NotItsOutputError(because("output.iperf3.failed", said=document["error"]))
     start, end = document["start"], document["end"]
     test = start.get("test_start", {})
     received = end.get("sum_received") or end["sum"]

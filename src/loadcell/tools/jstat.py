@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import NotItsOutputError, Reading, Unread
 from loadcell.tools.samples import Samples, TooManyError
 
@@ -60,9 +61,9 @@ def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
             unread.add(line)
         before, begun = values, True
     if not names:
-        raise NotItsOutputError("no head with `S0` (or `S0C`) and `YGC`, as `jstat -gcutil` and `-gc` print")
+        raise NotItsOutputError(because("output.jstat"))
     if not len(samples):
-        raise NotItsOutputError("fewer than two lines of figures, from which nothing can be counted")
+        raise NotItsOutputError(because("output.jstat.too-short"))
     return unread.reading((), samples)
 
 

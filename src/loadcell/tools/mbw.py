@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from statistics import median
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread
 
 NAME = "mbw"
@@ -33,7 +34,7 @@ def read(lines: Iterable[str]) -> Reading:
             sizes[match["method"]] = float(match["mib"])
     methods = list(dict.fromkeys([*rounds, *averages]))
     if not methods:
-        raise NotItsOutputError("no line with `Method:`, `Elapsed:` and `Copy:`")
+        raise NotItsOutputError(because("output.mbw"))
     return unread.reading(
         Measured(
             method, "MiB", median(rounds[method]) if method in rounds else averages[method],

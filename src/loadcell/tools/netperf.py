@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
 
 NAME = "netperf"
@@ -49,7 +50,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError("no line names a test, as `TCP STREAM TEST from`")
+        raise NotItsOutputError(because("output.netperf"))
     return unread.reading(found)
 
 

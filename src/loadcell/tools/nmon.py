@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
+from loadcell.reasons import because
 from loadcell.tools.base import NotItsOutputError, Reading, Unread
 from loadcell.tools.samples import Samples, TooManyError
 
@@ -38,10 +39,10 @@ def read(lines: Iterable[str]) -> Reading:
         if not understood:
             unread.add(line)
     if not file.times:
-        raise NotItsOutputError("no line `ZZZZ,T0001,` with the time of a snapshot, as nmon writes")
+        raise NotItsOutputError(because("output.nmon"))
     samples.number(file.times.get)
     if not len(samples):
-        raise NotItsOutputError("no snapshot has both a time and figures")
+        raise NotItsOutputError(because("output.nmon.all-empty"))
     return unread.reading((), samples)
 
 

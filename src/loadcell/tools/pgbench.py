@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.tools.series import Intervals
 
@@ -52,7 +53,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and (current is None or not current.begun):
-        raise NotItsOutputError(f"neither `{_SUMMARY}:` nor `progress:` is in it")
+        raise NotItsOutputError(because("output.pgbench", summary=_SUMMARY))
     return unread.reading(found)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.tools.blocks import Output
 from loadcell.tools.series import Intervals
@@ -22,7 +23,7 @@ def read_output(output: Output) -> Reading:
     if _AGGREGATED.match(first):
         return _aggregated(output.lines())
     if not _TRANSACTION.match(first):
-        raise NotItsOutputError("no line of six numbers, as `pgbench -l` writes")
+        raise NotItsOutputError(because("output.pgbench-log"))
     return _transactions(output)
 
 
@@ -33,7 +34,7 @@ def _transactions(output: Output) -> Reading:
     found = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
     count, words = found["count"], found["words"]
     if not count:
-        raise NotItsOutputError("no transaction in the log ended")
+        raise NotItsOutputError(because("output.pgbench-log.none-ended"))
     length_s = found["length_s"]
     measured = Measured(
         "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
@@ -63,7 +64,7 @@ def _aggregated(text: Iterable[str]) -> Reading:
         width_s = rows[1][0] - rows[0][0] if len(rows) == 2 else 1
         ended_s = start + width_s
     if not count or least is None:
-        raise NotItsOutputError("no interval of the log has a transaction")
+        raise NotItsOutputError(because("output.pgbench-log.all-empty"))
     mean = total / count
     response = {
         "mean_ms": mean / 1e3, "min_ms": least / 1e3, "max_ms": most / 1e3,

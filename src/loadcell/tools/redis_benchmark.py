@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, number
 
 NAME = "redis-benchmark"
@@ -77,9 +78,7 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
         elif _SAID.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError(
-            'neither `"test","rps"` (--csv) nor `====== NAME ======` with a summary is in it'
-        )
+        raise NotItsOutputError(because("output.redis-benchmark"))
     return found
 
 

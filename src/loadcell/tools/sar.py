@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from loadcell.monitors.host import Host
+from loadcell.reasons import because
 from loadcell.tools.base import NotItsOutputError, Reading, Unread
 from loadcell.tools.documents import documents
 from loadcell.tools.samples import Samples, TooManyError
@@ -65,9 +66,7 @@ def _text(lines: Iterable[str], unread: Unread) -> Samples:
         except (ValueError, TooManyError):
             unread.add(line)
     if text.samples is None or not len(text.samples):
-        raise NotItsOutputError(
-            "no table with a time before each row and a head like `CPU %user`, as sar prints"
-        )
+        raise NotItsOutputError(because("output.sar"))
     return text.samples
 
 
@@ -187,9 +186,7 @@ def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
             except (ValueError, TooManyError):
                 unread.add(line)
     if not len(samples):
-        raise NotItsOutputError(
-            "no row under a head `# hostname;interval;timestamp;...`, as `sadf -d` prints"
-        )
+        raise NotItsOutputError(because("output.sadf-rows"))
     return samples
 
 
@@ -214,7 +211,7 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
             except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
                 unread.add(f"sadf: statistics without what sadf writes ({type(error).__name__}: {error})")
     if not len(samples):
-        raise NotItsOutputError("no statistics with a timestamp, as `sadf -j` writes")
+        raise NotItsOutputError(because("output.sadf-json"))
     return samples
 
 

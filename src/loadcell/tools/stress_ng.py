@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread
 
 NAME = "stress-ng"
@@ -39,5 +40,5 @@ def read(lines: Iterable[str]) -> Reading:
         elif _SAID.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError("no row of a stressor: run it with `--metrics-brief`")
+        raise NotItsOutputError(because("output.stress-ng"))
     return unread.reading(found)

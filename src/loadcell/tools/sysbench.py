@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from loadcell.reasons import because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
 from loadcell.tools.blocks import batches, lines
 from loadcell.tools.runs import Table, stretches
@@ -84,7 +85,7 @@ def read_blocks(parts: Iterable[bytes]) -> Reading:
                     unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError("no line begins with `sysbench` and a version")
+        raise NotItsOutputError(because("output.sysbench"))
     return unread.reading(found)
 
 

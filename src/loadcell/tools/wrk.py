@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, milliseconds, number, understood
 
 NAME = "wrk"
@@ -34,7 +35,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError("no line begins with `Running`, a time, and `test @`")
+        raise NotItsOutputError(because("output.wrk"))
     return unread.reading(found)
 
 

@@ -189,7 +189,7 @@ class Course:
         try:
             reading: Reading = import_module(f"loadcell.tools.{tool.reader}").read(self._lines(output))
         except NotItsOutputError as error:
-            raise OrderError(because("tool.unreadable", program=self._name, why=error)) from None
+            raise OrderError(because("tool.unreadable", program=self._name, why=error.reason)) from None
         if not reading.measured:
             raise OrderError(because("tool.no-figure", program=self._name, count=reading.unread))
         return reading
@@ -203,7 +203,7 @@ class Course:
             try:
                 found[name] = figures.value(source, text)
             except figures.NoFigureError as error:
-                raise OrderError(because("tool.figure-not-found", name=name, why=error)) from None
+                raise OrderError(because("tool.figure-not-found", name=name, why=error.reason)) from None
         return found
 
     def _lines(self, output: Output) -> Iterator[str]:
