@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from host import trees
+from loadcell.analysis.reasons import remedy, why
 from loadcell.host.topology import topology
 from loadcell.plan.affinity import Affinity, PlacementError, ranges
 from loadcell.plan.placed import of
 from loadcell.plan.topology import Pin, Topology
+from loadcell.reasons import because
+from loadcell.report.texts import Texts
 
 
 def machine(root: Path, count: int, *, allowed: str = "", **layout: int | str) -> Topology:
@@ -26,6 +29,21 @@ def refusal(where: Topology, placement: str) -> str:
     with pytest.raises(PlacementError) as caught:
         where.cpus_of(placement)
     return f"{caught.value.finding}; allowed: {caught.value.allowed}"
+
+
+def in_chinese(where: Topology, placement: str) -> str:
+    """What a report says of a trial whose placement could not be had any more."""
+    with pytest.raises(PlacementError) as caught:
+        where.memory_of(placement) if placement.startswith("memory") else where.cpus_of(placement)
+    gone = because("affinity.gone", finding=caught.value.reason, allowed=caught.value.there_is)
+    record = {
+        "reason": gone.finding,
+        "advice": gone.advice,
+        "reason_code": gone.code,
+        "reason_args": gone.arguments,
+    }
+    texts = Texts("zh")
+    return f"{texts.recorded(why(record))}；{texts.recorded(remedy(record))}"
 
 
 def said(where: Topology, *, together: bool = False, **placements: str) -> str:
@@ -79,6 +97,19 @@ def test_1024_processors_of_which_some_are_off_and_some_are_kept_from_us(tmp_pat
         found.memory_of("node 3")
     with pytest.raises(PlacementError, match="node 1 has no memory that loadcell may use"):
         of(Affinity(node="1"), found, in_worker=False)
+
+
+def test_a_placement_that_cannot_be_had_any_more_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    found = machine(
+        tmp_path, 1024, sockets=8, nodes=8, threads_per_core=2, offline="5,1023", allowed="0-4,6-299"
+    )
+    gone = "计划的 affinity 在本机已无法满足："
+    assert in_chinese(found, "cpus 4-5") == f"{gone}处理器 5 已离线；可用的有：处理器 0-4,6-299"
+    assert in_chinese(found, "cpus 1024") == f"{gone}本机没有处理器 1024；可用的有：处理器 0-4,6-299"
+    assert in_chinese(found, "cpus 300").startswith(f"{gone}loadcell 不能在处理器 300 上运行")
+    assert in_chinese(found, "node 8") == f"{gone}本机没有节点 8；可用的有：节点 0-7"
+    assert in_chinese(found, "nodes 6-7") == f"{gone}节点 6-7 没有 loadcell 可用的处理器；可用的有：节点 0-2"
+    assert in_chinese(found, "memory 3") == f"{gone}节点 3 没有 loadcell 可用的内存；可用的有：节点 0 的内存"
 
 
 def test_a_machine_with_one_node_says_that_its_levels_are_the_same(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import nearest, shown
+from loadcell.reasons import Reason, in_words
 
 #: levels that are made from the machine's layout
 ONE_NODE, HALF, ALL = "one node", "half the cores", "all"
@@ -28,13 +29,25 @@ _LIST = r"\d+(-\d+)?(,\d+(-\d+)?)*"
 
 
 class PlacementError(ValueError):
-    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant."""
+    """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant. What depends on the
+    machine can end a trial that a plan has got through to, so it has a code."""
 
-    def __init__(self, finding: str, *, allowed: str, nearest: str | None = None) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.allowed = allowed
+    def __init__(self, finding: Reason | str, *, allowed: Reason | str, nearest: str | None = None) -> None:
+        self.reason, self.there_is = (
+            in_words(words) if isinstance(words, str) else words for words in (finding, allowed)
+        )
+        super().__init__(self.finding)
         self.nearest = nearest
+
+    @property
+    def finding(self) -> str:
+        """What was found, in English."""
+        return self.reason.finding
+
+    @property
+    def allowed(self) -> str:
+        """What there is instead, in English."""
+        return self.there_is.finding
 
 
 def numbers(text: str, allowed: str) -> tuple[int, ...]:

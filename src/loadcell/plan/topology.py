@@ -19,6 +19,7 @@ from loadcell.plan.affinity import (
     ranges,
 )
 from loadcell.plan.parts import Advice
+from loadcell.reasons import Reason, because
 
 
 @dataclass(frozen=True)
@@ -62,25 +63,22 @@ class Topology:
         without = [number for number in wanted if number not in self.memory_nodes]
         if without:
             raise PlacementError(
-                f"node {without[0]} has no memory that loadcell may use",
-                allowed=f"memory of {self._named(self.memory_nodes)}",
+                because("affinity.no-memory", node=str(without[0])),
+                allowed=because("affinity.memory-of", nodes=_named(self.memory_nodes)),
             )
         return f"bind:{ranges(wanted)}"
 
     def _cpus(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
-        allowed = f"CPUs {ranges(self.usable)}"
+        allowed = because("affinity.cpus", cpus=ranges(self.usable))
         unknown = tuple(number for number in wanted if number not in (*self.online, *self.offline))
         if unknown:
-            raise PlacementError(f"this machine has no CPU {ranges(unknown)}", allowed=allowed)
+            raise PlacementError(because("affinity.no-cpu", cpus=ranges(unknown)), allowed=allowed)
         off = tuple(number for number in wanted if number in self.offline)
         if off:
-            raise PlacementError(f"CPU {ranges(off)} is offline", allowed=allowed)
+            raise PlacementError(because("affinity.offline", cpus=ranges(off)), allowed=allowed)
         kept = tuple(number for number in wanted if number not in self.usable)
         if kept:
-            raise PlacementError(
-                f"loadcell may not run on CPU {ranges(kept)}: a cpuset (of a container or service) or taskset keeps it from there",
-                allowed=allowed,
-            )
+            raise PlacementError(because("affinity.kept-from", cpus=ranges(kept)), allowed=allowed)
         return wanted
 
     def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
@@ -89,8 +87,7 @@ class Topology:
         found = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
         if not found:
             raise PlacementError(
-                f"{self._named(wanted)} has no CPU that loadcell may run on",
-                allowed=self._named(tuple(usable)),
+                because("affinity.nodes-without-cpu", nodes=_named(wanted)), allowed=_named(tuple(usable))
             )
         return found
 
@@ -98,12 +95,8 @@ class Topology:
         unknown = [number for number in wanted if number not in self.nodes]
         if unknown:
             raise PlacementError(
-                f"this machine has no node {unknown[0]}", allowed=self._named(tuple(self.nodes))
+                because("affinity.no-node", node=str(unknown[0])), allowed=_named(tuple(self.nodes))
             )
-
-    @staticmethod
-    def _named(found: tuple[int, ...]) -> str:
-        return f"node{'s' if len(found) > 1 else ''} {ranges(found)}"
 
     def _usable_nodes(self) -> dict[int, tuple[int, ...]]:
         """Nodes with processors of ours, each with these."""
@@ -169,6 +162,10 @@ class Topology:
                     path,
                     f"`{placement}` has CPUs {ranges(tuple(wanted))}, of which loadcell may run on {ranges(found)}",
                 )
+
+
+def _named(found: tuple[int, ...]) -> Reason:
+    return because("affinity.nodes" if len(found) > 1 else "affinity.node", nodes=ranges(found))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
     try:
         pins = placed.of(settings.affinity, parts.topology(), in_worker=in_worker)
     except PlacementError as error:
-        raise TargetError(because("affinity.gone", finding=error.finding, allowed=error.allowed)) from error
+        raise TargetError(because("affinity.gone", finding=error.reason, allowed=error.there_is)) from error
     return Pinning(pins, settings.affinity.placements, in_worker, root)
 
 
