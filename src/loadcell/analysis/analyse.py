@@ -131,4 +131,5 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     on_throughput = effects.find(() if searches else found, speed_of, str(run.get("design") or "full"))
     recommendation = None if searches else recommend.find(found, layout)
     said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
+    said = (*findings.given_up(run), *said)
     return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches)

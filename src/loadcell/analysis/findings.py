@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from loadcell.analysis import best as best_level
 from loadcell.analysis import (
@@ -21,6 +22,7 @@ from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
+from loadcell.analysis.reasons import why
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.saturation import Saturation
@@ -113,6 +115,13 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     yield Finding("trials", "problem", Phrase("found.trials.some", params), broken)
     if states["not-run"]:
         yield Finding("trials", "caution", Phrase("found.unfinished", {"count": states["not-run"]}))
+
+
+def given_up(run: Mapping[str, Any]) -> Iterator[Finding]:
+    """Why a run ended before its end, where nobody interrupted it."""
+    said = why(run)
+    if run.get("state") == "failed" and said is not None:
+        yield Finding("trials", "problem", Phrase("found.given-up", {"why": said}))
 
 
 def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:

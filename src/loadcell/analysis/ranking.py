@@ -45,8 +45,8 @@ class Concern(IntEnum):
 #: Texts by concern, in order. A name stands for itself and for all that continue it after a dot; the longest one counts.
 ORDER: Mapping[Concern, Sequence[str]] = {
     Concern.STANDS: (
-        "found.nothing-measured", "found.search.nothing-measured", "found.trials.empty", "found.search.unfinished",
-        "found.unfinished",
+        "found.given-up", "found.nothing-measured", "found.search.nothing-measured", "found.trials.empty",
+        "found.search.unfinished", "found.unfinished",
     ),
     Concern.ANSWER: (
         "found.search.maximum", "found.search.bound", "found.search.never-met", "found.search.metastable",

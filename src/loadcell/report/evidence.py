@@ -24,6 +24,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "found.pacing": ("open-loop", "table-open-loop"),
     "found.nothing-measured": ("trouble",),
     "found.trials.some": ("trouble",),
+    "found.given-up": ("trouble",),
     "found.unfinished": ("trouble",),
     "found.errors": ("results", "table-errors", "table-results"),
     "found.expect": ("results", "table-expectations", "table-results"),

@@ -18,10 +18,12 @@ from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
+from loadcell.reasons import Reason, because
 from loadcell.run import environment, neighbours, profiling, resume, workdir
 from loadcell.run.ahead import Ahead, Known
 from loadcell.run.entries import treatment_entry, trial_entry
 from loadcell.run.executor import Executor, WorkerExecutor
+from loadcell.run.hopeless import hopeless
 from loadcell.run.interrupts import EXIT_INTERRUPTED, Interrupts
 from loadcell.run.keeper import Keeper
 from loadcell.run.means import Means
@@ -34,8 +36,6 @@ from loadcell.store.layout import SCHEMA, new_run_directory
 from loadcell.store.read import StoredRun, read_run
 from loadcell.store.write import RunWriter
 
-#: When the target has never come up and this many trials in a row failed for one and the same reason, the rest would too.
-HOPELESS_AFTER = 3
 #: How long putting the targets away may take at the run's end.
 _PUT_AWAY_LIMIT_S = 120.0
 
@@ -182,7 +182,8 @@ class Runner:
         status = exit_status(state, document["trials"], records)
         if isinstance(ahead, Searching) and state == "finished":
             status = ahead.exit_status(records)
-        return Ended(writer.path, state, status, reason)
+        said = None if reason is None else self.secrets.redact(reason.finding)
+        return Ended(writer.path, state, status, said)
 
     def _trials(
         self,
@@ -192,12 +193,12 @@ class Runner:
         keeper: Keeper,
         means: Means,
         records: list[dict[str, Any]],
-    ) -> str | None:
+    ) -> Reason | None:
         """Run the trials; returns why the rest was given up, if it was."""
         mine: list[dict[str, Any]] = []
         for trial in ahead:
             if means.interrupts.requested:
-                return "interrupted"
+                return because("run.interrupted")
             self.progress.trial_began(trial.name)
             record = writer.trial(trial.name)
             try:
@@ -210,8 +211,8 @@ class Runner:
             mine.append(document)
             self.progress.trial_ended(self._shown(document))
             if (reason := hopeless(mine)) is not None:
-                return self.secrets.redact(reason)
-        return "interrupted" if means.interrupts.requested else None
+                return reason
+        return because("run.interrupted") if means.interrupts.requested else None
 
     def _profile(
         self,
@@ -265,13 +266,20 @@ class Runner:
         writer: RunWriter,
         document: dict[str, Any],
         state: str,
-        reason: str | None,
+        reason: Reason | None,
         records: list[dict[str, Any]],
         means: Means,
     ) -> None:
         """Write how the run ended. On a full disk the old run.json stays, and the run reads as `killed`."""
         now = utc_text()
-        document.update(state=state, ended_utc=now, reason=reason, verdicts=verdicts(document, records))
+        document.update(
+            state=state,
+            ended_utc=now,
+            reason=reason and reason.finding,
+            reason_code=reason and reason.code,
+            reason_args=reason.arguments if reason else {},
+            verdicts=verdicts(document, records),
+        )
         document["executions"][-1]["ended_utc"] = now
         with contextlib.suppress(StoreError):
             writer.write_run(document)
@@ -335,23 +343,11 @@ class Runner:
             "ended_utc": None,
             "state": "running",
             "reason": None,
+            "reason_code": None,
+            "reason_args": {},
             "executions": [],
             "command": list(self.options.command),
         }
-
-
-def hopeless(records: Sequence[dict[str, Any]]) -> str | None:
-    """Why going on makes no sense: the target has never come up, always for the same reason."""
-    if len(records) < HOPELESS_AFTER:
-        return None
-    reasons = {record["reason"] for record in records}
-    stuck = all(
-        record["status"] == "failed" and record["phases"] and record["phases"][0]["status"] == "failed"
-        for record in records
-    )
-    if not stuck or len(reasons) != 1:
-        return None
-    return f"given up after {len(records)} trials, none of which could begin: {records[0]['reason']}"
 
 
 def verdicts(document: dict[str, Any], records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
