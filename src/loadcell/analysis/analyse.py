@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadcell.analysis import documents, effects, findings, groups, recommend, saturation
+from loadcell.analysis import documents, effects, findings, groups, measures, recommend, saturation
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.keeping_up import kept
@@ -28,7 +28,8 @@ class Analysis:
     """A run's trials in run order, its treatments in the plan's order, how these lie, and what was found.
 
     `saturation` holds the lines of rising load (bare ones where they are too short to judge), `effects` what factors
-    do to throughput, `recommendation` what to choose, None where there is no choice.
+    do to throughput, `recommendation` what to choose, None where there is no choice. Where treatments measure unlike things, and so
+    are not `comparable`, there is neither.
     """
 
     trials: tuple[Trial, ...]
@@ -39,6 +40,7 @@ class Analysis:
     recommendation: Recommendation | None
     findings: tuple[Finding, ...]
     searches: tuple[Searched, ...] = ()
+    comparable: bool = True
 
     def document(self) -> dict[str, Any]:
         """As plain JSON: `loadcell report --json` prints it."""
@@ -128,8 +130,10 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     searches = searched(run, records, trials)
     # The probes of a search are no sweep and no design: where they lie depends on what was found.
     lines = () if searches else saturation.find(found)
-    on_throughput = effects.find(() if searches else found, speed_of, str(run.get("design") or "full"))
-    recommendation = None if searches else recommend.find(found, layout)
+    comparable = measures.count(found) <= 1
+    held = () if searches or not comparable else found
+    on_throughput = effects.find(held, speed_of, str(run.get("design") or "full"))
+    recommendation = recommend.find(held, layout)
     said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
     said = (*findings.given_up(run), *said)
-    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches)
+    return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches, comparable)

@@ -13,6 +13,7 @@ from loadcell.analysis import (
     effects_findings,
     groups,
     keeping_up,
+    measures,
     recommend_findings,
     saturation_findings,
     search,
@@ -40,7 +41,11 @@ MOST_NAMES = 4
 
 
 def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
-    """Where throughput was highest, what that cost, and how surely it was the highest."""
+    """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that none is."""
+    if (unlike := measures.count(treatments)) > 1:
+        evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
+        yield Finding("throughput", "info", Phrase("found.unlike", {"count": unlike}), evidence)
+        return
     best = best_level.find(treatments, layout)
     if best is None:
         if not any(treatment.statuses.get("ok") for treatment in treatments):  # else `unusable` says it

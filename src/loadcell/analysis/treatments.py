@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis import measures
 from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.trials import QUANTILES, STATUSES, Trial
 from loadcell.analysis.types import OfType, over
@@ -42,6 +43,8 @@ class Treatment:
     figures: Mapping[str, Repeats]
     types: tuple[OfType, ...]
     outcomes: tuple[OfType, ...]
+    #: what its throughput is a figure of, as `loadcell.analysis.measures` has it
+    measures: str
 
     @property
     def measured(self) -> bool:
@@ -122,4 +125,7 @@ def _treatment(
         },
         types=over([trial.types for trial in counting], succeeded),
         outcomes=over([trial.outcomes for trial in counting], succeeded),
+        measures=measures.of(
+            described.get("settings") or {}, (trial.unit for trial in counting if trial.unit)
+        ),
     )

@@ -117,6 +117,8 @@ class Trial:
     outcomes: Mapping[str, Counted] = field(default_factory=dict)
     arm: str | None = None
     groups: Mapping[str, Trial] = field(default_factory=dict)
+    #: what its throughput counts; None where the record does not say
+    unit: str | None = None
     #: whether the target was looked into meanwhile, and so too slow to be compared
     examined: bool = False
     #: whether its figures are those that a tool printed: rounded, and by the tool's own lights
@@ -206,6 +208,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         types=types.counted(record, types.TYPE),
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.get("arm"),
+        unit=record.get("unit"),
         examined=record.get("memory") is not None,
         reported=record.get("tool") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},

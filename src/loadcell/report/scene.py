@@ -81,7 +81,9 @@ class Scene:
 
     @cached_property
     def best(self) -> Treatment | None:
-        """The treatment with the highest median throughput; where one search was made, the one it found."""
+        """The treatment with the highest median throughput; where one search was made, the one it found. None of unlike ones is."""
+        if not self.analysis.comparable:
+            return None
         if len(self.analysis.searches) == 1 and (level := self.analysis.searches[0].level) is not None:
             key = self.analysis.searches[0].key
             return next(one for one in self.analysis.treatments if one.levels.get(key) == level)

@@ -50,7 +50,8 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         hidden = len(scene.analysis.treatments) - len(_shown(scene))
         if hidden > 0:
             out.print(Text(scene.texts("terminal.more-rows", count=hidden), style="dim"))
-        if scene.best is not None and not scene.has_intervals and not _is_open(scene):
+        measured = any(treatment.measured for treatment in scene.analysis.treatments)
+        if measured and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         out.print()
     said = summary.findings(scene)

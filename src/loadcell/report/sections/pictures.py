@@ -17,7 +17,9 @@ _NAMED = {
 
 
 def curves(scene: Scene) -> Section | None:
-    """Throughput and response time against the factors; None when nothing was measured."""
+    """Throughput and response time against the factors; None when nothing was measured, or unlike things were."""
+    if not scene.analysis.comparable:
+        return None
     drawn = charts.drawn_in("curves", scene)
     return Section("curves", scene.texts("section.curves"), drawn) if drawn else None
 

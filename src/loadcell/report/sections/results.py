@@ -49,8 +49,9 @@ def table(scene: Scene) -> Table:
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
-    highest = max(
-        (treatment.throughput.median or 0.0 for treatment in scene.analysis.treatments), default=0.0
+    best = scene.best  # there is no bar beside figures that cannot be held against each other
+    highest = (
+        0.0 if best is None else max(item.throughput.median or 0.0 for item in scene.analysis.treatments)
     )
     rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
     loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}

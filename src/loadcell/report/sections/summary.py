@@ -18,7 +18,7 @@ from loadcell.report.scene import Scene
 def section(scene: Scene, others: Sequence[Section]) -> Section:
     """Always there; `others` are the report's other sections, which its sentences link to."""
     blocks: list[Block] = []
-    if scene.best is not None:
+    if any(treatment.measured for treatment in scene.analysis.treatments):
         blocks.append(Tiles(tiles(scene)))
     said = findings(scene)
     blocks.append(evidence.linked(said, others))
@@ -107,8 +107,8 @@ def _elapsed_s(run: dict[str, Any]) -> float | None:
     return (ended - begun).total_seconds()
 
 
-def tiles(scene: Scene) -> list[Tile]:
-    """The figures a manager looks for first."""
+def _best(scene: Scene) -> list[Tile]:
+    """The highest throughput and what it cost; nothing where none is the highest."""
     texts, best = scene.texts, scene.best
     if best is None:
         return []
@@ -124,6 +124,13 @@ def tiles(scene: Scene) -> list[Tile]:
     p99 = best.latency_ms("p99_ms")
     if p99 is not None:
         found.append(Tile(texts("tile.latency"), numbers.milliseconds(p99)))
+    return found
+
+
+def tiles(scene: Scene) -> list[Tile]:
+    """The figures a manager looks for first."""
+    texts = scene.texts
+    found = _best(scene)
     spreads = [
         item.throughput.spread for item in scene.analysis.treatments if item.throughput.spread is not None
     ]

@@ -1,0 +1,78 @@
+"""What the throughput of a treatment is a figure of, and so which treatments can be held against each other.
+
+A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes of them: of such treatments
+none is the highest, none is to be chosen, and there is no effect of going from one to the other. What counts is what is measured
+(the unit, the workload, the test of a probe or a tool), not under which conditions: a block size, a number of clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis.hosts.scores import PROBE, SECTIONS
+
+if TYPE_CHECKING:
+    from loadcell.analysis.treatments import Treatment
+
+#: What a probe's test is called in its options, where that is not `test`.
+_TEST = {"disk": "access"}
+#: What a client group has beside its workload.
+_OF_A_GROUP = ("share", "load")
+#: Settings of the workload `tool` that say whose figures they are; of its others none does.
+_TOOLS = (
+    "sysbench", "fio", "pgbench", "ab", "wrk", "redis-benchmark", "iperf3", "netperf", "mbw", "dd", "stress-ng", "read_as",
+)  # fmt: skip
+#: Tests of sysbench that are no load on a database.
+_OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
+
+
+def of(settings: Mapping[str, Any], units: Iterable[str]) -> str:
+    """What is measured with these settings of a treatment, counted in these units: the same text for the same thing."""
+    kinds = {_kind(workload) for workload in _workloads(settings)}
+    return "; ".join([*sorted(set(units)), *sorted(kinds)])
+
+
+def count(treatments: Iterable[Treatment]) -> int:
+    """How many different things were measured; of more than one no figures can be held against each other."""
+    return len({treatment.measures for treatment in treatments if treatment.measured})
+
+
+def _workloads(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The only one, those of client groups, or the tool whose output was imported."""
+    imported = {"tool": settings.get("tool")} if "tool" in settings else None
+    for one in (settings.get("workload"), imported, *_values(settings.get("workloads"))):
+        if isinstance(one, Mapping):
+            yield one
+
+
+def _values(groups: Any) -> Iterable[Any]:
+    return groups.values() if isinstance(groups, Mapping) else ()
+
+
+def _kind(workload: Mapping[str, Any]) -> str:
+    """Its name, and which of the things it is that go by this name."""
+    name = next((key for key in workload if key not in _OF_A_GROUP), "")
+    options = workload.get(name)
+    own = _OF.get(name)
+    return name if own is None or not isinstance(options, Mapping) else " ".join([name, *own(options)])
+
+
+def _of_probe(options: Mapping[str, Any]) -> Iterator[str]:
+    for section in SECTIONS:
+        if isinstance(found := options.get(section), Mapping):
+            yield section
+            yield str(found.get(_TEST.get(section, "test")) or "")
+
+
+def _of_tool(options: Mapping[str, Any]) -> Iterator[str]:
+    for name in _TOOLS:
+        if (given := options.get(name)) is None:
+            continue
+        yield name
+        if name == "sysbench" and isinstance(given, str | list):
+            words = given.split() if isinstance(given, str) else map(str, given)
+            yield from (word for word in words if word in _OF_SYSBENCH)
+
+
+_OF = {PROBE: _of_probe, "tool": _of_tool}

@@ -1,0 +1,68 @@
+"""Levels that measure unlike things: each one's figures are shown, and none is held against another's."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fake_runs import Shape, write_run
+from loadcell.report.blocks import Table, Tiles
+from loadcell.report.build import build
+from loadcell.report.terminal import print_run
+from loadcell.store.read import StoredRun, read_run
+
+PROBES = {"cpu": {"cpu": {}}, "copy": {"memory": {"test": "copy"}}, "disk": {"disk": {"access": "read"}}}
+
+
+@pytest.fixture(scope="module")
+def probes(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run of three probes."""
+    shape = Shape(factors={"probe": list(PROBES)}, monitors=False, intervals=False)
+    path = write_run(tmp_path_factory.mktemp("probes") / "run", shape)
+    document = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    for entry in document["treatments"]:
+        entry["settings"]["workload"] = {"probe": PROBES[entry["levels"]["probe"]]}
+    (path / "run.json").write_text(json.dumps(document), encoding="utf-8")
+    return read_run(path)
+
+
+def words(path: StoredRun, lang: str) -> str:
+    """What a terminal shows."""
+    out = io.StringIO()
+    print_run(path, lang, Console(file=out, width=200, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+def test_the_page_shows_every_figure_and_ranks_none(probes: StoredRun) -> None:
+    sections = {section.id: section for section in build(probes).sections}
+    assert sections.keys().isdisjoint({"curves", "effects", "recommendation"})
+    [table] = [block for block in sections["results"].blocks if isinstance(block, Table)]
+    assert [row[1].text for row in table.rows] == list(PROBES)
+    assert all(cell.bar is None for row in table.rows for cell in row)
+    assert all(row[2].text != "–" for row in table.rows)
+    [tiles] = [block for block in sections["summary"].blocks if isinstance(block, Tiles)]
+    assert "Highest throughput" not in {tile.name for tile in tiles.tiles}
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence", "absent"),
+    [
+        ("en", "The treatments measure 3 unlike things", "highest median"),
+        ("zh", "各处理测量的是 3 种不同的东西", "中位数最高"),
+    ],
+)
+def test_the_terminal_says_so_too(probes: StoredRun, lang: str, sentence: str, absent: str) -> None:
+    said = words(probes, lang)
+    assert sentence in said
+    assert absent not in said
+
+
+def test_one_probe_over_sizes_is_ranked(tmp_path: Path) -> None:
+    path = write_run(
+        tmp_path / "run", Shape(factors={"size": ["8KiB", "4MiB"]}, monitors=False, intervals=False)
+    )
+    assert "highest median" in words(read_run(path), "en")
