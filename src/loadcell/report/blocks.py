@@ -60,13 +60,14 @@ class Tiles:
 @dataclass(frozen=True)
 class Column:
     """A table's column; figures are aligned right, `many` in a cell may wrap, `code` is set in a fixed width,
-    `keep` is not broken inside words."""
+    `keep` is not broken inside words, `spare` can be left out where no row has a figure for it (`loadcell.report.columns`)."""
 
     title: str
     figure: bool = False
     code: bool = False
     many: bool = False
     keep: bool = False
+    spare: bool = False
 
 
 @dataclass(frozen=True)

@@ -202,11 +202,12 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
         texts("mark.list").join(short for _, short, _ in factors), no_wrap=True, overflow="ellipsis"
     )
     several = [(treatment, figures(treatment)) for treatment in treatments]
+    times = [key for key in _SEVERAL if any(key in found.response for _, found in several)]
     with_bytes = any(found.received_bytes_per_s is not None for _, found in several)
     for title in (
         texts("terminal.throughput"),
         *((texts("compact.column.received"),) if with_bytes else ()),
-        *(_name(scene, key) for key in _SEVERAL),
+        *(_name(scene, key) for key in times),
         texts("column.errors"),
     ):
         table.add_column(title, justify="right", no_wrap=True)
@@ -220,7 +221,7 @@ def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
                 style="bold" if treatment is scene.best else "" if well else "yellow",
             ),
             *((texts("mark.none") if received is None else numbers.size(received),) if with_bytes else ()),
-            *(_milliseconds(scene, found.response.get(key)) for key in _SEVERAL),
+            *(_milliseconds(scene, found.response.get(key)) for key in times),
             Text(numbers.whole(found.failed), style="red" if found.failed else ""),
         )
     return table

@@ -134,6 +134,7 @@ def _table(scene: Scene, width: int) -> Table:
     columns = _OPEN_LOOP if _is_open(scene) else _CLOSED_LOOP
     figures_of = _figures_due if _is_open(scene) else _figures
     rows = [[*figures_of(treatment, scene), *_outcome(treatment)] for treatment in shown]
+    columns, rows = _known(columns, rows, texts("mark.none"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     needed = [
         max(cell_len(text) for text in [texts(key), *(row[position] for row in rows)])
@@ -158,6 +159,17 @@ def _table(scene: Scene, width: int) -> Table:
     return table
 
 
+def _known(columns: Sequence[str], rows: list[list[str]], none: str) -> tuple[list[str], list[list[str]]]:
+    """Without response times that no row has a figure for: not every tool tells them."""
+    kept = [
+        place
+        for place, key in enumerate(columns)
+        if key not in _TIMES or any(row[place] != none for row in rows)
+    ]
+    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
+_TIMES = ("terminal.p50", "terminal.p99", "terminal.service-p99")
 _OUTCOME = ("column.errors", "terminal.ok")
 _CLOSED_LOOP = ("terminal.throughput", "terminal.interval", "terminal.p50", "terminal.p99", *_OUTCOME)
 #: Throughput lies close to what was due; where it does not, the two stand side by side.

@@ -6,6 +6,7 @@ from loadcell.analysis.groups import OfGroup, over
 from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections.pictures import title
 
@@ -34,12 +35,12 @@ def table(scene: Scene) -> Table | None:
         *([Column(texts("column.offered"), figure=True)] if opened else []),
         Column(texts("column.throughput"), figure=True),
         Column(texts("column.share"), figure=True),
-        *(Column(title(key, scene), figure=True) for key in _TIMES),
+        *(Column(title(key, scene), figure=True, spare=True) for key in _TIMES),
         *([Column(texts("column.backlog"), figure=True)] if opened else []),
         Column(texts("column.errors"), figure=True),
     ]
     rows = [_row(treatment, group, workloads, opened, scene) for treatment, group in found]
-    return Table("table-groups", texts("table.groups"), columns, rows, texts("table.groups.note"))
+    return Table("table-groups", texts("table.groups"), *known(columns, rows), texts("table.groups.note"))
 
 
 def _row(

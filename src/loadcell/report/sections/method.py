@@ -7,6 +7,7 @@ from typing import Any
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
+from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections.summary import phrase_of_lengths
 
@@ -157,7 +158,7 @@ def order(scene: Scene) -> Table:
         Column(texts("column.block"), figure=True),
         Column(texts("column.state")),
         Column(texts("column.throughput"), figure=True),
-        Column(texts("column.p99"), figure=True),
+        Column(texts("column.p99"), figure=True, spare=True),
     ]
     rows = [
         [
@@ -170,7 +171,7 @@ def order(scene: Scene) -> Table:
         ]
         for trial in scene.analysis.trials
     ]
-    return Table("table-order", texts("table.order"), columns, rows)
+    return Table("table-order", texts("table.order"), *known(columns, rows))
 
 
 def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
+from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections import steady
 
@@ -49,7 +50,7 @@ def table(scene: Scene) -> Table:
     columns = [
         Column(texts("column.number"), figure=True),
         Column(texts("column.treatment")),
-        *(Column(name, figure=True) for name in titles),
+        *(Column(name, figure=True, spare=True) for name in titles),
     ]
     rows = [
         [
@@ -63,7 +64,7 @@ def table(scene: Scene) -> Table:
         for treatment in scene.analysis.treatments
         if treatment.measured
     ]
-    return Table("table-percentiles", texts("table.percentiles"), columns, rows)
+    return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows))
 
 
 def title(key: str, scene: Scene) -> str:

@@ -8,6 +8,7 @@ from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
+from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections import groups, types
 
@@ -43,9 +44,7 @@ def table(scene: Scene) -> Table:
         Column(texts("column.repeats"), figure=True, many=True),
         *(Column(name, figure=True) for name in figures),
         *([Column(texts("column.queries"), figure=True)] if queries else []),
-        Column(texts("column.p50"), figure=True),
-        Column(texts("column.p95"), figure=True),
-        Column(texts("column.p99"), figure=True),
+        *(Column(texts(key), figure=True, spare=True) for key in ("column.p50", "column.p95", "column.p99")),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
@@ -56,7 +55,7 @@ def table(scene: Scene) -> Table:
     rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
     loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
     note = texts("table.results.open" if loops == {True} else "table.results")
-    return Table("table-results", texts("table.treatments"), columns, rows, note)
+    return Table("table-results", texts("table.treatments"), *known(columns, rows), note)
 
 
 def own_figures(scene: Scene) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.types import FIGURES, OfType
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections.pictures import title
 
@@ -26,9 +25,7 @@ def table(scene: Scene) -> Table | None:
     ]
     if not each:
         return None
-    # Not every tool tells a deviation.
-    times = [key for key in FIGURES if any(found.response[key].values for _, found in each)]
-    rows = [_row(treatment, found, times, scene) for treatment, found in each]
+    rows = [_row(treatment, found, scene) for treatment, found in each]
     notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
     columns = [
         Column(texts("column.number"), figure=True),
@@ -37,13 +34,15 @@ def table(scene: Scene) -> Table | None:
         Column(texts("column.transactions"), figure=True),
         Column(texts("column.share"), figure=True),
         Column(texts("column.per-second"), figure=True),
-        *(Column(title(key, scene), figure=True) for key in times),
+        *(
+            Column(title(key, scene), figure=True, spare=True) for key in FIGURES
+        ),  # not every tool tells a deviation
         Column(texts("column.errors"), figure=True),
     ]
-    return Table("table-types", texts("table.types"), columns, rows, " ".join(notes))
+    return Table("table-types", texts("table.types"), *known(columns, rows), " ".join(notes))
 
 
-def _row(treatment: Treatment, found: OfType, times: Sequence[str], scene: Scene) -> list[Cell]:
+def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
     none = Cell(scene.texts("mark.none"))
 
     def figure(value: float | None, write: numbers.Write) -> Cell:
@@ -56,6 +55,6 @@ def _row(treatment: Treatment, found: OfType, times: Sequence[str], scene: Scene
         figure(found.succeeded, numbers.whole),
         figure(found.share, numbers.share),
         figure(found.throughput.median, numbers.rate),
-        *(figure(found.response[key].median, numbers.significant) for key in times),
+        *(figure(found.response[key].median, numbers.significant) for key in FIGURES),
         Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else ""),
     ]

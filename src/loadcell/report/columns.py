@@ -1,0 +1,19 @@
+"""Columns that a table may do without: where no row has a figure for one, it says nothing and takes room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadcell.report.blocks import Cell, Column
+
+Rows = Sequence[Sequence[Cell]]
+
+
+def known(columns: Sequence[Column], rows: Rows) -> tuple[Sequence[Column], Rows]:
+    """The same without each `spare` column that no row has a figure for: a figure is what a cell is sorted by."""
+    kept = [
+        place
+        for place, column in enumerate(columns)
+        if not column.spare or any(row[place].sort is not None for row in rows)
+    ]
+    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]

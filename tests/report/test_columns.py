@@ -1,0 +1,80 @@
+"""Columns of response times: only those that some row has a figure for, in every format."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fake_runs import Shape, write_run
+from loadcell.report.blocks import Cell, Column, Table
+from loadcell.report.build import build
+from loadcell.report.columns import known
+from loadcell.report.markdown import render
+from loadcell.report.terminal import print_run
+from loadcell.store.read import StoredRun, read_run
+
+
+def told(path: Path, each: Mapping[str, Mapping[str, float] | None]) -> StoredRun:
+    """A run of two treatments whose tool told these response times, by treatment."""
+    run = write_run(path, Shape(monitors=False, intervals=False, repeats=1))
+    for file in run.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        record["totals"]["response"] = each[record["treatment"]]
+        file.write_text(json.dumps(record), encoding="utf-8")
+    return read_run(run)
+
+
+def heads(run: StoredRun) -> dict[str, list[str]]:
+    """Titles of the columns, by table."""
+    return {
+        block.id: [column.title for column in block.columns]
+        for section in build(run).sections
+        for block in section.blocks
+        if isinstance(block, Table)
+    }
+
+
+def shown(run: StoredRun) -> str:
+    """What a terminal shows."""
+    out = io.StringIO()
+    print_run(run, "en", Console(file=out, width=120, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+NOTHING = {"clients=4": None, "clients=16": None}
+ONE = {"clients=4": None, "clients=16": {"count": 90, "p50_ms": 1.5, "p95_ms": 2.5}}
+TABLES = ("table-results", "table-order")
+
+
+def test_percentiles_that_no_tool_told_have_no_columns(tmp_path: Path) -> None:
+    run = told(tmp_path / "run", NOTHING)
+    found = heads(run)
+    assert not [title for name in TABLES for title in found.get(name, ()) if "p50" in title or "p9" in title]
+    page = render(build(run))
+    assert "p50" not in page
+    assert "p99" not in page
+    assert "p50" not in shown(run)
+    assert "p99" not in shown(run)
+    assert {"Throughput (/s)", "Errors"} <= set(found["table-results"])
+
+
+def test_one_row_with_a_figure_keeps_the_column_for_all(tmp_path: Path) -> None:
+    run = told(tmp_path / "run", ONE)
+    titles = heads(run)["table-results"]
+    assert [title for title in titles if title.startswith("p")] == ["p50 (ms)", "p95 (ms)"]
+    assert "p50" in shown(run)
+    assert "p99" not in shown(run)
+
+
+@pytest.mark.parametrize(("sort", "left"), [(None, ["name"]), (0.0, ["name", "figure"])])
+def test_nought_is_a_figure_and_other_columns_always_stay(sort: float | None, left: list[str]) -> None:
+    columns = [Column("name"), Column("figure", spare=True)]
+    shown, rows = known(columns, [[Cell("a"), Cell("–")], [Cell("b"), Cell("0", sort=sort)]])
+    assert [column.title for column in shown] == left
+    assert {len(row) for row in rows} == {len(left)}
+    assert known(columns, [])[0] == columns[:1]
