@@ -260,6 +260,26 @@ def test_what_all_processors_did_is_told_by_how_many_each_machine_has(tmp_path: 
     assert (fact.key, fact.values) == ("usable_threads", (2, 1))
 
 
+def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path) -> None:
+    only = ("cpu-1", "cpu-all", "memory-triad-1", "memory-triad-all", "disk-sync")
+    for name, seed in (("a", 1), ("b", 2)):
+        run = machines.write_baseline(tmp_path / name, only=only, seed=seed) / "run.json"
+        run.write_text(
+            run.read_text(encoding="utf-8").replace('"clients": 16', '"clients": 1'), encoding="utf-8"
+        )
+    found = source(str(tmp_path / "a"))
+    names = [row[1].text for row in tables(page.build(found, "en"))["table-scores"].rows]
+    assert names.count("Primes, 1 thread") == 1
+    assert len(names) == len(set(names)) == 4
+    said = printed(print_baseline, found, "en")
+    assert said.count("Primes, 1 thread") == 1
+    scores = {one["id"]: one for one in baseline(found, "en")["scores"]}
+    assert scores["cpu-all/events_per_s"]["same_as"] == "cpu-1/events_per_s"
+    assert "same_as" not in scores["cpu-1/events_per_s"]
+    both = tables(build(compared(str(tmp_path / "a"), str(tmp_path / "b")), "en"))["table-ratios"]
+    assert [row[0].text for row in both.rows].count("Primes, 1 thread") == 1
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
     text = printed(print_machines, two, lang, "loadcell compare a b --out hosts.html")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,12 @@ class Machine:
     label: str
     host: Host
     scores: tuple[Score, ...] = ()
+
+    @property
+    def distinct(self) -> tuple[Score, ...]:
+        """Its scores, each once: of those that the same settings made, the first."""
+        ids = {score.id for score in self.scores}
+        return tuple(score for score in self.scores if score.same_as not in ids)
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
         if (other := known[1].get(name)) is not None and other.figure == one.figure
     ]
     matched = {one.id for one, _ in both}
+    both = [(one, other) for one, other in both if not _said_already(one, other, matched)]
     found = [_row(one, other) for one, other in both]
     adjusted = benjamini_hochberg([row.effect.p for row in found])
     rows = [
@@ -101,7 +108,7 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
     alone = [
         (place, score)
         for place, machine in enumerate((first, second))
-        for score in machine.scores
+        for score in machine.distinct
         if score.id not in matched
     ]
     return Machines(
@@ -111,6 +118,11 @@ def compare(first: Machine, second: Machine, *, least_effect: float = LEAST_EFFE
         tuple(alone),
         least_effect,
     )
+
+
+def _said_already(one: Score, other: Score, matched: Collection[str]) -> bool:
+    """Whether both machines made them by the settings of another pair, which is held against each other already."""
+    return one.same_as == other.same_as and one.same_as in matched
 
 
 def _row(one: Score, other: Score) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ class Score:
 
     `id` is what two machines' scores are matched by; `section` and `test` are the probe's (`memory`, `memcpy`), `size_bytes`
     and `block_bytes` what it works on, where its plan says so; `fdatasync` is after how many writes a disk has to flush (0: never), `depth` how much each thread has under
-    way at once.
+    way at once. `same_as` is the id of another that was made by the same settings: of a machine with one processor those of all of its
+    processors are that of one.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Score:
     block_bytes: int | None = None
     fdatasync: int = 0
     depth: int = 1
+    same_as: str = ""
 
     @property
     def higher_is_better(self) -> bool:
@@ -79,7 +82,7 @@ class Score:
         found: dict[str, Any] = {
             "id": self.id, "probe": self.section, "test": self.test, "figure": self.figure, "threads": self.threads,
             "size_bytes": self.size_bytes, "block_bytes": self.block_bytes, "fdatasync": self.fdatasync or None,
-            "depth": self.depth if self.depth > 1 else None, "values": list(self.values),
+            "depth": self.depth if self.depth > 1 else None, "same_as": self.same_as or None, "values": list(self.values),
             "median": self.median, "higher_is_better": self.higher_is_better,
         }  # fmt: skip
         return {key: value for key, value in found.items() if value is not None}
@@ -94,6 +97,7 @@ def probed(run: Mapping[str, Any]) -> bool:
 def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tuple[Score, ...]:
     """The scores of a run, in the plan's order, from its run.json and its trials that ended well."""
     found: list[Score] = []
+    made: dict[str, str] = {}
     for treatment in run.get("treatments") or ():
         probe = _probe(treatment)
         if probe is None:
@@ -104,6 +108,7 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
             one for one in records if one.get("treatment") == treatment["id"] and one.get("status") == "ok"
         ]
         name = name_of(treatment)
+        first = made.setdefault(json.dumps(treatment["settings"], sort_keys=True), name)
         test = str(options.get("access" if section == "disk" else "test") or "")
         # what sysbench's test goes over is its block, whatever size other tests would have
         size = None if test == "sysbench" else _bytes(options.get("size"))
@@ -114,7 +119,7 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
                     Score(
                         f"{name}/{figure}", section, test, figure, values, threads,
                         size, _bytes(options.get("block")), _whole(options.get(_SYNC)) or 0,
-                        _whole(options.get("depth")) or 1,
+                        _whole(options.get("depth")) or 1, "" if first == name else f"{first}/{figure}",
                     )
                 )  # fmt: skip
     return tuple(found)
@@ -202,4 +207,5 @@ def _read(place: int, one: Any) -> Score:
         block_bytes=_whole(one.get("block_bytes")),
         fdatasync=_whole(one.get(_SYNC)) or 0,
         depth=_whole(one.get("depth")) or 1,
+        same_as=str(one.get("same_as") or ""),
     )

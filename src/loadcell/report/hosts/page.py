@@ -72,7 +72,7 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
         sections=[
             Section("summary", texts("section.summary"), list(_summary(source, texts))),
             *_pictures(machine, texts),
-            Section("scores", texts("hosts.section.scores"), [table(machine.scores, texts)]),
+            Section("scores", texts("hosts.section.scores"), [table(machine.distinct, texts)]),
             inventory(machine, texts),
             _method(stored, texts, command),
         ],
@@ -82,7 +82,7 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
 
 
 def _summary(source: Source, texts: Texts) -> Iterator[Block]:
-    tiles = list(_tiles(source.machine.scores, texts))
+    tiles = list(_tiles(source.machine.distinct, texts))
     if tiles:
         yield Tiles(tiles)
     said = findings(source)
@@ -123,7 +123,7 @@ def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
     drawn: list[Block] = [
         chart
         for draw in (charts.ceilings, charts.staircase)
-        if (chart := draw(machine.host, machine.scores, texts)) is not None
+        if (chart := draw(machine.host, machine.distinct, texts)) is not None
     ]
     if drawn:
         yield Section("pictures", texts("hosts.section.pictures"), drawn)

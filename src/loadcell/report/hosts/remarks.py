@@ -43,7 +43,7 @@ def _of_run(source: Source) -> Iterator[Finding]:
     if without:
         yield _said("problem", "hosts.found.no-figure", count=len(without), names=tuple(without[:MOST_NAMED]))
     wide = sorted(
-        (one for one in machine.scores if (one.repeats.spread or 0) > WIDE), key=lambda one: -(one.repeats.spread or 0)
+        (one for one in machine.distinct if (one.repeats.spread or 0) > WIDE), key=lambda one: -(one.repeats.spread or 0)
     )  # fmt: skip
     if wide:
         most = wide[0].repeats.spread or 0

@@ -39,7 +39,7 @@ def print_baseline(
     for name, value in head(source.machine.host, texts):
         out.print(Text.assemble((f"{name}  ", "dim"), value))
     out.print()
-    out.print(_table(source.machine.scores, texts))
+    out.print(_table(source.machine.distinct, texts))
     out.print()
     said = findings(source)
     print_findings(said[:MOST_FINDINGS], texts, out)
