@@ -9,9 +9,9 @@ from loadcell.analysis.best import reach
 from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
-from loadcell.report import evidence, numbers
+from loadcell.report import blocks, evidence, numbers
 from loadcell.report.scene import Scene
-from loadcell.report.sections import reproduce, summary
+from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.results import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.store.layout import FLAMES
@@ -30,6 +30,7 @@ MOST_ROWS = 40
 #: Between two columns.
 GAP = 3
 
+_TONES = {"caution": "yellow", "problem": "red"}
 _SIGNS = {"good": ("✓", "green"), "info": ("·", "dim"), "caution": ("!", "yellow"), "problem": ("✕", "red")}
 
 
@@ -53,6 +54,10 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         measured = any(treatment.measured for treatment in scene.analysis.treatments)
         if measured and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
+        out.print()
+    if (lost := memory.summary(scene)) is not None:
+        out.print(Text(lost.title, style="bold"))
+        out.print(_drawn(lost))
         out.print()
     said = summary.findings(scene)
     homes = [scene.texts(f"section.{evidence.section(finding)}") for finding in said]
@@ -156,6 +161,25 @@ def _table(scene: Scene, width: int) -> Table:
             Text(well, style="" if set(treatment.statuses) <= {"ok"} else "yellow"),
             style="bold" if best else None,
         )
+    return table
+
+
+def _drawn(of_page: blocks.Table) -> Table:
+    """A table of the page: names give way where there is no room, headings are broken into lines, figures are whole."""
+    from rich import box
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for place, column in enumerate(of_page.columns):
+        least = max(cell_len(row[place].text) for row in of_page.rows)
+        if column.figure:
+            table.add_column(column.title, justify="right", min_width=least)
+        else:
+            table.add_column(column.title, overflow="ellipsis", no_wrap=True)
+    for row in of_page.rows:
+        table.add_row(*(Text(cell.text, style=_TONES.get(cell.tone, "")) for cell in row))
     return table
 
 

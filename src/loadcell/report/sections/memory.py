@@ -14,21 +14,27 @@ KINDS = ("definite", "indirect", "possible")
 
 def section(scene: Scene) -> Section | None:
     """None where no target was run under valgrind."""
-    records = [record for record in scene.stored.trials if record.get("memory")]
-    if not records:
+    if (found := summary(scene)) is None:
         return None
-    blocks: list[Block] = [Paragraph(scene.texts("memory.meaning")), summary(records, scene)]
+    blocks: list[Block] = [Paragraph(scene.texts("memory.meaning")), found]
     blocks += [
         losses(record, number, scene)
-        for number, record in enumerate(records, 1)
+        for number, record in enumerate(_examined(scene), 1)
         if record["memory"].get("records")
     ]
     return Section("memory", scene.texts("section.memory"), blocks)
 
 
-def summary(records: list[dict[str, Any]], scene: Scene) -> Table:
-    """A row a trial."""
-    texts = scene.texts
+def _examined(scene: Scene) -> list[dict[str, Any]]:
+    """The records of trials whose target was run under valgrind."""
+    return [record for record in scene.stored.trials if record.get("memory")]
+
+
+def summary(scene: Scene) -> Table | None:
+    """A row a trial; None where there is none to speak of."""
+    texts, records = scene.texts, _examined(scene)
+    if not records:
+        return None
     columns = [
         Column(texts("column.trial"), code=True),
         *(Column(texts(f"column.{kind}"), figure=True) for kind in KINDS),
