@@ -82,6 +82,8 @@ def test_planned_trials_without_a_record_are_not_run() -> None:
     analysis = analyse(run, records[:1])
     assert [trial.status for trial in analysis.trials] == ["ok", "not-run"]
     assert said(analysis)["found.unfinished"] == {"count": 1}
+    records[0]["status"] = "aborted"  # a resumed run does it again
+    assert said(analyse(run, records[:1]))["found.unfinished"] == {"count": 2}
 
 
 def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:

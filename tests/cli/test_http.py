@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -180,6 +181,33 @@ def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path])
     )
     assert re.search(r"Failed +50 +100% of those that ended", found.stdout), found.stdout
     assert re.search(r"50 +\S*404", found.stdout), found.stdout
+
+
+def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    words = ("-c", "2", "-n", "50", "--warmup", "0s", "--no-report", "--json")
+    found = command(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    document = json.loads(found.stdout)
+    assert (document["state"], document["exit_status"], found.returncode) == ("finished", 0, 0)
+    [trial] = document["trials"]
+    assert [(one["code"], one["count"], one["meaning"]) for one in trial["errors"]] == [
+        ("http-404", 50, "not found")
+    ]
+    assert trial["totals"]["statuses"] == {"4xx": 50}
+    assert trial["operations"]["first_byte"]["succeeded"] == 50
+    assert (trial["unit"], trial["totals"]["failed_response"]["count"]) == ("request", 50)
+    assert {"name": "counting-identity", "verdict": "ok", "detail": {}} in trial["checks"]
+    assert "writing results/http/" in found.stderr
+
+
+def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:
+    words = ("-n", "5", "--warmup", "0s", "--no-report", "--json", "-q")
+    found = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", *words)
+    document = json.loads(found.stdout)
+    assert (found.returncode, document["exit_status"]) == (3, 3)
+    [trial] = document["trials"]
+    assert (trial["status"], trial["totals"]) == ("failed", None)
+    assert trial["reason"].startswith("cannot connect to 127.0.0.1")
+    assert trial["reason_code"] == "connect-failed"
 
 
 def test_nobody_there(tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         assert living(children) == []
         stored = live.stored()
         assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
-        assert "loadcell run --resume" in live.err
+        trials = len(stored.planned)
+        assert f"{trials} of {trials} trials are left. Go on with: loadcell run --resume" in live.err
         assert "Traceback" not in live.err
         assert not list(workdir.HOME.glob(f"loadcell-*/{live.path.name}"))
 

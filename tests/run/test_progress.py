@@ -77,12 +77,17 @@ class TestForecast:
         now[0] = 2.0  # starting and warming up
         forecast.measuring()
         now[0], forecast.share = 5.0, 0.25
-        assert (
-            forecast.left_s() == 2 + 3 * 3
-        )  # what is between, of the other trial; and three times as long again
+        assert forecast.left_s() == 3 * 3 + (5 + 3 * 3)  # three times as long again; and the other trial whole
         assert forecast.share_done() == 0.125
+        now[0] = 14.0
         forecast.trial_ended()
         assert (forecast.share_done(), forecast.share) == (0.5, None)
+        forecast.trial_began()
+        assert forecast.left_s() == 14
+        now[0] = 15.0
+        forecast.measuring()
+        now[0], forecast.share = 16.0, 0.5
+        assert forecast.left_s() == 1  # this one is twice as fast
 
     def test_at_the_end_nothing_is_left(self) -> None:
         forecast, _ = self.forecast()

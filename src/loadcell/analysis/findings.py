@@ -118,8 +118,9 @@ def trials(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     broken = tuple(trial.name for trial in all_trials if trial.status != "ok")
     params: dict[str, Value] = {"ok_count": states["ok"], "count": total, "others": others}
     yield Finding("trials", "problem", Phrase("found.trials.some", params), broken)
-    if states["not-run"]:
-        yield Finding("trials", "caution", Phrase("found.unfinished", {"count": states["not-run"]}))
+    left = states["not-run"] + states["aborted"]
+    if left:
+        yield Finding("trials", "caution", Phrase("found.unfinished", {"count": left}))
 
 
 def given_up(run: Mapping[str, Any]) -> Iterator[Finding]:

@@ -201,37 +201,35 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         from loadcell.report.terminal import print_run
 
         print_run(stored, lang)
-    if stored.missing:
+    left = stored.left
+    if left:
+        planned = len(stored.planned) + len(stored.run.get("unscored", ()))
         click.echo(
-            f"{len(stored.missing)} of {len(stored.planned) + len(stored.run.get('unscored', ()))} trials are left. "
+            f"{len(left)} of {planned} trials {'is' if len(left) == 1 else 'are'} left. "
             f"Go on with: loadcell run --resume {ended.path}",
             err=True,
         )
     return ended.exit_status
 
 
+#: What `--json` has of a trial, out of its record (docs/reference/run-directory.md says what each is).
+_OF_A_TRIAL = (
+    "number", "name", "treatment", "levels", "repeat", "block",
+    "status", "reason", "reason_code", "advice",
+    "unit", "measure", "totals", "operations", "errors", "schedule", "groups", "memory", "checks", "expect",
+)  # fmt: skip
+
+
 def as_document(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
     """The results as JSON."""
     import json
 
-    keys = (
-        "number",
-        "name",
-        "treatment",
-        "levels",
-        "repeat",
-        "status",
-        "reason",
-        "advice",
-        "totals",
-        "expect",
-    )
     document = {
         "run": str(ended.path),
         "state": ended.state,
         "reason": ended.reason,
         "exit_status": ended.exit_status,
-        "trials": [{key: trial.get(key) for key in keys} for trial in trials],
+        "trials": [{key: trial.get(key) for key in _OF_A_TRIAL} for trial in trials],
         "reports": [str(path) for path in reports],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -113,10 +113,26 @@ class Forecast:
     def overhead_s(self) -> float:
         """What a trial is expected to take besides its load: the mean so far.
 
-        Without the first as soon as there are others: that one starts the target and loads the data.
+        Without the first as soon as there are others: that one starts the target and loads the data. Where requests are counted
+        the load is part of it, and the first trial's is foretold from what it has made.
         """
         known = self._overheads[1:] or self._overheads
-        return sum(known) / len(known) if known else _FIRST_GUESS_S
+        if known:
+            return sum(known) / len(known)
+        to_come = self._to_come_s
+        return _FIRST_GUESS_S if to_come is None else self._took_s + to_come
+
+    @property
+    def _took_s(self) -> float:
+        """How long the present trial has been going on."""
+        return 0.0 if self._began is None else self.clock() - self._began
+
+    @property
+    def _to_come_s(self) -> float | None:
+        """How long the present trial's requests will go on, as fast as until now; None where they are not counted."""
+        if not self.share or self._measuring is None:
+            return None
+        return (self.clock() - self._measuring) * (1 - self.share) / self.share
 
     def expected_s(self, index: int) -> float:
         """The whole time of one trial."""
@@ -124,13 +140,12 @@ class Forecast:
 
     def left_s(self) -> float:
         """From now to the end of the run."""
-        left = sum(self.expected_s(index) for index in range(self.done, len(self.course.trials)))
-        if self._began is not None and self.done < len(self.course.trials):
-            took = self.clock() - self._began
-            left -= min(took, self.expected_s(self.done))
-            if self.share and self._measuring is not None:
-                left += (self.clock() - self._measuring) * (1 - self.share) / self.share
-        return max(0.0, left)
+        if self.done >= len(self.course.trials):
+            return 0.0
+        to_come = self._to_come_s
+        if to_come is None:
+            to_come = max(0.0, self.expected_s(self.done) - self._took_s)
+        return to_come + sum(self.expected_s(index) for index in range(self.done + 1, len(self.course.trials)))
 
     def share_done(self) -> float:
         """0 to 1, by expected time; by trials, and the present one's requests, where those are counted."""

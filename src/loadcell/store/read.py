@@ -79,6 +79,12 @@ class StoredRun:
         planned = (*self.planned, *self.run.get("unscored", ()))
         return [trial["name"] for trial in planned if trial["name"] not in done]
 
+    @property
+    def left(self) -> list[str]:
+        """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and those given up."""
+        given_up = (trial["name"] for trial in (*self.trials, *self.unscored) if trial.get("status") == "aborted")
+        return [*self.missing, *given_up]
+
     def directory(self, trial: str) -> Path:
         """Where a trial's files are."""
         return self.path / layout.TRIALS / trial
