@@ -105,10 +105,10 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     lost = {"reason": words["finding"], "advice": words["advice"], "reason_code": "lost"}
     figures = {"group": "a", "where": "127.0.0.1:80", "said": "Connection refused"}
     assert said({**lost, "reason_args": {**words, **figures}})[0] == (
-        "客户端组 a：127.0.0.1:80失联：“Connection refused”"
+        "客户端组 a：127.0.0.1:80 失联：“Connection refused”"
     )
     silent = {**words, **figures, "said": {"code": "nothing-said"}}
-    assert said({**lost, "reason_args": silent})[0] == "客户端组 a：127.0.0.1:80失联：“没有任何输出”"
+    assert said({**lost, "reason_args": silent})[0] == "客户端组 a：127.0.0.1:80 失联：“没有任何输出”"
     assert said({**lost, "reason_args": {**words, "group": "a"}}, "en")[0] == words["finding"]
     assert said({**lost, "reason_args": {**words, **figures, "group": ["a"]}})[0].startswith("127.0.0.1")
 

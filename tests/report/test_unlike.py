@@ -40,7 +40,7 @@ def words(path: StoredRun, lang: str) -> str:
 def test_the_page_shows_every_figure_and_ranks_none(probes: StoredRun) -> None:
     sections = {section.id: section for section in build(probes).sections}
     assert sections.keys().isdisjoint({"curves", "effects", "recommendation"})
-    [table] = [block for block in sections["results"].blocks if isinstance(block, Table)]
+    table = next(block for block in sections["results"].blocks if isinstance(block, Table))
     assert [row[1].text for row in table.rows] == list(PROBES)
     assert all(cell.bar is None for row in table.rows for cell in row)
     assert all(row[2].text != "–" for row in table.rows)

@@ -77,7 +77,9 @@ class TestForecast:
         now[0] = 2.0  # starting and warming up
         forecast.measuring()
         now[0], forecast.share = 5.0, 0.25
-        assert forecast.left_s() == 3 * 3 + (5 + 3 * 3)  # three times as long again; and the other trial whole
+        assert forecast.left_s() == 3 * 3 + (
+            5 + 3 * 3
+        )  # three times as long again; and the other trial whole
         assert forecast.share_done() == 0.125
         now[0] = 14.0
         forecast.trial_ended()

@@ -57,7 +57,7 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
         out.print()
     if (lost := memory.summary(scene)) is not None:
         out.print(Text(lost.title, style="bold"))
-        out.print(_drawn(lost))
+        out.print(_drawn(lost, out.width))
         out.print()
     said = summary.findings(scene)
     homes = [scene.texts(f"section.{evidence.section(finding)}") for finding in said]
@@ -139,17 +139,17 @@ def _table(scene: Scene, width: int) -> Table:
     columns = _OPEN_LOOP if _is_open(scene) else _CLOSED_LOOP
     figures_of = _figures_due if _is_open(scene) else _figures
     rows = [[*figures_of(treatment, scene), *_outcome(treatment)] for treatment in shown]
-    columns, rows = _known(columns, rows, texts("mark.none"))
+    known, rows = _known(columns, rows, texts("mark.none"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     needed = [
         max(cell_len(text) for text in [texts(key), *(row[position] for row in rows)])
-        for position, key in enumerate(columns)
+        for position, key in enumerate(known)
     ]
     left = max(10, width - sum(needed) - GAP * len(needed))
     factors = factor_columns(scene)
     name = texts("mark.list").join(short for _, short, _ in factors) or texts("column.treatment")
     table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=left)
-    for key, least in zip(columns, needed, strict=True):
+    for key, least in zip(known, needed, strict=True):
         table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
     for treatment, row in zip(shown, rows, strict=True):
         best = treatment is scene.best and len(shown) > 1
@@ -164,7 +164,7 @@ def _table(scene: Scene, width: int) -> Table:
     return table
 
 
-def _drawn(of_page: blocks.Table) -> Table:
+def _drawn(of_page: blocks.Table, width: int) -> Table:
     """A table of the page: names give way where there is no room, headings are broken into lines, figures are whole."""
     from rich import box
     from rich.cells import cell_len
@@ -172,12 +172,17 @@ def _drawn(of_page: blocks.Table) -> Table:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    needed = {
+        place: max(map(cell_len, (*column.title.split(), *(row[place].text for row in of_page.rows))))
+        for place, column in enumerate(of_page.columns)
+        if column.figure
+    }
+    left = max(10, width - sum(needed.values()) - GAP * len(needed))
     for place, column in enumerate(of_page.columns):
-        least = max(cell_len(row[place].text) for row in of_page.rows)
-        if column.figure:
-            table.add_column(column.title, justify="right", min_width=least)
+        if place in needed:
+            table.add_column(column.title, justify="right", width=needed[place])
         else:
-            table.add_column(column.title, overflow="ellipsis", no_wrap=True)
+            table.add_column(column.title, overflow="ellipsis", no_wrap=True, max_width=left)
     for row in of_page.rows:
         table.add_row(*(Text(cell.text, style=_TONES.get(cell.tone, "")) for cell in row))
     return table

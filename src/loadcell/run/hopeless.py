@@ -28,6 +28,6 @@ def _why(record: Mapping[str, Any]) -> Reason:
     """The reason of a trial, as its record has it."""
     words = record["reason"], record["advice"] or ""
     own = Reason(record["reason_code"], record["reason_args"], words)
-    if not record.get("died_during"):
+    if not (phase := record.get("died_during")):
         return own
-    return Reason("died", {"phase": because(f"phase.{record['died_during']}"), "why": own}, words)
+    return Reason("died", {"phase": because(f"phase.{phase}"), "why": own}, words)

@@ -145,7 +145,9 @@ class Forecast:
         to_come = self._to_come_s
         if to_come is None:
             to_come = max(0.0, self.expected_s(self.done) - self._took_s)
-        return to_come + sum(self.expected_s(index) for index in range(self.done + 1, len(self.course.trials)))
+        return to_come + sum(
+            self.expected_s(index) for index in range(self.done + 1, len(self.course.trials))
+        )
 
     def share_done(self) -> float:
         """0 to 1, by expected time; by trials, and the present one's requests, where those are counted."""

@@ -82,7 +82,9 @@ class StoredRun:
     @property
     def left(self) -> list[str]:
         """Names of planned trials, unscored ones too, that a resumed run would do: those without a record, and those given up."""
-        given_up = (trial["name"] for trial in (*self.trials, *self.unscored) if trial.get("status") == "aborted")
+        given_up = (
+            trial["name"] for trial in (*self.trials, *self.unscored) if trial.get("status") == "aborted"
+        )
         return [*self.missing, *given_up]
 
     def directory(self, trial: str) -> Path:
