@@ -8,11 +8,14 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from loadcell.analysis.repeats import interval
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -56,7 +59,7 @@ def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str
 def in_turn(
     rounds: int, contenders: Mapping[str, Callable[[], Cost]], unit: str = "query"
 ) -> dict[str, list[Cost]]:
-    """Every contender once a round, in an order that rotates, so that drift of the machine hits all alike."""
+    """Every contender once a round, in an order that rotates (of two: A B, B A), so that drift of the machine hits all alike."""
     names = list(contenders)
     costs: dict[str, list[Cost]] = {name: [] for name in names}
     for number in range(rounds):
@@ -90,6 +93,30 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 def ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     """Ratio ours/theirs, pair by pair of one round."""
     return spread([a / b for a, b in zip(ours, theirs, strict=True)])
+
+
+def held_against(aim: float, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+    """The same, with the interval of the median (None of fewer than six pairs), and whether the median is within `aim` of 1."""
+    pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
+    of_median = interval(pairs)
+    ratio = spread(pairs)
+    return {
+        **ratio,
+        "interval": of_median and [of_median.low, of_median.high],
+        "aim": aim,
+        "met": abs(ratio["median"] - 1) <= aim,
+    }
+
+
+@contextmanager
+def on_processors(*numbers: int) -> Iterator[None]:
+    """What is started meanwhile stays on these processors: two contenders then have the same one, and never each other's."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, numbers)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def note(text: str) -> None:

@@ -1,9 +1,9 @@
 """Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and mbw.
 
-In turn on one machine; of each pair of one round the ratio of the figures. With `--cpu` a figure is what was done in a second of CPU
-time, which other work on the machine does not take away (it still takes the caches; not of mbw, whose CPU time is that of making its
-arrays, too). sysbench reads the clock and counts for every block:
-with blocks of 1 KiB that is most of its time, which growing blocks show.
+In turn on one machine (A B, B A, ...), on one and the same processor where there is one thread; of each pair of one round the ratio
+of the figures, of the ratios the median with its interval. With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take away (it still takes
+the caches; not of mbw, whose CPU time is that of making its arrays, too). sysbench reads the clock and counts for every block: with
+blocks of 1 KiB that is most of its time, which growing blocks show. Those cases are measured `FEW` times only.
 """
 
 from __future__ import annotations
@@ -13,10 +13,20 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench.paired import figures_in_turn, first_line, keep, note, ratios, spread, whole_process
+from bench.paired import (
+    figures_in_turn,
+    first_line,
+    held_against,
+    keep,
+    note,
+    on_processors,
+    spread,
+    whole_process,
+)
 from loadcell.tools import mbw, sysbench
 
 #: Blocks of sysbench's memory test: the default, and sizes at which the tool's own work per block gets lost.
@@ -24,32 +34,40 @@ BLOCKS = {"1KiB": 2**10, "16KiB": 2**14, "256KiB": 2**18, "4MiB": 2**22, "64MiB"
 #: mbw's tests by their number, and how often each copies. mbw 1.2.2 has the names of the first two the wrong way round: what it calls
 #: MEMCPY, its number 0, goes word by word, and DUMB calls memcpy (its machine code shows it).
 METHODS = {"memcpy": 1, "dumb": 0, "mcblock": 2}
-COPIES = 20
+COPIES = 10
+#: How far the median ratio may be from 1.
+AIM = 0.03
+#: Smaller blocks say how long sysbench takes for a block, whatever is in it; and how often they are measured.
+TOOL_IS_THE_LIMIT = {"read": 2**18, "write": 2**14}
+FEW = 3
 
-Contenders = dict[str, Callable[[], float]]
+
+@dataclass(frozen=True)
+class Case:
+    """One figure of loadcell's and of a tool's: `contenders`, loadcell first."""
+
+    name: str
+    unit: str
+    contenders: dict[str, Callable[[], float]]
+    threads: int = 1
+    limited_by_tool: bool = False
 
 
 def main() -> None:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--seconds", type=int, default=1)
     parser.add_argument("--mib", type=int, default=256, help="size of mbw's arrays")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--cpu", action="store_true", help="figures by CPU time, for a machine that is busy")
     asked = parser.parse_args()
     found: dict[str, Any] = {}
-    for name, unit, contenders in cases(asked.seconds, asked.mib, by_cpu=asked.cpu):
-        if asked.only not in name or (asked.cpu and name.startswith("mbw")):
+    for case in cases(asked.seconds, asked.mib, by_cpu=asked.cpu):
+        if asked.only not in case.name or (asked.cpu and case.name.startswith("mbw")):
             continue
-        note(name)
-        figures = figures_in_turn(asked.rounds, contenders, unit)
-        (_, ours), (tool, theirs) = figures.items()
-        found[name] = {
-            "unit": unit,
-            **{who: spread(each) for who, each in figures.items()},
-            f"loadcell / {tool}": ratios(ours, theirs),
-        }
+        note(case.name)
+        found[case.name] = measured(case, FEW if case.limited_by_tool else asked.rounds)
     result = {
         "rounds": asked.rounds,
         "seconds": asked.seconds,
@@ -62,31 +80,47 @@ def main() -> None:
         keep("probes", f"python -m bench.probes --rounds {asked.rounds} --seconds {asked.seconds}", result)
 
 
-def cases(seconds: int, mib: int, *, by_cpu: bool) -> Iterator[tuple[str, str, Contenders]]:
-    """Name, unit, and who measures it: loadcell, and the tool."""
+def measured(case: Case, rounds: int) -> dict[str, Any]:
+    """Both in turn; one thread's on the last processor, which has the fewest interrupts of devices."""
+    processors = os.sched_getaffinity(0)
+    with on_processors(*([max(processors)] if case.threads == 1 else processors)):
+        figures = figures_in_turn(rounds, case.contenders, case.unit)
+    (_, ours), (tool, theirs) = figures.items()
+    return {
+        "unit": case.unit,
+        "limited_by_tool": case.limited_by_tool,
+        **{who: spread(each) for who, each in figures.items()},
+        f"loadcell / {tool}": held_against(AIM, ours, theirs),
+    }
+
+
+def cases(seconds: int, mib: int, *, by_cpu: bool) -> Iterator[Case]:
+    """All that is compared."""
     for threads in sorted({1, os.cpu_count() or 1}):
-        yield (
+        yield Case(
             f"cpu, {threads} thread{'s' if threads > 1 else ''}",
             "events/s",
             {
                 "loadcell": partial(probe, {"cpu": {}}, "events_per_s", seconds, threads, by_cpu=by_cpu),
                 "sysbench": partial(cpu, seconds, threads, by_cpu=by_cpu),
             },
+            threads,
         )
     for operation in ("read", "write"):
         for text, block in BLOCKS.items():
             section = {"test": "sysbench", "operation": operation, "block": block}
-            yield (
+            yield Case(
                 f"memory {operation}, blocks of {text}",
                 "MiB/s",
                 {
                     "loadcell": partial(probe, {"memory": section}, "mib_per_s", seconds, by_cpu=by_cpu),
                     "sysbench": partial(memory, operation, block, seconds, by_cpu=by_cpu),
                 },
+                limited_by_tool=block < TOOL_IS_THE_LIMIT[operation],
             )
     for test, number in METHODS.items():
         section = {"test": test, "size": mib * 2**20}
-        yield (
+        yield Case(
             f"mbw {test.upper()}, {mib} MiB",
             "MiB/s",
             {
@@ -105,10 +139,10 @@ def probe(
     *,
     by_cpu: bool = False,
 ) -> float:
-    """What a worker process measures; with `requests` so many passes."""
+    """What a worker process measures; with `requests` so many passes. Like the tools, it counts from its start on."""
     load = {
         "clients": threads,
-        "warmup_ns": 200_000_000,
+        "warmup_ns": 0,
         "duration_ns": seconds * 10**9,
         "requests": requests,
     }

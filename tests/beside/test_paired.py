@@ -1,0 +1,69 @@
+"""What `bench/` measures with: who goes first, on which processor, and what is said of the ratios."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from bench import probes, probes_io
+from bench.paired import figures_in_turn, held_against, on_processors
+
+
+def logging(log: list[str], name: str) -> Callable[[], float]:
+    """A contender that only notes that it had its turn."""
+
+    def turn() -> float:
+        log.append(name)
+        return float(len(log))
+
+    return turn
+
+
+def test_of_two_the_first_of_a_round_is_the_second_of_the_next() -> None:
+    log: list[str] = []
+    found = figures_in_turn(4, {name: logging(log, name) for name in "AB"}, "turns")
+    assert "".join(log) == "ABBAABBA"
+    assert found == {"A": [1, 4, 5, 8], "B": [2, 3, 6, 7]}
+
+
+def test_ratios_are_of_pairs_and_their_median_has_an_interval() -> None:
+    ours = [10.0, 21.0, 29.0, 40.0, 52.0, 60.0]
+    found = held_against(0.03, ours, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
+    assert (found["min"], found["median"], found["max"]) == (29 / 30, 1.0, 1.05)
+    assert found["interval"] == [29 / 30, 1.05], "of six pairs the extremes enclose the median"
+    assert found["met"]
+    assert not held_against(0.03, [1.04], [1.0])["met"]
+    assert held_against(0.03, ours[:5], ours[:5])["interval"] is None
+
+
+def test_what_is_started_stays_on_the_processor_that_was_named() -> None:
+    all_of_them = os.sched_getaffinity(0)
+    with on_processors(max(all_of_them)):
+        seen = subprocess.check_output([sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"])
+    assert seen.decode().strip() == str({max(all_of_them)})
+    assert os.sched_getaffinity(0) == all_of_them
+
+
+def test_every_case_has_loadcell_first_and_one_tool() -> None:
+    cases = list(probes.cases(1, 256, by_cpu=False))
+    assert all(len(case.contenders) == 2 and next(iter(case.contenders)) == "loadcell" for case in cases)
+    limited = {case.name for case in cases if case.limited_by_tool}
+    assert limited == {
+        "memory read, blocks of 1KiB",
+        "memory read, blocks of 16KiB",
+        "memory write, blocks of 1KiB",
+    }
+
+
+def test_a_server_is_waited_for_until_it_listens() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        with pytest.raises(SystemExit, match=f"nothing listens on port {port}"):
+            probes_io.wait_for(port, patience_s=0)
+        listener.listen()
+        probes_io.wait_for(port)
