@@ -17,6 +17,23 @@ fn it_finds_as_many_primes_as_there_are() {
     }
     assert_eq!(primes(4), 1, "3 alone");
     assert_eq!((primes(5), primes(6)), (1, 2), "the bound itself is not tried");
+    assert_eq!((primes(0), primes(3)), (0, 0), "there is nothing to try");
+}
+
+/// Speed depends on it by some percent, and a change of a few bytes in front of a loop would move it.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_loops_lie_where_sysbenchs_do() {
+    let start = primes as *const u8;
+    // SAFETY: it is nearly as long, and far from being the last of this program's code.
+    let code = unsafe { std::slice::from_raw_parts(start, 256) };
+    let line = |octets: &[u8]| {
+        let at = code.windows(octets.len()).position(|found| found == octets).expect("it is there");
+        (start.addr() + at) % 64
+    };
+    const ZERO_AND_CONVERT: [[u8; 9]; 2] =
+        [[0x66, 0x0f, 0xef, 0xc0, 0xf2, 0x48, 0x0f, 0x2a, 0xc1], [0x66, 0x0f, 0xef, 0xc9, 0xf2, 0x48, 0x0f, 0x2a, 0xce]];
+    assert_eq!(ZERO_AND_CONVERT.map(|octets| line(&octets)), [16, 56], "numbers, and their divisors");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn copied(test: &str, size: u64) -> Vec<u64> {
     copies.pass();
     let (from, to) = copies.arrays();
     assert!(from.iter().zip(0..).all(|(word, number)| *word == number), "it stays what it is");
-    to.clone()
+    to.to_vec()
 }
 
 #[test]
@@ -101,6 +101,18 @@ fn copies_are_copies() {
         for size in [8, 4096, 1 << 20] {
             assert_eq!(copied(test, size), (0..size / 8).collect::<Vec<_>>(), "{test} of {size}");
         }
+    }
+}
+
+#[test]
+fn arrays_lie_in_their_pages_as_mbws_do() {
+    for size in [8, 4096, 1 << 20, (1 << 20) + 8, 64 << 20] {
+        let Moves::Copies(mut copies) = memory(json!({"test": "memcpy", "size": size}), 1).passes(0).unwrap() else {
+            panic!("no copies");
+        };
+        let (from, to) = copies.arrays();
+        assert_eq!((from.as_ptr().addr() % 4096, to.as_ptr().addr() % 4096), (16, 16), "of {size}");
+        assert_eq!((from.len() as u64, to.len() as u64), (size / 8, size / 8));
     }
 }
 
