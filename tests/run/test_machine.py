@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from loadcell.run import checks, others
-from loadcell.run.machine import NAMES, WORKER, Machine
+from loadcell.run.machine import NAMES, WORKER, Machine, workers
 
 HZ = os.sysconf("SC_CLK_TCK")
 OWN = 500
@@ -152,6 +152,35 @@ class TestOtherProcesses:
         machine.end()
         found = {check.name: check.verdict for check in machine.checks(None)}
         assert found["other-processes"] == "unknown"
+
+
+class TestThePriceOfLooking:
+    """A look is taken beside the load, on machines with thousands of processes."""
+
+    def test_of_another_process_one_file_is_read_at_each_end_of_the_measurement(
+        self, tree: Tree, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for pid in range(1000, 1050):
+            tree.process(pid, f"p{pid}")
+        tree.worker(1.0)
+        tree.file(f"proc/{OWN}/task/{OWN}/children", "600 ")
+        opened: list[str] = []
+        open_file = os.open
+
+        def noted(path: Any, *how: Any, **more: Any) -> int:
+            opened.append(str(path))
+            return open_file(path, *how, **more)
+
+        monkeypatch.setattr(os, "open", noted)
+        found = tree.measured(lambda: tree.worker(3.0))
+        assert found["client-waiting"].verdict == "noticed"
+        assert len([path for path in opened if "/proc/10" in path]) == 2 * 50
+
+    def test_workers_are_found_where_the_kernel_lists_no_children(self, tree: Tree) -> None:
+        tree.worker(1.0)
+        tree.process(700, "python", parent=1)
+        tree.file("proc/700/cmdline", f"python\0-m\0{WORKER}\0")
+        assert workers(tree.root, OWN) == [600]
 
 
 class TestTheRest:

@@ -9,8 +9,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-#: More than any file read here has; /proc hands out at most this much in one read, and less where it likes.
+#: More than any file read here has; of system-wide ones /proc hands out at most this much in one read, and less where it likes.
 _CHUNK = 1 << 18
+#: What one process's file is mostly shorter than.
+_PAGE = 4096
+#: Of /proc/PID/stat behind the name, up to the last that is used here (proc(5): fields 3 to 24).
+_STAT_FIELDS = 22
 
 
 class ProcFiles:
@@ -60,26 +64,35 @@ class ProcessStat:
 
 def process_stat(root: Path, pid: int) -> ProcessStat | None:
     """One process; None when it is gone."""
-    text = read_small(root / "proc" / str(pid) / "stat")
+    text = read_small(f"{root}/proc/{pid}/stat")
     opening, closing = text.find("("), text.rfind(")")  # a name may hold spaces and brackets
-    fields = text[closing + 2 :].split()
-    if opening < 0 or len(fields) < 22:
+    fields = text[closing + 2 :].split(maxsplit=_STAT_FIELDS)
+    if opening < 0 or len(fields) < _STAT_FIELDS:
         return None
-    number = [int(field) for field in fields[1:22]]
     return ProcessStat(
-        pid=pid, name=text[opening + 1 : closing], state=fields[0], parent=number[0], major_faults=number[8],
-        user=number[10], system=number[11], children=number[12] + number[13], threads=number[16],
-        start=number[18], rss_pages=number[20],
+        pid=pid, name=text[opening + 1 : closing], state=fields[0], parent=int(fields[1]), major_faults=int(fields[9]),
+        user=int(fields[11]), system=int(fields[12]), children=int(fields[13]) + int(fields[14]),
+        threads=int(fields[17]), start=int(fields[19]), rss_pages=int(fields[21]),
     )  # fmt: skip
 
 
-def read_small(path: Path) -> str:
-    """A file's content; empty when it is gone or not ours to read."""
+def read_small(path: Path | str) -> str:
+    """A file's content; empty when it is gone or not ours to read.
+
+    Looks at every process read hundreds of files beside the load: paths are texts there, no file object is made, and no more
+    memory than such a file is long.
+    """
+    found = b""
     try:
-        with path.open("rb", buffering=0) as file:
-            return file.read(_CHUNK).decode("utf-8", "replace")
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while len(found) < _CHUNK and (part := os.read(descriptor, _PAGE)):
+                found += part
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError):
         return ""
+    return found.decode("utf-8", "replace")
 
 
 def process_ids(root: Path) -> list[int]:
@@ -90,28 +103,43 @@ def process_ids(root: Path) -> list[int]:
         return []
 
 
+def children(root: Path, pid: int) -> list[int]:
+    """The children of a process: as each of its threads lists its own, or by every process's parent on kernels without such
+    lists (CONFIG_PROC_CHILDREN)."""
+    if _lists_children(root, pid):
+        return _children_listed(root, pid)
+    stats = (process_stat(root, other) for other in process_ids(root))
+    return [stat.pid for stat in stats if stat is not None and stat.parent == pid]
+
+
+def _lists_children(root: Path, pid: int) -> bool:
+    return Path(f"{root}/proc/{pid}/task/{pid}/children").exists()
+
+
+def _children_listed(root: Path, pid: int) -> list[int]:
+    tasks = f"{root}/proc/{pid}/task"
+    try:
+        threads = os.listdir(tasks)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return []
+    return [int(child) for thread in threads for child in read_small(f"{tasks}/{thread}/children").split()]
+
+
 def tree(root: Path, roots: list[int]) -> list[int]:
     """`roots` and all their descendants, parents first.
 
     Follows /proc/PID/task/TID/children, which costs a read a thread of the tree alone; kernels without it
     (CONFIG_PROC_CHILDREN) are read whole.
     """
-    if not any((root / "proc" / str(pid) / "task" / str(pid) / "children").exists() for pid in roots):
+    if not any(_lists_children(root, pid) for pid in roots):
         return _tree_by_parents(root, roots)
     found: dict[int, None] = dict.fromkeys(roots)
     waiting = list(roots)
     while waiting:
-        pid = waiting.pop(0)
-        tasks = root / "proc" / str(pid) / "task"
-        try:
-            threads = os.listdir(tasks)  # noqa: PTH208 - names are all that is needed
-        except OSError:
-            continue
-        for thread in threads:
-            for child in map(int, read_small(tasks / thread / "children").split()):
-                if child not in found:
-                    found[child] = None
-                    waiting.append(child)
+        for child in _children_listed(root, waiting.pop(0)):
+            if child not in found:
+                found[child] = None
+                waiting.append(child)
     return list(found)
 
 

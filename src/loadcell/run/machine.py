@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadcell.monitors.procfs import ProcessStat, process_ids, process_stat, read_small
+from loadcell.monitors.procfs import ProcessStat, children, read_small
 from loadcell.run import others
 from loadcell.run.checks import Check
 
@@ -99,24 +99,15 @@ class Machine:
         for pid in workers(self.root, self.own):
             tasks = self.root / "proc" / str(pid) / "task"
             for thread in _names(tasks):
-                fields = read_small(tasks / thread / "schedstat").split()
+                fields = read_small(f"{tasks}/{thread}/schedstat").split()
                 if len(fields) >= 2:
                     found[int(thread)] = int(fields[1])
         return found
 
 
 def workers(root: Path, own: int) -> list[int]:
-    """The processes that make load for the run whose process is `own`."""
-    found = []
-    for pid in process_ids(root):
-        stat = process_stat(root, pid)
-        if (
-            stat is not None
-            and stat.parent == own
-            and WORKER in read_small(root / "proc" / str(pid) / "cmdline")
-        ):
-            found.append(pid)
-    return found
+    """The processes that make load for the run whose process is `own`: children of its own, so no other process is looked at."""
+    return [pid for pid in children(root, own) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
 
 
 NAMES = ("swap", "throttled", "other-processes", "client-waiting")

@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from loadcell.monitors.procfs import process_ids, read_small
+
 NAME = "loadcell-run"  # at most 15 characters (prctl(2))
 _PR_SET_NAME, _PR_GET_NAME = 15, 16
 
@@ -32,13 +34,11 @@ def named(name: str = NAME) -> Iterator[None]:
 def look(root: Path = Path("/"), name: str = NAME, own: int | None = None) -> list[int]:
     """Process ids of the other runs."""
     own = os.getpid() if own is None else own
-    found = []
-    for process in (root / "proc").iterdir():
-        if process.name.isdecimal() and int(process.name) != own:
-            with contextlib.suppress(OSError):
-                if (process / "comm").read_text().rstrip("\n") == name:
-                    found.append(int(process.name))
-    return sorted(found)
+    return sorted(
+        pid
+        for pid in process_ids(root)
+        if pid != own and read_small(f"{root}/proc/{pid}/comm").rstrip("\n") == name
+    )
 
 
 def described(pid: int, root: Path = Path("/")) -> str:
