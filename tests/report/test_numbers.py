@@ -23,7 +23,10 @@ def test_rates_have_one_digit_more(value: float, written: str) -> None:
     assert numbers.rate(value) == written
 
 
-@pytest.mark.parametrize(("value", "written"), [(12.34, "12.3 ms"), (0.1234, "0.123 ms"), (12_340, "12.3 s")])
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(12.34, "12.3 ms"), (0.1234, "0.123 ms"), (12_340, "12.3 s"), (0.00474, "4.74 µs"), (0, "0 ms")],
+)
 def test_latencies_carry_their_unit(value: float, written: str) -> None:
     assert numbers.milliseconds(value) == written
 

@@ -39,6 +39,9 @@ from loadcell.report.hosts.words import NAMED
 from loadcell.report.sections import sampled
 from loadcell.report.sections.environment import WAYS
 from loadcell.report.sections.http import ROWS
+from loadcell.report.sections.method import DESIGNS
+from loadcell.report.sections.summary import COUNTS
+from loadcell.report.sections.trouble import EVIDENCE
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.report.values import FIELDS
 from loadcell.run import meaning
@@ -116,6 +119,9 @@ FAMILIES = {
     "note": NOTES,
     "server-note": monitor.NOTES,
     "http.row": ROWS,
+    "design": DESIGNS,
+    "evidence": EVIDENCE,
+    "method": [*COUNTS.values()],
     "checkpoint": ("timed", "requested"),
     "kind": flame.KINDS,
     "column.sampled": (*sampled.HOST, *sampled.JVM),

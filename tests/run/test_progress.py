@@ -145,8 +145,8 @@ class TestLines:
 
     def test_quantities(self) -> None:
         assert [rate(value) for value in (0.51, 99.44, 12345.6)] == ["0.5/s", "99.4/s", "12,346/s"]
-        assert [milliseconds(value) for value in (0.2131, 4.206, 42.06, 1230.4)] == [
-            "0.213 ms", "4.21 ms", "42.1 ms", "1,230 ms",
+        assert [milliseconds(value) for value in (0.00474, 0.2131, 4.206, 42.06, 1230.4)] == [
+            "4.7 µs", "0.213 ms", "4.21 ms", "42.1 ms", "1,230 ms",
         ]  # fmt: skip
         assert [duration(value) for value in (0.4, 59.4, 90, 3725)] == [
             "0 s",
@@ -191,7 +191,7 @@ class TestOnATerminal:
         progress.interval(12345.6, 42.06, 3, 0)
         *_, now, bar = self.drawn(progress, console)
         progress.run_ended()
-        assert "250 of 1,000  12,346/s" in now
+        assert "25% made  12,346/s" in now
         assert bar.endswith(" left")
 
     def test_rows_while_data_are_loaded(self) -> None:

@@ -11,7 +11,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
-from loadcell.report.sections.results import factor_columns
+from loadcell.report.sections.levels import factor_columns
 from loadcell.report.terminal import WIDTH, print_findings
 
 if TYPE_CHECKING:

@@ -38,7 +38,9 @@ def rate(value: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """A latency with its unit: `12.3 ms`, `0.123 ms`, `1.23 s`."""
+    """A latency with its unit: `12.3 ms`, `0.123 ms`, `12.3 µs`, `1.23 s`."""
+    if 0 < value < 0.1:
+        return f"{significant(value * 1e3)} µs"
     return f"{significant(value / 1e3)} s" if value >= 10_000 else f"{significant(value)} ms"
 
 

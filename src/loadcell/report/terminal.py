@@ -12,7 +12,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report import blocks, evidence, numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
-from loadcell.report.sections.results import factor_columns
+from loadcell.report.sections.levels import factor_columns
 from loadcell.report.texts import Texts
 from loadcell.store.layout import FLAMES
 

@@ -289,7 +289,9 @@ def rate(per_second: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`."""
+    """Three significant digits: `0.213 ms`, `4.21 ms`, `1,230 ms`; of what is shorter than a tenth of it microseconds: `4.7 µs`."""
+    if 0 < value < 0.1:
+        return f"{value * 1e3:.1f} µs"
     if value >= 100:
         return f"{value:,.0f} ms"
     return f"{value:.3f} ms" if value < 1 else f"{value:.2f} ms" if value < 10 else f"{value:.1f} ms"

@@ -88,7 +88,7 @@ class LiveProgress(Progress):
             )
 
     def made(self, requests: int, of: int) -> None:
-        self._made = f"{requests:,} of {of:,}  "
+        self._made = f"{requests / of:.0%} made  "  # the numbers themselves would push the errors off a narrow terminal
         if self._forecast is not None:
             self._forecast.share = requests / of
 
@@ -133,7 +133,7 @@ class LiveProgress(Progress):
         bar.add_column(no_wrap=True)
         bar.add_column(ratio=1)
         bar.add_column(no_wrap=True, justify="right")
-        known = not course.counted or forecast.share is not None
+        known = not course.counted or forecast.done or forecast.share is not None
         bar.add_row(
             Text(f"{course.reused + forecast.done}/{course.of}"),
             ProgressBar(total=1.0, completed=forecast.share_done()),

@@ -8,7 +8,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.scene import Scene
-from loadcell.report.sections.results import factor_columns, treatment_cells
+from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 ROWS = ("connect", "processing", "waiting", "total")
 #: Of each treatment so many trials' histograms are read: more would cost time and change nothing.

@@ -9,7 +9,10 @@ from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
 from loadcell.report.columns import known
 from loadcell.report.scene import Scene
-from loadcell.report.sections.summary import phrase_of_lengths
+from loadcell.report.sections.summary import loads, phrase_of_count, phrase_of_lengths
+
+#: Designs that are said in the reader's language.
+DESIGNS = ("full", "one-at-a-time", "search")
 
 
 def section(scene: Scene) -> Section:
@@ -27,20 +30,15 @@ def section(scene: Scene) -> Section:
 def _entries(scene: Scene) -> list[tuple[str, str]]:
     texts, run = scene.texts, scene.stored.run
     entries = [*_what(scene)]
-    entries.append((texts("method.design"), str(run.get("design") or texts("mark.none"))))
+    design = str(run.get("design") or "")
+    entries.append((texts("method.design"), texts(f"design.{design}") if design in DESIGNS else design))
     order_key = {"blocks": "method.order.blocks", "as-written": "method.order.as-written"}.get(
         str(run.get("order"))
     )
     entries.append((texts("method.order"), texts(order_key) if order_key else str(run.get("order"))))
     entries.append((texts("method.seed"), str(run.get("seed", texts("mark.none")))))
     entries.append((texts("method.repeats"), str(run.get("repeats", texts("mark.none")))))
-    lengths = phrase_of_lengths(scene)
-    if lengths is not None:
-        warmup, duration = lengths.params.get("warmup_s"), lengths.params["duration_s"]
-        if isinstance(warmup, int | float):
-            entries.append((texts("method.warmup"), numbers.seconds(warmup)))
-        if isinstance(duration, int | float):
-            entries.append((texts("method.duration"), numbers.seconds(duration)))
+    entries += _lengths(scene)
     for key, name in (("started_utc", "method.started"), ("ended_utc", "method.ended")):
         if run.get(key):
             entries.append((texts(name), str(run[key])[:19].replace("T", " ")))
@@ -55,6 +53,25 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
         entries.append((texts("method.notes"), notes))
     entries += _own_cost(scene)
     entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
+    return entries
+
+
+def _lengths(scene: Scene) -> list[tuple[str, str]]:
+    """How long trials warmed up, and what ended them."""
+    texts, count, lengths = scene.texts, phrase_of_count(scene), phrase_of_lengths(scene)
+    warmup = duration = None
+    if lengths is not None and count is None:
+        warmup, duration = lengths.params.get("warmup_s"), lengths.params["duration_s"]
+    warmups = {str(load["warmup"]) for load in loads(scene) if load.get("warmup")}
+    entries = []
+    if isinstance(warmup, int | float):
+        entries.append((texts("method.warmup"), numbers.seconds(warmup)))
+    elif count is not None and len(warmups) == 1:
+        entries.append((texts("method.warmup"), warmups.pop()))
+    if count is not None:
+        entries.append((texts("method.duration"), texts(f"method.{count.key}", **count.params)))
+    elif isinstance(duration, int | float):
+        entries.append((texts("method.duration"), numbers.seconds(duration)))
     return entries
 
 

@@ -7,7 +7,7 @@ from loadcell.analysis.repeats import Repeats
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.scene import Scene
-from loadcell.report.sections.results import factor_columns, treatment_cells
+from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 
 def section(scene: Scene) -> Section | None:

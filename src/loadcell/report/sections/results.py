@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from loadcell.analysis.layout import PER_SECOND
-from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections import groups, types
+from loadcell.report.sections.levels import factor_columns, treatment_cells
 
-#: More factors than this make one column of names instead.
-MOST_FACTOR_COLUMNS = 4
+#: Figures that differ by less are one and the same.
+SAME_SHARE = 0.001
 
 
 def section(scene: Scene) -> Section | None:
@@ -32,7 +30,7 @@ def section(scene: Scene) -> Section | None:
 def table(scene: Scene) -> Table:
     """Medians over the repeats that ended well."""
     texts = scene.texts
-    queries = any((treatment.queries.median or 0) > 0 for treatment in scene.analysis.treatments)
+    queries = any(map(_has_queries, scene.analysis.treatments))
     factors = factor_columns(scene)
     figures = own_figures(scene)
     columns = [
@@ -58,42 +56,15 @@ def table(scene: Scene) -> Table:
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note)
 
 
+def _has_queries(treatment: Treatment) -> bool:
+    """Whether queries are told of apart: where each unit of work is one of them, throughput says it all."""
+    queries, throughput = treatment.queries.median, treatment.throughput.median
+    return bool(queries) and (not throughput or abs(queries / throughput - 1) > SAME_SHARE)
+
+
 def own_figures(scene: Scene) -> list[str]:
     """Names of the figures that the workload alone has."""
     return list(dict.fromkeys(name for treatment in scene.analysis.treatments for name in treatment.figures))
-
-
-def factor_columns(scene: Scene) -> list[tuple[str, str, bool]]:
-    """A column a factor (key, name, whether its levels are numbers), where a few describe every treatment."""
-    treatments = scene.analysis.treatments
-    keys = list(dict.fromkeys(key for treatment in treatments for key in treatment.levels))
-    if not 1 <= len(keys) <= MOST_FACTOR_COLUMNS:
-        return []
-    if any(key not in treatment.levels for key in keys for treatment in treatments):
-        return []
-    short = short_keys(keys)
-    return [
-        (key, short[key], all(number(treatment.levels[key]) is not None for treatment in treatments))
-        for key in keys
-    ]
-
-
-def treatment_cells(treatment: Treatment, factors: Sequence[tuple[str, str, bool]]) -> list[Cell]:
-    """The treatment's levels, or without factor columns its name."""
-    if not factors:
-        return [Cell(treatment.label, sort=treatment.index)]
-    return [
-        Cell(treatment.levels[key], sort=number(treatment.levels[key]) if numeric else treatment.index)
-        for key, _, numeric in factors
-    ]
-
-
-def number(level: str) -> float | None:
-    """A level as a number, if it is one, or a rate a second."""
-    try:
-        return float(level.removesuffix(PER_SECOND))
-    except ValueError:
-        return None
 
 
 def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool) -> list[Cell]:

@@ -59,7 +59,7 @@ def what_was_done(scene: Scene) -> list[Finding]:
         ends = {"low": search["levels"][0], "high": search["levels"][-1], "levels": len(search["levels"])}
         whole = {**ends, "factor": search["factor"], "objective": objective(search), "trials": len(trials)}
         said = [Finding("done", "info", Phrase("done.search", whole))]
-    lengths = phrase_of_lengths(scene)
+    lengths = phrase_of_count(scene) or phrase_of_lengths(scene)
     if lengths is not None:
         said.append(Finding("done", "info", lengths))
     elapsed_s = _elapsed_s(run)
@@ -71,6 +71,27 @@ def what_was_done(scene: Scene) -> list[Finding]:
 def objective(search: Mapping[str, Any]) -> str:
     """What a search looks for, as its plan says it."""
     return ", ".join([search["objective"], *search["subject_to"]])
+
+
+#: Settings of a load that ends by a number of requests, and how that is said.
+COUNTS = {"requests": "done.count", "requests_per_client": "done.count.per-client"}
+
+
+def loads(scene: Scene) -> list[Mapping[str, Any]]:
+    """The settings of the treatments' loads; none where groups of clients have loads of their own."""
+    settings = [one.get("settings") or {} for one in scene.stored.run.get("treatments") or ()]
+    if any("workloads" in each for each in settings):
+        return []
+    return [each.get("load") or {} for each in settings]
+
+
+def phrase_of_count(scene: Scene) -> Phrase | None:
+    """With how many requests trials ended; None where time ended them, or the number differs between them."""
+    for key, said in COUNTS.items():
+        counts = {load.get(key) for load in loads(scene)}
+        if len(counts) == 1 and (count := counts.pop()) is not None:
+            return Phrase(said, {"count": count})
+    return None
 
 
 def phrase_of_lengths(scene: Scene) -> Phrase | None:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from loadcell.analysis import validity
+from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.scene import Scene
 from loadcell.report.sections.results import names
+from loadcell.report.texts import Texts
 from loadcell.report.values import plain
+
+#: What checks call the figures that they were decided on; `loadcell.run.checks` and its neighbours write them.
+EVIDENCE = (
+    "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused", "cores", "corrupt",
+    "covered_s", "difference", "failed", "failed_total", "first", "group", "groups", "in_flight", "intervals", "kind",
+    "largest_s", "latencies", "limit", "limit_s", "lines", "looks", "lost", "name", "not_read_back", "of_its_cores", "operation", "overdue_s", "pids",
+    "pipeline", "quota_share", "reconnecting_seconds", "response_seconds", "resting_seconds", "rows_changed", "server", "share", "side", "stale",
+    "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance", "too_hot_times", "transactions_ended", "unsent",
+    "window_s", "wrong",
+)  # fmt: skip
+#: Those of them that are fractions; a limit beside one of them is one, too.
+_SHARES = frozenset({"share", "quota_share", "busiest", "of_its_cores", "tolerance"})
 
 
 def trials(scene: Scene) -> Section:
@@ -93,8 +107,28 @@ def _noticed(scene: Scene) -> dict[str, dict[str, Mapping[str, Any]]]:
 
 def evidence(detail: Mapping[str, Any], scene: Scene) -> str:
     """A check's detail in one line."""
-    colon = scene.texts("mark.colon")
+    texts = scene.texts
+    shares = _SHARES | ({"limit"} if _SHARES & detail.keys() else set())
     said = [
-        f"{key}{colon}{plain(key, value, scene.texts)}" for key, value in detail.items() if value is not None
+        f"{_called(key, texts)}{texts('mark.colon')}{_value(key, value, shares, texts)}"
+        for key, value in detail.items()
+        if value is not None
     ]
-    return scene.texts("mark.list").join(said) or scene.texts("mark.none")
+    return texts("mark.list").join(said) or texts("mark.none")
+
+
+def _called(key: str, texts: Texts) -> str:
+    """What a figure of a check is called; names of processes and conditions stay as they are."""
+    return texts(f"evidence.{key}") if key in EVIDENCE else key
+
+
+def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:
+    if isinstance(value, Mapping):
+        each = (f"{_called(part, texts)} {_value(part, one, shares, texts)}" for part, one in value.items())
+        return texts("mark.list").join(each)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if key in shares:
+            return numbers.share(value)
+        if key == "difference":
+            return numbers.change(value)
+    return plain(key, value, texts)

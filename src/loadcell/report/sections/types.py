@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.types import FIGURES, OfType
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
 from loadcell.report.scene import Scene
+from loadcell.report.sections.levels import factor_columns, treatment_cells
 from loadcell.report.sections.pictures import title
 
 
@@ -25,11 +28,14 @@ def table(scene: Scene) -> Table | None:
     ]
     if not each:
         return None
-    rows = [_row(treatment, found, scene) for treatment, found in each]
+    factors = factor_columns(scene)
+    failed = any(found.failed for _, found in each)  # that nothing did is in the table above
+    rows = [_row(treatment, found, factors, failed, scene) for treatment, found in each]
     notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
     columns = [
         Column(texts("column.number"), figure=True),
-        Column(texts("column.treatment")),
+        *(Column(name, figure=numeric) for _, name, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
         Column(texts("column.type"), code=True),
         Column(texts("column.transactions"), figure=True),
         Column(texts("column.share"), figure=True),
@@ -37,24 +43,31 @@ def table(scene: Scene) -> Table | None:
         *(
             Column(title(key, scene), figure=True, spare=True) for key in FIGURES
         ),  # not every tool tells a deviation
-        Column(texts("column.errors"), figure=True),
+        *([Column(texts("column.errors"), figure=True)] if failed else []),
     ]
     return Table("table-types", texts("table.types"), *known(columns, rows), " ".join(notes))
 
 
-def _row(treatment: Treatment, found: OfType, scene: Scene) -> list[Cell]:
+def _row(
+    treatment: Treatment,
+    found: OfType,
+    factors: Sequence[tuple[str, str, bool]],
+    failed: bool,
+    scene: Scene,
+) -> list[Cell]:
     none = Cell(scene.texts("mark.none"))
 
     def figure(value: float | None, write: numbers.Write) -> Cell:
         return none if value is None else Cell(write(value), sort=value)
 
+    errors = Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else "")
     return [
         Cell(str(treatment.index), sort=treatment.index),
-        Cell(treatment.label, sort=treatment.index),
+        *treatment_cells(treatment, factors),
         Cell(found.name),
         figure(found.succeeded, numbers.whole),
         figure(found.share, numbers.share),
         figure(found.throughput.median, numbers.rate),
         *(figure(found.response[key].median, numbers.significant) for key in FIGURES),
-        Cell(numbers.whole(found.failed), sort=found.failed, tone="problem" if found.failed else ""),
+        *([errors] if failed else []),
     ]

@@ -1,0 +1,43 @@
+"""What a check was decided on, as a line of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_runs import two_treatments, write_run
+from loadcell.report.scene import Scene
+from loadcell.report.sections.trouble import evidence
+from loadcell.store.read import read_run
+
+
+@pytest.mark.parametrize(
+    ("detail", "en", "zh"),
+    [
+        (
+            {"share": 0.176, "limit": 0.1, "threads": 2},
+            "share: 18%, limit: 10%, threads: 2",
+            "占比：18%、上限：10%、线程数：2",
+        ),
+        (
+            {"cores": {"rustc (17)": 0.777, "cc (9)": 0.5}, "limit": 0.1},
+            "cores: rustc (17) 0.777, cc (9) 0.5, limit: 0.1",
+            "核心：rustc (17) 0.777、cc (9) 0.5、上限：0.1",
+        ),
+        (
+            {"difference": -0.123, "tolerance": 0.01, "overdue_s": 2.5},
+            "difference: -12.3%, tolerated: 1.0%, the oldest due for: 2.5 s",
+            "差异：-12.3%、容许：1.0%、最早的一个已逾期：2.5 s",
+        ),
+        ({"get": {"server": 5, "client": 4}}, "get: server 5, client 4", "get：服务器 5、客户端 4"),
+        ({"limit": None}, "–", "–"),
+    ],
+)
+def test_figures_are_named_in_the_readers_language_and_fractions_are_percent(
+    tmp_path: Path, detail: dict[str, Any], en: str, zh: str
+) -> None:
+    stored = read_run(write_run(tmp_path / "run", two_treatments()))
+    assert evidence(detail, Scene.of(stored, "en")) == en
+    assert evidence(detail, Scene.of(stored, "zh")) == zh
