@@ -175,6 +175,17 @@ def test_it_makes_exactly_as_many_requests_as_ab_would(tmp_path: Path, nginx: tu
     assert all(cell_len(line) <= 80 or "results/" in line for line in found.stdout.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("lang", "line"), [("en", "  50  http-404  not found"), ("zh", "  50  http-404  未找到")]
+)
+def test_a_status_is_told_once_and_in_the_readers_language(
+    tmp_path: Path, nginx: tuple[str, Path], lang: str, line: str
+) -> None:
+    words = ("-c", "1", "-n", "50", "--warmup", "0s", "--no-report", "--lang", lang)
+    found = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    assert line in [row.rstrip() for row in found.stdout.splitlines()], found.stdout
+
+
 def test_statuses_are_classes_of_errors(tmp_path: Path, nginx: tuple[str, Path]) -> None:
     found = called(
         tmp_path, "http", f"{nginx[0]}/missing", "-c", "2", "-n", "50", "--warmup", "0s", "--no-report"

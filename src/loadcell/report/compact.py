@@ -12,6 +12,7 @@ from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.levels import factor_columns
+from loadcell.report.sections.results import adds_nothing
 from loadcell.report.terminal import WIDTH, print_findings
 
 if TYPE_CHECKING:
@@ -254,8 +255,8 @@ def _errors(scene: Scene, out: Console) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for code, (count, meaning, message) in sorted(kinds.items(), key=lambda one: -one[1][0]):
-        words = [meaning, message if message.lower() != meaning.lower() else ""]
-        said = ": ".join(word for word in words if word)
+        words = [meaning, "" if adds_nothing(code, meaning, message) else message]
+        said = scene.texts("mark.colon").join(word for word in words if word)
         table.add_row(Text(f"  {numbers.whole(count)}"), Text(code), Text(" ".join(said[:_MESSAGE].split())))
     out.print()
     out.print(Text(scene.texts("compact.errors"), style="bold"))

@@ -14,7 +14,7 @@ SHOWN = ("p50", "p95", "p99")
 
 
 def draw(scene: Scene) -> Chart | None:
-    """None when no trial has a response time. With a second factor as lines, the reader chooses the percentile."""
+    """None when no trial that counts has a response time. With a second factor as lines, the reader chooses the percentile."""
     treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
     form = compare.form(layout, treatments, texts)
     rows = []
@@ -24,7 +24,7 @@ def draw(scene: Scene) -> Chart | None:
             own = {**where, "percentile": name} if form.groups else {**where, "group": name}
             key = f"{name}_ms"
             rows += compare.figures(own, treatment, treatment.latency[key], partial(_latency, key))
-    if not rows:
+    if not any(treatment.latency[f"{name}_ms"].values for treatment in treatments for name in SHOWN):
         return None
     form = compare.drawn(form, rows)
     known = {row["percentile" if form.groups else "group"] for row in rows}

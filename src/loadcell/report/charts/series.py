@@ -103,7 +103,7 @@ PANELS = (
 
 
 def draw(scene: Scene) -> Chart | None:
-    """None when no trial has intervals or samples."""
+    """None when no trial has intervals or samples, of which it takes two to draw a line."""
     import polars as pl
 
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
@@ -122,7 +122,8 @@ def draw(scene: Scene) -> Chart | None:
     }
     drawn = [_waits(scene) if panel is WAITS else panel for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
-    if not panels:
+    longest = max((_longest(frame) for frame in frames.values()), default=0)
+    if not panels or longest < 2:
         return None
     trials = max(frame["trial"].n_unique() for frame in frames.values())
     at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
@@ -141,7 +142,6 @@ def draw(scene: Scene) -> Chart | None:
             own["t"].append(round(one.begin_s, 1))
             own["to"].append(None if one.end_s is None else round(one.end_s, 1))
             own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
-    longest = max(_longest(frame) for frame in frames.values())
     size = thinning.bucket_size(longest, at_most)
     trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
     shown = _sensible(trials_shown, scene)

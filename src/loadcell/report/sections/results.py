@@ -152,6 +152,12 @@ def names(trials: list[str], scene: Scene, most: int = 6) -> str:
     return listed if more <= 0 else f"{listed} {scene.texts('table.more', count=more)}"
 
 
+def adds_nothing(code: str, meaning: str, message: str) -> bool:
+    """Whether a message only repeats its code: the engine's own, of a status of HTTP, or what the code means."""
+    status = f"the server answered with status {code.removeprefix('http-')}"
+    return message == status or message.lower() == meaning.lower()
+
+
 def errors(scene: Scene) -> Table | None:
     """Errors by code, most frequent first; None when there were none."""
     texts = scene.texts
@@ -171,7 +177,7 @@ def errors(scene: Scene) -> Table | None:
             Cell(code),
             Cell(first[code][0]),
             Cell(numbers.whole(counts[code]), sort=counts[code]),
-            Cell(first[code][1]),
+            Cell(texts("mark.none") if adds_nothing(code, *first[code]) else first[code][1]),
             Cell(names(where[code], scene)),
         ]
         for code in sorted(counts, key=lambda code: -counts[code])
