@@ -89,3 +89,24 @@ def test_of_three_storages_the_striped_one_is_recommended() -> None:
     assert analysis.recommendation.choice.levels == {"storage": "curve-striped", "load.clients": "128"}
     (choice,) = [item for item in analysis.effects.choices if item.key == "storage"]
     assert (choice.level, choice.risks) == ("curve-striped", 1)
+
+
+def test_the_work_that_is_asked_for_is_nobodys_choice() -> None:
+    throughputs: dict[str, list[float | None]] = {
+        f"{engine}-{reads}": [speed * share, speed * share + 1]
+        for engine, speed in (("slow", 100.0), ("fast", 300.0))
+        for reads, share in (("20%", 1.0), ("80%", 2.0))
+    }
+    levels = {
+        name: dict(zip(("target.store.engine", "workload.kv.reads"), name.split("-"), strict=True))
+        for name in throughputs
+    }
+    analysis = analysis_of(throughputs, levels=levels)
+    assert analysis.recommendation is None
+    assert [(choice.key, choice.level) for choice in analysis.effects.choices] == [
+        ("target.store.engine", "fast")
+    ]
+    assert {main.key for main in analysis.effects.mains if main.matters} == {
+        "target.store.engine",
+        "workload.kv.reads",
+    }

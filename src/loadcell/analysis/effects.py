@@ -18,6 +18,7 @@ import numpy as np
 
 from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats
 from loadcell.analysis.distributions import f_tail, t_quantile
+from loadcell.analysis.layout import asked
 from loadcell.analysis.logarithms import Figure, fit
 from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.treatments import Treatment, short_keys
@@ -237,7 +238,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
             for pair_of in itertools.product(levels[of], levels[at])
         }
         together.append(Together(of, at, changes, cells, squares[pair] / total, real(pair)))
-    # a load is no setting to choose: saturation speaks of it
+    # a load is no setting to choose: saturation speaks of it; nor is the work that is asked for
     matter = [main.key for main in mains if main.matters]
     matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
@@ -247,7 +248,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         choices=tuple(
             _choice(key, levels[key], np.moveaxis(table, axis, 0).reshape(len(levels[key]), -1))
             for axis, key in enumerate(keys)
-            if key in matter and key != LOAD
+            if key in matter and key != LOAD and not asked(key)
         ),
         together=tuple(sorted(together, key=lambda term: -term.share)),
         higher=higher / total, noise=residual / total, repeated=estimate.repeated, alike=estimate.alike,

@@ -16,6 +16,8 @@ MOST_FACETS = 36
 
 #: The unit of rates.
 PER_SECOND = "/s"
+#: Factors below these say what is asked of the target, as the mix of reads and writes does: nobody chooses that.
+_ASKED = ("workload.", "workloads.")
 
 Scale = Literal["linear", "geometric", "ordered"]
 
@@ -121,3 +123,8 @@ def _axis_of(key: str, name: str, treatments: Sequence[Treatment]) -> Axis:
     for treatment in treatments:
         values.setdefault(treatment.levels[key], treatment.values.get(key))
     return axis(key, name, list(values), list(values.values()))
+
+
+def asked(key: str) -> bool:
+    """Whether a factor says what work is done, and not how the target is set up or how hard it is driven."""
+    return key.startswith(_ASKED)

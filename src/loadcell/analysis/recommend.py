@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.best import NEARLY, overlap
-from loadcell.analysis.layout import Layout
+from loadcell.analysis.layout import Layout, asked
 from loadcell.analysis.treatments import Treatment
 
 #: Response-time figures to compare by, the first that all have.
@@ -44,9 +44,12 @@ class Recommendation:
 
 
 def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | None:
-    """None with fewer than two treatments to choose from, or where nothing got anything done."""
+    """None with fewer than two treatments to choose from, where nothing got anything done, or where treatments differ in the
+    work that was asked for: which of these is the fastest is no choice of anybody's."""
     measured = [item for item in treatments if item.measured]
     if len(measured) < 2 or not any(_speed(item) for item in measured):
+        return None
+    if any(asked(key) for item in measured for key in item.levels):
         return None
     sound = [item for item in measured if _sound(item)] or measured
     best = max(sound, key=_speed)
