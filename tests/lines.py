@@ -6,11 +6,13 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
+from click import testing
 
+from in_time import in_time
 from loadcell.cli import main
 from loadcell.plan.nodes import plain
 from loadcell.plan.source import compose
@@ -18,10 +20,21 @@ from loadcell.plan.source import compose
 LOADCELL = str(Path(sys.executable).parent / "loadcell")
 
 
-def command(home: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+class CliRunner(testing.CliRunner):
+    """Calls commands within this process, and ends those that hang."""
+
+    def invoke(self, *words: Any, **how: Any) -> testing.Result:
+        with in_time():
+            return super().invoke(*words, **how)
+
+
+def command(
+    home: Path, *words: str, before: Callable[[], None] | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """A process of its own, which does `before` in it first."""
     return subprocess.run(
         [LOADCELL, *words], cwd=home, capture_output=True, text=True, check=False, timeout=120,
-        stdin=subprocess.DEVNULL, env={**os.environ, **env},
+        stdin=subprocess.DEVNULL, env={**os.environ, **env}, preexec_fn=before,
     )  # fmt: skip
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import fake_runs
 from fake_runs import Fate, Shape
+from lines import CliRunner
 from loadcell.cli import main
 
 Document = dict[str, Any]

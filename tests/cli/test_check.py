@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan

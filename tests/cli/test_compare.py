@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import fake_runs
+from lines import CliRunner
 from loadcell.analysis.compare.metrics import METRICS
 from loadcell.cli import compare as command
 from loadcell.cli import main

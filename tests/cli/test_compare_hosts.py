@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import fake_runs
 import machines
+from lines import CliRunner
 from loadcell.cli import main
 from report import comparisons
 

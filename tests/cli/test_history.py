@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from rich.cells import cell_len
 
 import fake_runs
+from lines import CliRunner
 from loadcell.analysis.history.changes import Options
 from loadcell.analysis.history.series import METRICS as KNOWN
 from loadcell.cli import main

@@ -6,8 +6,7 @@ import json
 import re
 import socket
 
-from click.testing import CliRunner
-
+from lines import CliRunner
 from loadcell.cli.host import host
 
 

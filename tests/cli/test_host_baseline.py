@@ -8,8 +8,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from lines import CliRunner
 from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.plan.ready import ready_plans

@@ -14,10 +14,9 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from click.testing import CliRunner
 from rich.cells import cell_len
 
-from lines import called, command, planned, refused
+from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from servers import die_with_parent, free_port

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from click.testing import CliRunner
-
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.plan.ready import ready_plans
 

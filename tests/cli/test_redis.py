@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lines import called, command, planned, refused
+from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from redis_server import RedisServer

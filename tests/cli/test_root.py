@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import loadcell
+from lines import CliRunner
 from loadcell.cli import COMMANDS, LazyGroup, main
 from loadcell.plan.problems import PlanError, Problem
 

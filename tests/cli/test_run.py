@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from servers import PostgresServer

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
+from lines import CliRunner
 from loadcell.cli.host import host
 from loadcell.host.serve import ServeError, welcome, whole
 from run.live import LOADCELL

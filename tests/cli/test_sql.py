@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from rich.cells import cell_len
 
-from lines import LOADCELL, called, command, planned, refused
+from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
 from mariadb import MariadbServer

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from imports.made import made
+from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
 from loadcell.store.read import StoredRun, read_run
 from nobody import nobody

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from imports.made import made
+from lines import CliRunner
 from loadcell.cli.import_ import import_
 from loadcell.store.query import query
 

@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from imports.made import made
+from lines import CliRunner
 from loadcell.cli.import_ import TOOLS, import_
 from loadcell.imports.formats import READERS
 from loadcell.store.read import StoredRun, read_run

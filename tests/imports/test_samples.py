@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from imports.made import made
+from lines import CliRunner
 from loadcell.analysis.trials import from_record
 from loadcell.analysis.validity import doubts
 from loadcell.cli.import_ import import_

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.parts import installed
 from loadcell.plan import rate

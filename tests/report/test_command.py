@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from lines import CliRunner
 from loadcell.cli import main
 
 Runs = Callable[[str], Path]

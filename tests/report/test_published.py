@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
 from analysis.reported import RECORDS, STORAGES, STREAM
 from fake_runs import Fate, Shape, write_run
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.report.build import build
 from loadcell.report.html import render

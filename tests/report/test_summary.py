@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import fake_runs
 from fake_runs import Fate, Shape
+from lines import CliRunner
 from loadcell.analysis.ranking import MOST
 from loadcell.cli import main
 from loadcell.report import evidence, html, markdown

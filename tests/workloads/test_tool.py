@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from click.testing import CliRunner
 
+from lines import CliRunner
 from loadcell.cli import main
 from loadcell.plan.expect import METRICS
 from loadcell.plan.model import Load
