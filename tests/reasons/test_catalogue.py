@@ -37,7 +37,7 @@ ERRORS = {
 #: Checks whose verdict can be `broken`, as they are named where they are made.
 BROKEN = {
     "values", "percentiles", "counting-identity", "littles-law", "client-limit", "server-counters", "affinity",
-    "intervals-complete", Pgbench.verified, Tpcc.verified, "other",
+    "intervals-complete", "ports", Pgbench.verified, Tpcc.verified, "other",
 }  # fmt: skip
 #: Codes that code puts together or takes from a table.
 TAKEN = {

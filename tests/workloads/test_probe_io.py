@@ -67,4 +67,20 @@ def test_what_the_load_noticed_of_the_machine_is_with_the_trial() -> None:
     [direct] = checks.remarks({"remarks": {"indirect": {"asked_for": True, "done": False}}})
     assert (direct.name, direct.verdict) == ("direct-io", "noticed")
     [ports] = checks.remarks({"errors": [{"code": "ports", "count": 7}]})
-    assert (ports.name, ports.verdict, ports.detail) == ("ports", "noticed", {"connections_refused": 7})
+    assert (ports.name, ports.verdict, ports.detail["connections_refused"]) == ("ports", "noticed", 7)
+
+
+def lacking_ports(waited_s: float, others: int = 0) -> tuple[str, float]:
+    """What is said of 4 clients that waited so long in a second, and had so many errors beside."""
+    threads = [{"connections": 3}, {"connections": 1}]
+    errors = [{"code": "ports", "count": 7}, {"code": "reset", "count": others}]
+    client = {"threads": threads, "reconnecting_ns": int(waited_s * 1e9)}
+    found = checks.ports({"errors": errors, "client": client, "window": {"duration_ns": 10**9}})
+    assert found is not None
+    return found.verdict, found.detail["share"]
+
+
+def test_clients_that_waited_for_ports_make_figures_of_their_own_machine() -> None:
+    assert lacking_ports(0.1) == ("noticed", 0.025)
+    assert lacking_ports(3.0) == ("broken", 0.75)
+    assert lacking_ports(3.0, others=8)[0] == "noticed", "they waited for something else"

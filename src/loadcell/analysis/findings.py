@@ -36,6 +36,8 @@ from loadcell.analysis.trials import STATUSES, Trial
 WIDE_SPREAD = 0.10
 #: Checks of the data, worth a word also when they hold.
 VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
+#: Codes of errors that the client's machine is to blame for: what to do is known.
+REMEDIED = ("ports", "descriptors")
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 
@@ -152,6 +154,8 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
             code, often = codes.most_common(1)[0]
             params |= {"code": code, "meaning": meanings[code], "code_count": often}
             key = "found.errors.coded" if meanings[code].recorded else "found.errors.coded.bare"
+            if code in REMEDIED:
+                key, params["remedy"] = "found.errors.coded.remedied", Phrase(f"remedy.{code}")
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield Finding("errors", "problem", Phrase(key, params), evidence)
     retried = sum(trial.retried for trial in all_trials)

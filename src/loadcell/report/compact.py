@@ -13,7 +13,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.sections.results import adds_nothing
-from loadcell.report.terminal import WIDTH, print_findings
+from loadcell.report.terminal import WIDTH, print_findings, print_trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -265,19 +265,10 @@ def _errors(scene: Scene, out: Console) -> None:
 
 def _trouble(scene: Scene, out: Console) -> None:
     """Trials that did not end well: why, and what to do."""
-    from rich.text import Text
-
     for trial in scene.analysis.trials:
-        if trial.status == "ok":
-            continue
-        out.print()
-        name = trial.name if len(scene.analysis.trials) > 1 else ""
-        status = scene.texts(f"status.{trial.status}")
-        head = f"{name}: {status}" if name else status
-        reason, advice = scene.texts.recorded(trial.why), scene.texts.recorded(trial.remedy)
-        out.print(Text.assemble(("✕ ", "red"), (head, "bold"), f": {reason}" if reason else ""))
-        if advice:
-            out.print(Text(f"  {advice}", style="dim"))
+        if trial.status != "ok":
+            out.print()
+            print_trouble(trial, scene.texts.recorded(trial.why), scene, out)
 
 
 def _where(scene: Scene, out: Console) -> None:

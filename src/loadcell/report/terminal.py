@@ -9,6 +9,7 @@ from loadcell.analysis.best import reach
 from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
 from loadcell.report import blocks, evidence, numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
@@ -30,6 +31,10 @@ MOST_ROWS = 40
 #: Between two columns.
 GAP = 3
 
+#: Trials that do not count of which the reasons are shown; the report has all of them.
+MOST_REASONS = 3
+
+_BROKEN = ("failed", "timed-out", "invalid")
 _TONES = {"caution": "yellow", "problem": "red"}
 _SIGNS = {"good": ("✓", "green"), "info": ("·", "dim"), "caution": ("!", "yellow"), "problem": ("✕", "red")}
 
@@ -62,6 +67,7 @@ def print_run(stored: StoredRun, lang: str = "en", console: Console | None = Non
     said = summary.findings(scene)
     homes = [scene.texts(f"section.{evidence.section(finding)}") for finding in said]
     print_findings(said, scene.texts, out, homes)
+    _print_reasons(scene, out)
     steps = next_steps(scene)
     if steps:
         out.print()
@@ -91,6 +97,29 @@ def print_findings(
             out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
 
 
+def _print_reasons(scene: Scene, out: Console) -> None:
+    """Why trials do not count, and what to do about it: each reason once, of the first trial that has it."""
+    broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN and trial.why is not None]
+    reasons = {scene.texts.recorded(trial.why): trial for trial in reversed(broken)}
+    for reason, trial in list(reversed(reasons.items()))[:MOST_REASONS]:
+        out.print()
+        print_trouble(trial, reason, scene, out)
+
+
+def print_trouble(trial: Trial, reason: str, scene: Scene, out: Console) -> None:
+    """One trial that does not count: its state, the reason, and below it what to do."""
+    from rich.text import Text
+
+    named = trial.name if len(scene.analysis.trials) > 1 else ""
+    status = scene.texts(f"status.{trial.status}")
+    head = Text.assemble((f"{named}: {status}" if named else status, "bold"), f": {reason}" if reason else "")
+    advice = scene.texts.recorded(trial.remedy)
+    for number, line in enumerate(_lines(head, out.width - 2)):
+        out.print(Text.assemble(("✕ " if number == 0 else "  ", "red"), line), soft_wrap=True)
+    for line in _lines(Text(advice, style="dim"), out.width - 2) if advice else ():
+        out.print(Text.assemble("  ", line), soft_wrap=True)
+
+
 def next_steps(scene: Scene) -> list[tuple[str, str]]:
     """What to do now: why, and the command or file."""
     texts, stored = scene.texts, scene.stored
@@ -105,8 +134,8 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
         if FLAMES in (record.get("files") or {}):
             picture = stored.directory(record["name"]) / FLAMES
             steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
-    broken = [trial for trial in scene.analysis.trials if trial.status in {"failed", "timed-out", "invalid"}]
-    for trial in broken[:3]:
+    broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN]
+    for trial in broken[:MOST_REASONS]:
         log = stored.directory(trial.name) / "output.log"
         steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
     if stored.run.get("aa"):

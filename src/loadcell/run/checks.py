@@ -24,6 +24,9 @@ PACING_SHARE = 0.10
 BACKLOG_SHARE = 0.02
 #: CPU time taken by the hypervisor for other guests, of all CPU time of the window.
 STEAL_LIMIT = 0.05
+#: Of the clients' time, what may have gone by without a port for a connection: what was measured beyond it is this machine, as
+#: with time that another guest took.
+PORTS_LIMIT = 0.05
 #: A wall clock that moves by more than this against the monotonic one was set (facts: monitors).
 CLOCK_STEP_LIMIT_S = 0.5
 #: Little's law: what is allowed besides the edges of the window, for clocks and rounding.
@@ -344,10 +347,27 @@ def remarks(result: Mapping[str, Any]) -> list[Check]:
     """What the load itself noticed of the machine; nothing where there was nothing."""
     told = result.get("remarks") or {}
     found = [Check(_REMARKS[name], "noticed", dict(detail)) for name, detail in told.items()]
-    refused = sum(error["count"] for error in result.get("errors", []) if error["code"] == "ports")
-    if refused:
-        found.append(Check("ports", "noticed", {"connections_refused": refused}))
-    return found
+    lack = ports(result)
+    return found if lack is None else [*found, lack]
+
+
+def ports(result: Mapping[str, Any]) -> Check | None:
+    """Connections could not be begun because this machine had no port left for them; None where that was not so.
+
+    Where clients waited for one for long, the figures are those of this lack, and not the target's.
+    """
+    counts = {True: 0, False: 0}
+    for error in result.get("errors", []):
+        counts[error["code"] == "ports"] += error["count"]
+    if not counts[True]:
+        return None
+    client = result.get("client") or {}
+    connections = sum(thread.get("connections") or 0 for thread in client.get("threads") or ())
+    spent_ns = connections * ((result.get("window") or {}).get("duration_ns") or 0)
+    share = (client.get("reconnecting_ns") or 0) / spent_ns if spent_ns else 0.0
+    detail = {"connections_refused": counts[True], "share": share, "limit": PORTS_LIMIT}
+    limited = share > PORTS_LIMIT and counts[True] > counts[False]
+    return Check("ports", "broken" if limited else "noticed", detail)
 
 
 def broken(check: Check) -> Reason:

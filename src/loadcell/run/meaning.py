@@ -23,6 +23,13 @@ _OWN = {
     "skipped": "late by more than the latency limit before it could be begun, and so not begun",
 }
 
+#: What to do about those that this machine is to blame for. The report's catalogue says these, too, in every language.
+REMEDIES = {
+    "ports": "keep connections alive or use fewer clients, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1, so that "
+    "ports rest for a second after their connections and not for a minute",
+    "descriptors": "raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service), or use fewer clients",
+}
+
 _SQLSTATE = {
     "08000": "connection exception",
     "08001": "the server could not be reached",

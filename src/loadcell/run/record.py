@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.run.meaning import meaning
+from loadcell.run.meaning import REMEDIES, meaning
 
 TRANSACTION = "transaction"
 
@@ -78,7 +78,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
         "operations": {
             name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
         },
-        "errors": [{**error, "meaning": meaning(error["code"])} for error in result.get("errors", [])],
+        "errors": [explained(error) for error in result.get("errors", [])],
         "schedule": schedule_account(result.get("schedule"), seconds),
         "lifetime": result.get("lifetime"),
         "client": client_account(result.get("client")),
@@ -93,6 +93,13 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
         if TRANSACTION in operations:
             found["totals"] = _totals(operations[TRANSACTION], result, seconds)
     return found
+
+
+def explained(error: Mapping[str, Any]) -> dict[str, Any]:
+    """An error with what its code means, and what to do where this machine is to blame."""
+    code = error["code"]
+    remedy = {"advice": REMEDIES[code]} if code in REMEDIES else {}
+    return {**error, "meaning": meaning(code), **remedy}
 
 
 def schedule_account(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:

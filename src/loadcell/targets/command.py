@@ -366,11 +366,7 @@ class Command(Target[CommandOptions]):
     def alive(self) -> bool:
         if self._kept is None or not self._kept.running:
             return False
-        try:
-            self.address.knock(_ALIVE_LIMIT_S)
-        except TargetError:
-            return False
-        return True
+        return self.address.answers(_ALIVE_LIMIT_S)
 
     def counters(self) -> dict[str, int]:
         return {}

@@ -71,11 +71,7 @@ class Http(Target[HttpOptions]):
         return listeners(self._address)
 
     def alive(self) -> bool:
-        try:
-            self._address.knock(_ASK_LIMIT_S)
-        except TargetError:
-            return False
-        return True
+        return self._address.answers(_ASK_LIMIT_S)
 
     def counters(self) -> dict[str, int]:
         return {}

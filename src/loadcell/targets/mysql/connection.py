@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared import ports
 from loadcell.targets.shared.home import no_room
 
 if TYPE_CHECKING:
@@ -174,8 +175,8 @@ def external(
     return address, unquote(parts.path.strip("/")) or None
 
 
-#: Our codes of a server that answers, but has no connection left.
-NONE_LEFT = ("connection.none-left", "mysql.none-left-for-user", "mysql.user-limits")
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+NONE_LEFT = ("connection.none-left", "mysql.none-left-for-user", "mysql.user-limits", ports.NO_PORT)
 
 #: The server's number of an error -> our code.
 REFUSALS = {
@@ -192,6 +193,7 @@ REFUSALS = {
 }
 #: What stands in the words of one that has no number -> our code.
 SIGNS = {
+    ports.SIGN: ports.NO_PORT,
     "refused": "connection.refused",
     "No such file": "mysql.no-socket",
     "timed out": "connection.timeout",

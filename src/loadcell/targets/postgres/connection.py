@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared import ports
 from loadcell.targets.shared.home import no_room
 
 if TYPE_CHECKING:
@@ -154,11 +155,12 @@ def external(
         )
 
 
-#: Our codes of a server that answers, but has no connection left.
-NONE_LEFT = ("connection.none-left",)
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+NONE_LEFT = ("connection.none-left", ports.NO_PORT)
 
 #: Pattern in what libpq or the server said -> our code. The first that matches counts.
 REFUSALS = {
+    ports.SIGN: ports.NO_PORT,
     "server does not support SSL": "postgres.no-tls",
     "certificate verify failed|self.signed certificate": "postgres.certificate-not-trusted",
     "root certificate file|could not read root cert": "postgres.roots-unreadable",

@@ -14,6 +14,7 @@ from typing import Any
 
 from loadcell.reasons import Reason, because
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared import ports
 
 APPLICATION = "loadcell"
 CONNECT_LIMIT_S = 10
@@ -256,8 +257,8 @@ def _number(data: bytes) -> int:
         raise GarbageError(f"{_text(data[:20])!r} is no number") from None
 
 
-#: Our codes of a server that answers, but has no connection left.
-NONE_LEFT = ("redis.no-connection-left",)
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+NONE_LEFT = ("redis.no-connection-left", ports.NO_PORT)
 
 #: The server's code of an error -> ours.
 REFUSALS = {
@@ -294,6 +295,8 @@ def not_connected(error: BaseException, where: str, user: str | None, during: st
         return TargetError(because("redis.host", where=where, said=said), during=during)
     if isinstance(error, TimeoutError):
         return TargetError(because("redis.timeout", where=where), during=during)
+    if ports.none_left(error):
+        return TargetError(ports.no_port(where, said), during=during)
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
         return TargetError(because("connection.refused", where=where, said=said), during=during)
     return TargetError(because("redis.connection-failed", where=where, said=said), during=during)

@@ -15,6 +15,7 @@ from pydantic import Field
 from loadcell.plan.parts import Options
 from loadcell.reasons import because
 from loadcell.targets.base import TargetError
+from loadcell.targets.shared import ports
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -91,7 +92,7 @@ class Address:
         }
 
     def knock(self, limit_s: float) -> None:
-        """Raises TargetError where nobody takes a connection."""
+        """Raises TargetError where nobody takes a connection, or none can be begun."""
         try:
             socket.create_connection((self.host, self.port), timeout=limit_s).close()
         except socket.gaierror as error:
@@ -99,7 +100,18 @@ class Address:
         except TimeoutError as error:
             raise TargetError(because("service.timeout", where=self, limit_s=limit_s)) from error
         except OSError as error:
-            raise TargetError(because("service.refused", where=self, said=error.strerror or error)) from error
+            said = error.strerror or error
+            if ports.none_left(error):
+                raise TargetError(ports.no_port(self, str(said))) from error
+            raise TargetError(because("service.refused", where=self, said=said)) from error
+
+    def answers(self, limit_s: float) -> bool:
+        """Whether somebody takes a connection, as far as can be told: with no port left it cannot."""
+        try:
+            self.knock(limit_s)
+        except TargetError as error:
+            return error.reason.code == ports.NO_PORT
+        return True
 
     @property
     def here(self) -> bool:
