@@ -116,6 +116,7 @@ class TestWords:
             (["http://x", "-p", "key=1..9"], ""),
             (["http://x/${key}"], "key"),
             (["http://x", "--success", "fine"], "workload.http"),
+            (["http://x", "--set", "workload.kv.reads=5%"], "found 2 names: http, kv allowed: one of http, "),
         ],
     )
     def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:

@@ -65,6 +65,7 @@ def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
         (["redis://:hidden@x:port"], "'redis://...@x:port' is no server: Port could not be cast"),
         (["x:6379/name"], "is no server"),
         (["x", "--value-size", "7"], "workload.kv.value_size"),
+        (["x", "--set", "workload.tpcc={}"], "found 2 names: kv, tpcc allowed: one of kv, "),
         (["x", "--command", "SET ${what}"], "there is no placeholder `${what}`"),
         (["x", "-P", "4", "--rate", "100/s"], "under load.rate each command is due by itself"),
     ],

@@ -159,6 +159,8 @@ def test_loads_without_a_plan_file_complete() -> None:
     assert completed("redis", "loc") == ["local", "localhost:6379"]
     assert completed("redis", "local", "--set", "workload.kv.key_p") == ["workload.kv.key_prefix="]
     assert completed("sql", "e") == ["embedded"]
+    assert completed("sql", "embedded", "-w", "pgbench:t") == ["pgbench:tpcb-like"]
+    assert completed("sql", "mysql://me@db", "-w", "pgbench:t") == []
     assert "workload.tpcc.warehouses=" in completed("sql", "embedded", "--set", "workload.tpcc.w")
 
 

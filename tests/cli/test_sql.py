@@ -100,19 +100,40 @@ class TestWords:
                 ["embedded", "--query", "SELECT 1", "-w", "tpcc"],
                 "--workload and --query do not go together",
             ),
-            (["embedded", "-w", "tpcc:x"], "tpcc has no scripts; known are sysbench:oltp_read_write"),
+            (
+                ["embedded", "-w", "tpcc:x"],
+                "tpcc has no scripts; for postgres there are sysbench:oltp_read_write",
+            ),
             (["embedded", "-w", "sysbench:oltp_raed_only"], "workload.sysbench.script"),
-            (["embedded", "-w", "nothing"], 'there is no workload "nothing"'),
+            (["embedded", "-w", "nothing"], "there is no workload 'nothing'. There are sysbench:oltp_"),
+            (
+                ["embedded", "-w", "tpcx"],
+                "there is no workload 'tpcx'. Did you mean tpcc? There are sysbench",
+            ),
+            (["embedded", "-w", "kv"], "the workload kv cannot be run on postgres. There are sysbench"),
             (["embedded", "--query", "\\sett x 1"], "sql: workload.pgbench: query:1:1: invalid command"),
             (["embedded", "--script", "none.sql"], "there is no script file"),
             (["mysql://me@db", "--query", "SELECT 1"], "--query is for PostgreSQL"),
-            (["mysql://me@db", "-w", "pgbench:tpcb-like"], "cannot be run on the target mysql"),
+            (
+                ["mysql://me@db", "-w", "pgbench:tpcb-like"],
+                "the workload pgbench cannot be run on mysql. There are sysbench:",
+            ),
             (["embedded", "--set", "load.cleints=3"], "load.clients"),
             (["embedded", "--set", "load.clients"], "give PATH=VALUE"),
         ],
     )
     def test_what_is_wrong_is_said_and_nothing_is_run(self, words: list[str], said: str) -> None:
         assert said in refused("sql", *words)
+
+    @pytest.mark.parametrize("dsn", ["embedded", "mysql://me@db"])
+    def test_the_workloads_that_are_named_go_with_the_database(self, dsn: str) -> None:
+        named = refused("sql", dsn, "-w", "nothing").partition("There are ")[2].rstrip(".").split(", ")
+        assert ("pgbench:tpcb-like" in named) is (dsn == "embedded")
+        for name in named:
+            planned("sql", dsn, "-w", name)
+
+    def test_a_letter_of_ycsb(self) -> None:
+        assert planned("sql", "embedded", "-w", "ycsb:c")["workload"] == {"ycsb": {"workload": "c"}}
 
     def test_a_saved_plan_is_the_same_plan_and_overwrites_nothing(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -28,8 +29,9 @@ _SCHEMES = {
     "mysql": ("mysql", "url", "MYSQL_PWD"),
     "mariadb": ("mysql", "url", "MYSQL_PWD"),
 }
+TARGETS = tuple(dict.fromkeys(target for target, _, _ in _SCHEMES.values()))
 #: the option of a workload that a colon's right side means
-_VARIANT = {"sysbench": "script", "pgbench": "scripts"}
+_VARIANT = {"sysbench": "script", "pgbench": "scripts", "ycsb": "workload"}
 _FORMS = (
     "Give postgresql://USER@HOST:5432/DATABASE, mysql://USER@HOST:3306, 'host=HOST dbname=DATABASE', "
     "or `embedded` for the PostgreSQL that comes with loadcell."
@@ -38,26 +40,41 @@ _PASSWORD_WORD = re.compile(r"(^|\s)password\s*=\s*('(?P<quoted>(?:[^'\\]|\\.)*)
 
 
 def _workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Completes workloads, and their scripts behind the colon."""
-    return [CompletionItem(name) for name in _known() if name.startswith(incomplete)]
+    """Completes workloads, and their scripts behind the colon; those of the database that is typed already."""
+    targets = TARGETS
+    # Behind an option without a value, click leaves the argument among the unparsed words.
+    if dsn := ctx.params.get("dsn") or next(iter(ctx.args), None):
+        with contextlib.suppress(click.UsageError):
+            targets = tuple(_target(dsn, {})[0])
+    known = dict.fromkeys(name for target in targets for name in _known(target))
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
 
-def _known() -> list[str]:
-    """Every workload of databases that needs no file, as `--workload` has it."""
+def _known(target: str) -> list[str]:
+    """Every workload of this database that needs no file, as `--workload` has it."""
     from typing import get_args
 
+    from loadcell.parts import installed
     from loadcell.workloads.pgbench import BUILTINS
     from loadcell.workloads.sysbench import Script
 
-    scripts = [f"sysbench:{script}" for script in get_args(Script)]
-    return [*scripts, *(f"pgbench:{script}" for script in BUILTINS), "tpcc"]
+    variants: dict[str, tuple[str, ...]] = {
+        "sysbench": get_args(Script), "pgbench": tuple(BUILTINS), "tpcc": (), "ycsb": tuple("abcdef"),
+    }  # fmt: skip
+    fitting = installed().workloads_of(target)
+    return [
+        said
+        for name, each in variants.items()
+        if name in fitting
+        for said in ([f"{name}:{variant}" for variant in each] or [name])
+    ]
 
 
 @click.command("sql")
 @click.argument("dsn", metavar="DSN", shell_complete=words(EMBEDDED, "postgresql://", "mysql://"))
 @click.option(
     "--workload", "-w", metavar="NAME[:SCRIPT]", shell_complete=_workloads,
-    help=f"What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL) or tpcc. Default: {DEFAULT}.",
+    help=f"What is done: sysbench:SCRIPT, pgbench:SCRIPT (PostgreSQL), tpcc, or ycsb:a to ycsb:f. Default: {DEFAULT}.",
 )  # fmt: skip
 @click.option(
     "--query", metavar="SQL", help="Do this instead, again and again; no data are loaded (PostgreSQL)."
@@ -83,7 +100,8 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     Workloads load their tables into databases of their own, named loadcell_..., and drop them in the end (PostgreSQL: into a schema,
     where the user may not create databases). --query and --script use what is there, and change what they say.
 
-    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan.
+    It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
+    which can say more: several workloads at once, servers that loadcell starts and sets up, any setting as a factor.
     """
     from loadcell.cli.line.act import act
     from loadcell.cli.line.hidden import hide, typed
@@ -175,14 +193,31 @@ def _work(
             own = {"scripts": ["query"], "inline": {"query": _statement(query)}}
         return {"pgbench": {**own, "init_steps": ""}}, f"{script}" if query is None else _short(query)
     name, colon, variant = (workload or DEFAULT).partition(":")
+    _check(target, name, workload or DEFAULT)
     if colon and name not in _VARIANT:
         raise click.UsageError(
-            f"--workload {workload}: {name} has no scripts; known are {', '.join(_known())}."
+            f"--workload {workload}: {name} has no scripts; for {target} there are {', '.join(_known(target))}."
         )
     if not colon:
         return {name: {}}, name
     value = [variant] if name == "pgbench" else variant
     return {name: {_VARIANT[name]: value}}, f"{name} {variant}"
+
+
+def _check(target: str, name: str, given: str) -> None:
+    """Raises click.UsageError for a workload that there is not, or not for this database."""
+    from loadcell.parts import installed
+    from loadcell.plan.problems import nearest
+
+    parts = installed()
+    fitting = parts.workloads_of(target)
+    if name in fitting:
+        return
+    wrong = f"the workload {name} cannot be run on {target}."
+    if name not in parts.workloads:
+        near = nearest(name, fitting)
+        wrong = f"there is no workload {name!r}." + (f" Did you mean {near}?" if near else "")
+    raise click.UsageError(f"--workload {given}: {wrong} There are {', '.join(_known(target))}.")
 
 
 def _statement(query: str) -> str:

@@ -72,3 +72,11 @@ class Parts:
     workloads: Mapping[str, type[Any]] = field(default_factory=dict)
     monitors: Mapping[str, type[Any]] = field(default_factory=dict)
     topology: Callable[[], Topology] | None = None
+
+    def workloads_of(self, target: str) -> dict[str, type[Any]]:
+        """The workloads that can be run on this target."""
+        return {
+            name: part
+            for name, part in self.workloads.items()
+            if target in (getattr(part, "targets", None) or (target,))
+        }

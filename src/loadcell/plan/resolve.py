@@ -112,7 +112,8 @@ class Resolver:
             return self._several(root)
         problems: list[Problem] = []
         target = self._one_part(root, "target", self._parts.targets, problems)
-        workload = self._one_part(root, "workload", self._parts.workloads, problems)
+        fitting = self._parts.workloads if target is None else self._parts.workloads_of(target[0])
+        workload = self._one_part(root, "workload", self._parts.workloads, problems, fitting)
         load = self._load(root, workload, problems)
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
@@ -224,13 +225,19 @@ class Resolver:
         return problems
 
     def _one_part(
-        self, root: Keys, section: str, installed: Mapping[str, type[Any]], problems: list[Problem]
+        self,
+        root: Keys,
+        section: str,
+        installed: Mapping[str, type[Any]],
+        problems: list[Problem],
+        fitting: Mapping[str, type[Any]] | None = None,
     ) -> tuple[str, Options] | None:
-        """The only part named in `section`, with its options."""
+        """The only part named in `section`, with its options; where there is none, `fitting` are those that could be."""
         mark = root.place(section)
         node = root.get(section)
-        example = next(iter(installed), "name")
-        form = f"one of {listed(installed)}, with its options (`{section}: {{{example}: {{...}}}}`)"
+        fitting = fitting or installed
+        example = next(iter(fitting), "name")
+        form = f"one of {listed(fitting)}, with its options (`{section}: {{{example}: {{...}}}}`)"
         if node is None or plain(node) is None:
             problems.append(Problem.at(mark, section, explain.MISSING, allowed=form))
             return None
@@ -240,7 +247,7 @@ class Resolver:
                 if isinstance(node, Keys)
                 else shown(plain(node))
             )
-            near = nearest(node.text, installed) if isinstance(node, Scalar) else None
+            near = nearest(node.text, fitting) if isinstance(node, Scalar) else None
             problems.append(
                 Problem.at(
                     node.mark,
@@ -252,7 +259,7 @@ class Resolver:
             )
             return None
         name, entry = next(iter(node.entries.items()))
-        options = self._options(section, name, entry, installed, problems)
+        options = self._options(section, name, entry, installed, problems, fitting)
         return (name, options) if options is not None else None
 
     def _options(
@@ -262,16 +269,18 @@ class Resolver:
         entry: Entry,
         installed: Mapping[str, type[Any]],
         problems: list[Problem],
+        fitting: Mapping[str, type[Any]] | None = None,
     ) -> Options | None:
         kind = section.removesuffix("s")
         if name not in installed:
-            near = nearest(name, installed)
+            fitting = fitting or installed
+            near = nearest(name, fitting)
             problems.append(
                 Problem.at(
                     entry.mark,
                     f"{section}.{name}",
                     f"there is no {kind} {shown(name)}",
-                    allowed=listed(installed),
+                    allowed=listed(fitting),
                     nearest=f"{section}.{near}" if near else None,
                 )
             )
