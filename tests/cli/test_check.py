@@ -53,6 +53,20 @@ def test_levels_with_names_are_all_listed_as_a_plan_writes_them() -> None:
     assert "cpu-all: workload.probe.cpu, load.clients cpus" in said
 
 
+def test_a_plan_is_named_as_it_was_called_beside_where_it_is(tmp_path: Path) -> None:
+    ready = json.loads(CliRunner().invoke(main, ["check", "kv-mix", "--json"]).stdout)
+    assert (ready["plan"], ready["name"], ready["path"]) == ("kv-mix", "kv-mix", str(ready_plans()["kv-mix"]))
+    own = json.loads(check(tmp_path, PLAN, "--json").stdout)
+    path = str(tmp_path / "plan.yaml")
+    assert (own["plan"], own["name"], own["path"]) == (path, "plan", path)
+    listed = json.loads(CliRunner().invoke(main, ["plans", "--json"]).stdout)
+    assert {(one["name"], one["path"]) for one in listed} >= {(ready["name"], ready["path"])}
+
+
+def test_a_heading_is_not_as_narrow_as_its_table() -> None:
+    assert "\n5 treatments\n" in CliRunner(env={"COLUMNS": "80"}).invoke(main, ["check", "kv-mix"]).stdout
+
+
 def test_the_quickstart_is_over_in_two_minutes() -> None:
     result = CliRunner().invoke(main, ["check", "quickstart", "--json"])
     assert json.loads(result.stdout)["expected_s"] < 100

@@ -29,7 +29,7 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
 
     try:
         loaded = load(plan, sets, only)
-        document = describe(loaded, loaded.seed if seed is None else seed)
+        document = describe(loaded, loaded.seed if seed is None else seed, called=plan)
     except PlanError as error:
         if as_json:
             import json
@@ -45,11 +45,14 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
     else:
         from loadcell.cli.check_view import show
 
-        show(document, plan)
+        show(document)
 
 
-def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
-    """Everything `check` says, as plain JSON values. Without a seed the order is not known yet: `trials` is None."""
+def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, Any]:
+    """Everything `check` says, as plain JSON values. Without a seed the order is not known yet: `trials` is None.
+
+    `called` is what the caller named the plan by, and `loadcell run` can be given.
+    """
     from loadcell.design.estimate import NEEDS_CONSENT, estimate
     from loadcell.design.order import trials
     from loadcell.parts import installed
@@ -61,7 +64,9 @@ def describe(plan: LoadedPlan, seed: int | None) -> dict[str, Any]:
     known_order = plan.search is None and (plan.order == "as-written" or seed is not None)
     return {
         "ok": True,
-        "plan": str(plan.path),
+        "plan": called,
+        "name": plan.name,
+        "path": str(plan.path),
         "title": plan.title,
         "question": plan.question,
         "settings": plan.base.document(),

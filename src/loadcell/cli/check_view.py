@@ -26,8 +26,8 @@ _COLUMNS_AT_MOST = 6
 _HOUR_S = 3600
 
 
-def show(document: dict[str, Any], plan: str) -> None:
-    """Print what `check.describe` found; `plan` is what the caller named it by."""
+def show(document: dict[str, Any]) -> None:
+    """Print what `check.describe` found."""
     console = Console(highlight=False, soft_wrap=False)
     console.print(Text(document["title"], style="bold"))
     if document["question"]:
@@ -43,7 +43,7 @@ def show(document: dict[str, Any], plan: str) -> None:
     else:
         if document["factors"]:
             _factors(console, document["factors"])
-            console.print(_treatments(document["treatments"], document["factors"]))
+            _treatments(console, document["treatments"], document["factors"])
         _order(console, document)
     _time(console, document)
     for remark in document["remarks"]:
@@ -58,7 +58,7 @@ def show(document: dict[str, Any], plan: str) -> None:
         meaning = metric(expectation["metric"]).meaning
         console.print(f"[bold]Expect[/] {escape(expectation['expression'])}  [dim]{escape(meaning)}[/]")
     console.print(
-        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run {escape(plan)}[/] runs it."
+        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run {escape(document['plan'])}[/] runs it."
     )
 
 
@@ -139,10 +139,6 @@ def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-
-
 def _factors(console: Console, factors: list[dict[str, Any]]) -> None:
     """Each factor on a line of its own, its levels below it."""
     console.print("[bold]Factors[/]")
@@ -163,9 +159,10 @@ def _factors(console: Console, factors: list[dict[str, Any]]) -> None:
     console.print()
 
 
-def _treatments(treatments: list[dict[str, Any]], factors: list[dict[str, Any]]) -> Table:
+def _treatments(console: Console, treatments: list[dict[str, Any]], factors: list[dict[str, Any]]) -> None:
     """One treatment a row: its number, and its level of each factor."""
-    table = _table(f"{len(treatments):,} treatment{'s' if len(treatments) > 1 else ''}")
+    console.print(f"[bold]{len(treatments):,} treatment{'s' if len(treatments) > 1 else ''}[/]")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = factors[:_COLUMNS_AT_MOST]
     table.add_column("", justify="right", no_wrap=True)
     for factor in shown:
@@ -178,7 +175,7 @@ def _treatments(treatments: list[dict[str, Any]], factors: list[dict[str, Any]])
     ]
     for row in _cut(rows, _ROWS_AT_MOST, ("...",) * (len(shown) + 1)):
         table.add_row(*(Text(cell) for cell in row))
-    return table
+    console.print(table)
 
 
 def _order(console: Console, document: dict[str, Any]) -> None:
