@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Seed(click.ParamType[int]):
+    """What a random order is drawn from: any whole number that fits. Its range would be the longest line of every help."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            found = int(value)
+        except ValueError:
+            found = -1
+        if not 0 <= found < 2**63:
+            self.fail(f"{value!r} is no whole number from 0 to {2**63 - 1}", param, ctx)
+        return found
+
+
 def plan_argument(*, required: bool = True) -> Callable[[F], F]:
     """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is left out."""
     return click.argument("plan", metavar="PLAN", required=required, shell_complete=_plans)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadcell.cli.arguments import change_options, load, plan_argument
+from loadcell.cli.arguments import Seed, change_options, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("check")
 @plan_argument()
 @change_options
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Show the order that this seed gives.")
+@click.option("--seed", type=Seed(), metavar="N", help="Show the order that this seed gives.")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | None, as_json: bool) -> None:
     """Say what PLAN would run: treatments, order, expected time, remarks.

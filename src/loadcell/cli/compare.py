@@ -57,9 +57,14 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
 @click.command("compare")
 @click.argument("named", metavar="RUN...", nargs=-1, shell_complete=runs)
 @click.option(
-    "--baseline", shell_complete=baselines, help="Hold the runs against this one: `loadcell baseline`."
+    "--baseline",
+    metavar="NAME",
+    shell_complete=baselines,
+    help="Hold the runs against this one: `loadcell baseline`.",
 )
-@click.option("--factor", shell_complete=_factors, help="Compare the levels of this factor of one run.")
+@click.option(
+    "--factor", metavar="NAME", shell_complete=_factors, help="Compare the levels of this factor of one run."
+)
 @click.option(
     "--levels", shell_complete=_levels, metavar="A,B,...", help="Only these levels, the first being the base."
 )
@@ -103,7 +108,13 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     help="What to write; `md` without --out is printed, for a pull request.",
 )
 @click.option("--out", type=click.Path(), help="A directory, or the .html or .md file to write.")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of the comparison.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def compare(
     named: tuple[str, ...],

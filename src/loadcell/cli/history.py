@@ -48,7 +48,13 @@ METHODS = ("t-test", "permutation", "windows")
     help="The smallest change that matters.",
 )
 @click.option("--out", type=click.Path(), help="Write the page: a directory, or an .html file.")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of the page.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def history(
     plan: str,

@@ -24,7 +24,11 @@ from loadcell.cli.arguments import runs
     help="Answer network probes of other machines at this address (default: 127.0.0.1:7733) until Ctrl-C.",
 )
 @click.option(
-    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="The page's language."
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of the page.",
 )
 @click.option(
     "--baseline",
@@ -34,6 +38,7 @@ from loadcell.cli.arguments import runs
 @click.option(
     "--directory",
     type=click.Path(path_type=Path),
+    metavar="DIR",
     help="With --baseline: a directory on the disk to be measured. Default: where loadcell works, below /var/tmp.",
 )
 @click.option(
@@ -42,7 +47,7 @@ from loadcell.cli.arguments import runs
     help="With --baseline: a `loadcell host --serve` elsewhere. Default: loopback.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>."
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="With --baseline: the run's directory. Default: results/host-baseline/<time>-<id>."
 )  # fmt: skip
 @click.option(
     "--resume",

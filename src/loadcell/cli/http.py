@@ -70,7 +70,7 @@ def http(
     insecure: bool,
     options: LineOptions,
 ) -> int:
-    """Make load on the service of HTTP at URL, and print what came of it.
+    """Make load on the HTTP service at URL, and print what came of it.
 
     \b
     loadcell http http://localhost:8080/ -c 250 -n 1000000 --timeout 5s

@@ -21,10 +21,11 @@ TOOLS = (
     type=click.Path(path_type=Path),
     default=Path("results"),
     show_default=True,
-    help="The results directory.",
+    metavar="DIR",
+    help="The directory of all results; the run becomes a directory in it.",
 )
-@click.option("--name", help="The name that the run is filed under (default: the tool's).")
-@click.option("--title", help="The report's title.")
+@click.option("--name", metavar="NAME", help="The name that the run is filed under. Default: the tool's.")
+@click.option("--title", help="The report's title. Default: the name.")
 @click.option(
     "--by-file", is_flag=True, help="Files are levels of a factor; without it, executions alike are repeats."
 )
@@ -53,10 +54,16 @@ TOOLS = (
     "--interval",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="For jstat without times (-t): how far apart its lines are (default: 1).",
+    help="For jstat without times (-t): how far apart its lines are. Default: 1.",
 )
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of the results.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was read as plain JSON instead.")
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of the results.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, own: tuple[str, ...],
     columns: tuple[str, ...], unit: str, interval: float | None, lang: str, as_json: bool,

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("run", metavar="RUN", default="last")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language.")
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of the report.",
+)
 @click.option(
     "--format",
     "formats",

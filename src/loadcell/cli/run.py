@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadcell.cli.arguments import change_options, load, plan_argument
+from loadcell.cli.arguments import Seed, change_options, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 @click.command("run")
 @plan_argument(required=False)
 @change_options
+@click.option("--seed", type=Seed(), metavar="N", help="Fix the random order. Default: drawn, and recorded.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), help="Fix the random order. Default: drawn, and recorded."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="The run's directory. Default: results/<plan>/<time>-<id>."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The run's directory. Default: results/<plan>/<time>-<id>.",
 )
 @click.option(
     "--resume",
@@ -47,11 +48,21 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="The report's language.")
 @click.option(
-    "--report/--no-report", "write_report", default=True, help="Write report.html and report.md, or not."
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="The language of results and report.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results as plain JSON.")
+@click.option(
+    "--report/--no-report",
+    "write_report",
+    default=True,
+    show_default=True,
+    help="Write report.html and report.md, or not.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def run(
     plan: str | None,
     sets: tuple[str, ...],

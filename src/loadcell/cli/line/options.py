@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from loadcell.cli.arguments import Seed
 from loadcell.cli.line import complete
 
 #: How long is measured where neither a time nor a number of requests is given.
@@ -85,7 +86,8 @@ _OPTIONS = (
         help="End after so many requests in all, failed ones included. -d is then the limit (default: 1h).",
     ),
     click.option(
-        "--requests-per-client", type=_COUNT, metavar="N", help="End when each client has made so many requests."
+        "--requests-per-client", type=_COUNT, metavar="N",
+        help="The same for each client by itself: end when it has made so many."
     ),
     click.option(
         "--duration", "-d", type=Quantity("duration"), metavar="TIME",
@@ -101,7 +103,7 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout", type=Quantity("duration"), metavar="TIME",
-        help="What takes longer has failed, and its connection is made anew. Default: no limit, of HTTP 5s.",
+        help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for the others.",
     ),
     click.option(
         "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."
@@ -112,9 +114,9 @@ _OPTIONS = (
     ),
     click.option(
         "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete.paths,
-        help="Any other setting of the plan, such as workload.sysbench.table_size=1000000. May be given again.",
+        help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
     ),
-    click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Fix what is drawn at random."),
+    click.option("--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."),
     click.option(
         "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
         help="Write the plan file that this command line stands for, and run nothing. -: to standard output.",
@@ -125,12 +127,13 @@ _OPTIONS = (
     ),
     click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
     click.option(
-        "--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of results and report."
+        "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="The language of results and report."
     ),
     click.option(
-        "--report/--no-report", "write_report", default=True, help="Write report.html and report.md, or not."
+        "--report/--no-report", "write_report", default=True, show_default=True,
+        help="Write report.html and report.md, or not.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the results as plain JSON, as `loadcell run` does."),
+    click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead, as `loadcell run` does."),
 )  # fmt: skip
 
 
