@@ -213,7 +213,7 @@ def wait_for(port: int, patience_s: float = 10) -> None:
     """Until something listens there. The kernel is asked for it: iperf3 would take a connection for a test."""
     deadline = time.monotonic() + patience_s
     while not any(
-        one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in psutil.net_connections("tcp")
+        one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,) for one in psutil.net_connections("tcp")
     ):
         if time.monotonic() > deadline:
             raise SystemExit(f"nothing listens on port {port} after {patience_s:.0f} s")
