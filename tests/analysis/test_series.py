@@ -52,3 +52,16 @@ def test_missing_values_stay_missing_and_missing_columns_are_left_out() -> None:
     frame = series("a", range(1, 5), x=[None, None, 4.0, None])
     assert thin(frame, {"x": "sum", "gone": "mean"}, 2)["x"].to_list() == [None, 4.0]
     assert thin(frame.clear(), {"x": "mean"}, 2).is_empty()
+
+
+def test_what_was_joined_before_keeps_its_extremes() -> None:
+    frame = series(
+        "a", range(1, 5), x=[4.0] * 4, x_lowest=[4.0, 0.0, 4.0, 3.0], x_highest=[4.0, 8.0, 9.0, 4.0]
+    )
+    whole = thin(frame, {"x": "mean"}, 10, {"x"})
+    assert whole["x_lowest"].to_list() == [4.0, 0.0, 4.0, 3.0]
+    found = thin(frame, {"x": "mean"}, 2, {"x"})
+    assert found.to_dict(as_series=False) == {
+        "trial": ["a", "a"], "t_s": [2.0, 4.0], "x": [4.0, 4.0], "x_lowest": [0.0, 3.0], "x_highest": [8.0, 9.0],
+    }  # fmt: skip
+    assert "x_lowest" not in thin(frame, {"x": "mean"}, 2).columns

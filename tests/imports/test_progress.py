@@ -30,3 +30,12 @@ def test_short_texts_and_files_have_none(stream: io.StringIO, total: int) -> Non
     with Bar(stream) as told:
         told(total, total)
     assert stream.getvalue() == ""
+
+
+def test_while_a_long_text_is_read_what_comes_after_can_begin() -> None:
+    begun: list[int] = []
+    with Bar(io.StringIO(), lambda: begun.append(1)) as told:
+        told(1_000, 1_000)
+        assert begun == []
+        told(GB, 2 * GB)
+    assert begun == [1]

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcell.tools import runs, sysbench
+from loadcell.tools import runs, series, sysbench
 from loadcell.tools.base import Interval
 from loadcell.tools.blocks import LONGEST_LINE, Output, blocks, decoded, lines
 from loadcell.tools.series import Intervals
@@ -61,15 +62,49 @@ def test_intervals_are_joined_when_there_are_too_many_and_add_up_to_the_same() -
         few.append(
             Interval(float(number), 1.0, 10.0 + number % 2, failed, {"mean_ms": 4.0, "p99_ms": number % 5})
         )
-    assert few.joined > 1
+    assert few.joined == 16
     found = list(few)
     assert len(found) == len(few) <= 100
     assert sum(one.duration_s * one.throughput_per_s for one in found) == 10_500
     assert sum(one.failed or 0 for one in found) == 1
     assert {one.response["mean_ms"] for one in found} == {4.0}
     assert {one.response["p99_ms"] for one in found[:-1]} == {4}
+    assert {one.duration_s for one in found[:-1]} == {16}
     assert found[0].start_s == 0
     assert all(one.start_s + one.duration_s == next_.start_s for one, next_ in pairwise(found))
+
+
+@given(st.lists(st.floats(0, 9, width=16), max_size=60), st.integers(2, 9), st.sampled_from([1, 7, 60]))
+def test_what_is_joined_is_what_all_were(rates: list[float], most: int, at_once: int) -> None:
+    kept = Intervals(most)
+    for begin in range(0, len(rates), at_once):
+        some = np.array(rates[begin : begin + at_once])
+        start = np.arange(begin, begin + len(some), dtype=np.float64)
+        times = {"p99_ms": some, "min_ms": some, "mean_ms": np.where(some > 5, some, np.nan)}
+        kept.extend(start, np.ones(len(some)), some, some, **times)
+        assert len(list(kept)) == len(kept) <= most
+    found = list(kept)
+    for number, one in enumerate(found):
+        own = rates[number * kept.joined : (number + 1) * kept.joined]
+        assert (one.start_s, one.duration_s) == (number * kept.joined, len(own))
+        assert math.isclose(one.throughput_per_s, sum(own) / len(own), abs_tol=1e-9)
+        reach = (None, None) if kept.joined == 1 else (min(own), max(own))
+        assert (one.lowest_per_s, one.highest_per_s) == reach
+        assert (one.response["p99_ms"], one.response["min_ms"]) == (max(own), min(own))
+        high = [rate for rate in own if rate > 5]
+        assert ("mean_ms" in one.response) == bool(high)
+        assert not high or min(high) - 1e-9 <= one.response["mean_ms"] <= max(high) + 1e-9
+
+
+def test_a_stall_stays_to_be_seen_in_what_is_joined() -> None:
+    """Three seconds of a million."""
+    kept = Intervals()
+    rate = np.full(1_000_000, 5_000.0)
+    rate[654_321:654_324] = 0
+    kept.extend(np.arange(1e6), np.ones(1_000_000), rate, np.full(1_000_000, np.nan))
+    lowest = [one for one in kept if one.lowest_per_s == 0]
+    assert [(one.start_s, one.duration_s, one.highest_per_s) for one in lowest] == [(654_320, 16, 5_000)]
+    assert sum(one.duration_s * one.throughput_per_s for one in kept) == rate.sum()
 
 
 def intervals(count: int) -> str:
@@ -100,37 +135,53 @@ def of_events(count: int) -> str:
     return f"{head}Threads started!\n{''.join(rows)}{tail}"
 
 
+def output(home: Path, text: str | bytes) -> Output:
+    file = home / "output"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return Output((file,))
+
+
 @pytest.mark.parametrize("kind", [intervals, of_files, of_events])
 def test_a_long_row_of_intervals_is_read_as_it_would_be_line_by_line(
-    monkeypatch: pytest.MonkeyPatch, kind: Callable[[int], str]
+    tmp_path: Path, kind: Callable[[int], str]
 ) -> None:
-    text = kind(3_000).encode()
-    tables = [some for some in runs.stretches(text, b"[ ") if isinstance(some, runs.Table)]
-    assert [len(table.numbers) for table in tables] == [3_000]
-    quick = sysbench.read_blocks([text])
-    windows = sysbench.read_blocks([text.replace(b"\n", b"\r\n")])
-    monkeypatch.setattr(runs, "FEWEST", math.inf)
-    slow = sysbench.read_blocks([text])
+    text = kind(3_000)
+    tables = [some for some in runs.stretches(output(tmp_path, text), b"[ ") if isinstance(some, runs.Table)]
+    assert [table.numbers.shape[1] for table in tables] == [3_000]
+    quick = sysbench.read_output(output(tmp_path, text))
+    windows = sysbench.read_output(output(tmp_path, text.replace("\n", "\r\n")))
+    slow = sysbench.read(text.splitlines(keepends=True))
     assert list(quick.measured[0].intervals) == list(slow.measured[0].intervals)
     assert list(quick.measured[0].intervals) == list(windows.measured[0].intervals)
     assert len(quick.measured[0].intervals) == 3_000
     assert (quick.unread, slow.unread, windows.unread) == (0, 0, 0)
 
 
-def test_another_percentile_in_the_middle_of_a_row_is_seen() -> None:
+def test_many_executions_keep_no_more_together_than_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(series.Room.__init__, "__defaults__", (4_000, 500))
+    found = sysbench.read_output(output(tmp_path, intervals(3_000) + intervals(900) + intervals(2_990)))
+    kept = [one.intervals for one in found.measured if len(one.intervals) > 3]
+    assert [len(one) for one in kept] == [1_500, 900, 1_495]
+    assert [one.joined for one in kept if isinstance(one, Intervals)] == [2, 1, 2]
+    assert [sum(each.duration_s for each in one) for one in kept] == [3_000, 900, 2_990]
+
+
+def test_another_percentile_in_the_middle_of_a_row_is_seen(tmp_path: Path) -> None:
     rows = intervals(1_000).replace("[ 600s ] thds: 8", "[ 600s ] thds: 9").splitlines(keepends=True)
     rows = [row.replace("(ms,95%)", "(ms,99%)") if row.startswith("[ 7") else row for row in rows]
-    found = list(sysbench.read(rows).measured[0].intervals)
+    found = list(sysbench.read_output(output(tmp_path, "".join(rows))).measured[0].intervals)
     assert len(found) == 1_000
     assert {second for second, one in enumerate(found, 1) if "p99_ms" in one.response} == {
         second for second in range(1, 1_001) if str(second).startswith("7")
     }
 
 
-def test_one_odd_line_within_a_long_row_of_intervals_is_counted() -> None:
+def test_one_odd_line_within_a_long_row_of_intervals_is_counted(tmp_path: Path) -> None:
     rows = intervals(1_000).splitlines(keepends=True)
     rows.insert(500, "[ 400s ] thds: eight tps: many\n")
     rows.insert(600, "[ 401s\n")
-    found = sysbench.read(rows)
+    found = sysbench.read_output(output(tmp_path, "".join(rows)))
     assert found.unread == 2
     assert len(found.measured[0].intervals) == 1_000

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from loadcell.imports.formats import Source
+    from loadcell.report.scene import Scene
 
 TOOLS = (
     "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "netperf", "ab", "wrk", "redis-benchmark", "mbw",
@@ -81,43 +87,43 @@ def import_(
     from loadcell.imports import arrange, attach, read, run, table
     from loadcell.imports.formats import ImportProblemError
     from loadcell.imports.progress import Bar
+    from loadcell.report.soon import Soon
     from loadcell.store.errors import StoreError
 
     try:
-        if tool == "csv":
-            mapping = table.parse(columns)
-            sources = [table.read_csv(file, mapping, unit) for file in files]
-            own = (*own, *(column for column, what in mapping.items() if what == "factor"))
-        else:
-            with Bar(sys.stderr) as told:
-                sources = read.read(files, tool, interval_s=interval, told=told)
-        arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
-        filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
-        path = run.write(
-            arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-            command=["loadcell", *sys.argv[1:]],
-        )  # fmt: skip
+        with Soon() as soon:
+            if tool == "csv":
+                mapping = table.parse(columns)
+                sources = [table.read_csv(file, mapping, unit) for file in files]
+                own = (*own, *(column for column, what in mapping.items() if what == "factor"))
+            else:
+                with Bar(sys.stderr, soon.begin) as told:
+                    sources = read.read(files, tool, interval_s=interval, told=told)
+            arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
+            filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
+            path = run.write(
+                arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+                command=["loadcell", *sys.argv[1:]],
+            )  # fmt: skip
+            scene = soon.publish(path, lang)
     except (ImportProblemError, StoreError) as error:
         raise click.ClickException(str(error)) from None
-    _tell(path, sources, lang, as_json=as_json)
+    _tell(path, scene, sources, as_json=as_json)
 
 
-def _tell(path: Path, sources: list, lang: str, *, as_json: bool) -> None:  # type: ignore[type-arg]
-    from loadcell.report.publish import publish
-    from loadcell.store.read import read_run
-
-    publish(path, lang, ("html", "md"), None)
-    stored = read_run(path)
+def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool) -> None:
     if as_json:
         import json
 
         click.echo(
-            json.dumps({"run": str(path), "imported": stored.run["imported"]}, indent=2, ensure_ascii=False)
+            json.dumps(
+                {"run": str(path), "imported": scene.stored.run["imported"]}, indent=2, ensure_ascii=False
+            )
         )
         return
-    from loadcell.report.terminal import print_run
+    from loadcell.report.terminal import print_scene
 
-    print_run(stored, lang)
+    print_scene(scene)
     for source in sources:
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:

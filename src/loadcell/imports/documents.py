@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from loadcell.imports.arrange import Arranged, Execution
@@ -43,8 +43,13 @@ def settings(one: Execution) -> dict[str, Any]:
     return {"tool": {one.source.tool: dict(one.measured.settings)}, "load": load}
 
 
-def trial(number: int, execution: Execution, when_utc: str, monitors: Mapping[str, Any]) -> dict[str, Any]:
-    """trial.json; `when_utc` is when the output was written, for tools that say nothing of when they began."""
+def trial(
+    number: int, execution: Execution, when_utc: str, monitors: Mapping[str, Any], joined: int = 1
+) -> dict[str, Any]:
+    """trial.json; `when_utc` is when the output was written, for tools that say nothing of when they began.
+
+    `joined` is how many printed intervals one of its intervals stands for.
+    """
     one = execution.measured
     if one.began_s is not None:
         when_utc = at_utc(one.began_s)
@@ -85,7 +90,10 @@ def trial(number: int, execution: Execution, when_utc: str, monitors: Mapping[st
         ],
         # Figures that a tool printed are rounded, and its clients may have rested: what follows from the engine's exact ones does not.
         "tool": {"name": execution.source.tool, **({"version": one.settings["version"]} if "version" in one.settings else {})},
-        "imported": {"tool": execution.source.tool, "file": execution.source.path.name, "title": one.title},
+        "imported": {
+            "tool": execution.source.tool, "file": execution.source.path.name, "title": one.title,
+            **({"joined": joined} if joined > 1 else {}),
+        },
     }  # fmt: skip
 
 
@@ -97,16 +105,3 @@ def _part(part: Part, duration_s: float | None) -> dict[str, Any]:
         "response": {"count": part.succeeded, **part.response} if part.response else None, "service": None,
         "failed_response": None,
     }  # fmt: skip
-
-
-def intervals(execution: Execution) -> Iterator[Mapping[str, Any]]:
-    """Rows of intervals.csv; times are those since the execution began."""
-    for one in execution.measured.intervals:
-        began_s = execution.measured.began_s
-        yield {
-            "t_s": one.start_s, "mono_ns": round(one.start_s * 1e9),
-            "utc": "" if began_s is None else at_utc(began_s + one.start_s), "phase": "measure", "operation": TRANSACTION,
-            "kind": "transaction", "duration_s": one.duration_s, "succeeded": round(one.throughput_per_s * one.duration_s),
-            "failed": one.failed, "throughput_per_s": one.throughput_per_s,
-            **{f"response_{key}": value for key, value in one.response.items()},
-        }  # fmt: skip

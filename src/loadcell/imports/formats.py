@@ -35,10 +35,6 @@ def _by_line(read: Callable[[Iterable[str]], Reading]) -> Read:
     return lambda output: read(output.lines())
 
 
-def _by_block(read: Callable[[Iterable[bytes]], Reading]) -> Read:
-    return lambda output: read(output.blocks())
-
-
 def _by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
     """Of documents, whose lines may be as long as they like."""
     return lambda output: read(decoded(block) for block in output.blocks())
@@ -46,7 +42,7 @@ def _by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
 
 #: By the name that `loadcell import` takes; the surest to be recognised first.
 READERS: Mapping[str, Read] = {
-    "sysbench": _by_block(sysbench.read_blocks),
+    "sysbench": sysbench.read_output,
     "pgbench": _by_line(pgbench.read),
     "pgbench-log": pgbench_log.read_output,
     "benchmarksql": benchmarksql.read_output,

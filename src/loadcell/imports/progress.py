@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -13,17 +14,24 @@ _LEAST_BYTES = 64 * 2**20
 
 
 class Bar:
-    """Is told how many bytes were read, and of how many; shows a bar for what is long, and takes it away at the end."""
+    """Is told how many bytes were read, and of how many; shows a bar for what is long, and takes it away at the end.
 
-    def __init__(self, stream: TextIO) -> None:
+    `long` is called while what is long is read.
+    """
+
+    def __init__(self, stream: TextIO, long: Callable[[], None] = lambda: None) -> None:
         self._stream = stream
+        self._long = long
         self._progress: Progress | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __call__(self, read_bytes: int, total_bytes: int) -> None:
-        if total_bytes < _LEAST_BYTES or not self._stream.isatty():
+        if total_bytes < _LEAST_BYTES:
+            return
+        self._long()
+        if not self._stream.isatty():
             return
         if self._progress is None:
             self._progress = self._started()

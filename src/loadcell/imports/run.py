@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from loadcell import __version__
-from loadcell.imports import benchmarksql, documents, samples
+from loadcell.imports import benchmarksql, documents, intervals, samples
 from loadcell.imports.arrange import Arranged
 from loadcell.imports.formats import ImportProblemError, Source
 from loadcell.run.record import utc_text
 from loadcell.store.durable import sync_directory
-from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.layout import INTERVALS, SCHEMA, new_run_directory
 from loadcell.store.write import RunWriter
-from loadcell.tools.samples import ROWS_AT_ONCE, batched
+from loadcell.tools.series import Intervals, Room
 
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
 SOURCES = "sources"
@@ -43,21 +43,32 @@ def write(
         )
     path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
     writer = RunWriter(path)
+    joined = _joined(arranged)
+    reaching = max(joined) > 1
     try:
         writer.write_run(_run(arranged, sources, name, title, command, state="running"))
         writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
         for number, execution in enumerate(arranged.executions, 1):
             when_ns = execution.source.path.stat().st_mtime_ns
             trial = writer.trial(documents.trial_name(number, execution))
-            for rows in batched(documents.intervals(execution), ROWS_AT_ONCE):
-                trial.intervals(rows)
+            if rows := intervals.table(execution, reaching=reaching):
+                trial.text(INTERVALS, rows)
             watched = samples.write(trial, execution)
-            trial.finish(documents.trial(number, execution, utc_text(when_ns), watched))
+            trial.finish(documents.trial(number, execution, utc_text(when_ns), watched, joined[number - 1]))
         _keep(path, sources)
         writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
     finally:
         writer.close()
     return path
+
+
+def _joined(arranged: Arranged) -> list[int]:
+    """How many printed intervals one stands for in each execution, so that all together are as many as a run has room for."""
+    room = Room()
+    for execution in arranged.executions:
+        if isinstance(execution.measured.intervals, Intervals):
+            room.add(execution.measured.intervals)
+    return [getattr(one.measured.intervals, "joined", 1) for one in arranged.executions]
 
 
 def _keep(path: Path, sources: Sequence[Source]) -> None:

@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 
 def build(stored: StoredRun, lang: str = "en") -> Report:
     """The report of a run in one language. Raises ValueError for a language there is no catalogue of."""
-    scene = Scene.of(stored, lang)
+    return of_scene(Scene.of(stored, lang))
+
+
+def of_scene(scene: Scene) -> Report:
+    """The same of a run that was looked at already."""
+    stored = scene.stored
     sections = [
         search.section(scene),
         results.section(scene),
@@ -58,7 +63,7 @@ def build(stored: StoredRun, lang: str = "en") -> Report:
     shown = [section for section in sections if section is not None]
     run = stored.run
     return Report(
-        language=lang,
+        language=scene.texts.language,
         title=str(run.get("title") or run.get("plan_name") or stored.id),
         question=str(run.get("question") or ""),
         run_id=f"{run.get('plan_name', '')}/{stored.id}".strip("/"),

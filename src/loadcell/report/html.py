@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,30 +21,37 @@ from loadcell.report.texts import Texts
 
 #: Tables with more rows than this can be filtered and scroll on their own.
 LONG_TABLE = 36
+PAGE = "page.html.j2"
 
 
-def render(report: Report) -> str:
-    """The page. Text from outside is escaped by the template, and inside embedded JSON."""
-    texts = Texts(report.language, report.unit)
-    environment = Environment(
+@cache
+def environment() -> Environment:
+    """The templates, each compiled once."""
+    return Environment(
         loader=PackageLoader("loadcell.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    sources = {name: environment.loader.get_source(environment, name)[0] for name in ("flame.js", "page.js")}  # type: ignore[union-attr]
+
+
+def render(report: Report) -> str:
+    """The page. Text from outside is escaped by the template, and inside embedded JSON."""
+    texts = Texts(report.language, report.unit)
+    templates = environment()
+    sources = {name: templates.loader.get_source(templates, name)[0] for name in ("flame.js", "page.js")}  # type: ignore[union-attr]
     scripts = {
         "vega": bundle.javascript() if report.charts() else "",
         "flame": sources["flame.js"] if report.flames() else "",
         "page": sources["page.js"],
     }
-    return environment.get_template("page.html.j2").render(
+    return templates.get_template(PAGE).render(
         report=report,
         t=texts,
         say=lambda phrase: _said(texts, phrase),
         language_tag={"en": "en", "zh": "zh-CN"}[report.language],
-        style=Markup(environment.get_template("page.css.j2").render(light=LIGHT, dark=DARK)),  # noqa: S704 - ours
+        style=Markup(templates.get_template("page.css.j2").render(light=LIGHT, dark=DARK)),  # noqa: S704 - ours
         data=embedded(_data(report, texts)),
         scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - ours, from no input
         policy=_policy(scripts.values()),

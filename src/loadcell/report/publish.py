@@ -38,10 +38,17 @@ def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
 
 
 def write_report(
-    build: Callable[[], Report], where: Mapping[str, Path], out: Path, run_dir: Path | None = None
+    build: Callable[[], Report],
+    where: Mapping[str, Path],
+    out: Path,
+    run_dir: Path | None = None,
+    ready: Painter | None = None,
 ) -> list[Path]:
-    """Write a report (of a run, if it is one's own) in each format to its place. Raises StoreError when one cannot be written."""
-    with Painter(VEGA_LITE) if "md" in where else nullcontext() as painter:
+    """Write a report (of a run, if it is one's own) in each format to its place; `ready` is a painter that has started before.
+
+    Raises StoreError when one cannot be written.
+    """
+    with (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
         # after the painter has started, as these take a second to import
         from loadcell.report import html, markdown
 

@@ -41,10 +41,15 @@ _SIGNS = {"good": ("✓", "green"), "info": ("·", "dim"), "caution": ("!", "yel
 
 def print_run(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
     """Print a run to `console` (standard output by default). It needs neither charts nor frames."""
+    print_scene(Scene.of(stored, lang), console)
+
+
+def print_scene(scene: Scene, console: Console | None = None) -> None:
+    """The same of a run that was looked at already."""
     from rich.console import Console
     from rich.text import Text
 
-    scene = Scene.of(stored, lang)
+    stored = scene.stored
     out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
     out.print()
     out.print(Text(str(stored.run.get("title") or stored.id), style="bold"))

@@ -30,6 +30,9 @@ INTERVAL_COLUMNS: Final = (
     "service_mean_ms", "service_p50_ms", "service_p99_ms", "service_max_ms",
 )  # fmt: skip
 
+#: Beside them where printed intervals were joined: the lowest and the highest of their throughputs.
+REACH_COLUMNS: Final = ("throughput_per_s_lowest", "throughput_per_s_highest")
+
 #: What the sampler puts in front of every monitor's own columns.
 SAMPLE_HEAD: Final = ("t_s", "mono_ns", "utc", "late_ms", "cost_ms")
 

@@ -18,13 +18,18 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Interval:
-    """A stretch of one execution, as the tool reported it while it ran; `response` in ms by the record's keys (`mean_ms` ...)."""
+    """A stretch of one execution, as the tool reported it while it ran; `response` in ms by the record's keys (`mean_ms` ...).
+
+    `lowest_per_s` and `highest_per_s` are throughputs of those that were joined to it; None of one that the tool printed.
+    """
 
     start_s: float
     duration_s: float
     throughput_per_s: float
     failed: int | None = None
     response: Mapping[str, float] = field(default_factory=dict)
+    lowest_per_s: float | None = None
+    highest_per_s: float | None = None
 
 
 @dataclass(frozen=True)

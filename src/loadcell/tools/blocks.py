@@ -31,15 +31,18 @@ class Output:
 
     def blocks(self) -> Iterator[bytes]:
         """The files' blocks, one file after the other."""
-        total = sum(path.stat().st_size for path in self.files) if self.told is not None else 0
         read = 0
         for path in self.files:
             with path.open("rb") as file:
                 for block in blocks(file):
                     yield block
                     read += len(block)
-                    if self.told is not None:
-                        self.told(read, total)
+                    self.went(read)
+
+    def went(self, read_bytes: int) -> None:
+        """So much is read by now."""
+        if self.told is not None:
+            self.told(read_bytes, sum(path.stat().st_size for path in self.files))
 
     def lines(self) -> Iterator[str]:
         """Every line."""
@@ -84,15 +87,3 @@ def lines(parts: Iterable[bytes]) -> Iterator[str]:
     for part in parts:
         for line in io.StringIO(decoded(part), newline=None):
             yield line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE]
-
-
-def batches(text: Iterable[str], count: int = 100_000) -> Iterator[bytes]:
-    """The other way round: lines in blocks."""
-    held: list[str] = []
-    for line in text:
-        held.append(line)
-        if len(held) == count:
-            yield "".join(held).encode()
-            held.clear()
-    if held:
-        yield "".join(held).encode()

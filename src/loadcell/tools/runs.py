@@ -1,4 +1,4 @@
-"""Stretches of a block whose lines differ in numbers alone: a tool's own intervals, thousands of them, are read as a table."""
+"""Stretches of a text whose lines differ in numbers alone: a tool's own intervals, thousands of them, are read as a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from loadcell.tools.blocks import Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,28 +24,29 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class Table:
-    """Lines that are the first of them but for their numbers, of which each has a row."""
+    """Lines that are the first of them but for their numbers, of which each place has a row in `numbers`; `text` are all of them."""
 
-    text: bytes
+    first: str
     numbers: npt.NDArray[np.float64]
-
-    @property
-    def first(self) -> str:
-        """The first line, without its end."""
-        return self.text.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    text: bytes
 
     def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
         """By the names of the groups that matched the first line; None where one is not exactly a number."""
         places = {found.span(): place for place, found in enumerate(_NUMBER.finditer(shape.string))}
-        if len(places) != self.numbers.shape[1] or any(
+        if len(places) != len(self.numbers) or any(
             shape.span(name) not in places for name in shape.groupdict()
         ):
             return None
-        return {name: self.numbers[:, places[shape.span(name)]] for name in shape.groupdict()}
+        return {name: self.numbers[places[shape.span(name)]] for name in shape.groupdict()}
 
 
-def stretches(block: bytes, begin: bytes) -> Iterator[bytes | Table]:
-    """The block in its order: tables of lines that begin so, and the lines between; few alike ones stay among the others."""
+def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
+    """An output in its order: tables of lines that begin so, and the lines between; few alike ones stay among the others."""
+    for block in output.blocks():
+        yield from _of_block(block, begin)
+
+
+def _of_block(block: bytes, begin: bytes) -> Iterator[bytes | Table]:
     from loadcell import _engine
 
     kept = at = 0
@@ -68,4 +71,5 @@ def stretches(block: bytes, begin: bytes) -> Iterator[bytes | Table]:
 def _table(text: bytes, columns: int, numbers: bytes) -> Table:
     import numpy as np
 
-    return Table(text, np.frombuffer(numbers).reshape(-1, columns))
+    first = text[: text.index(b"\n")].decode("utf-8", "replace").rstrip("\r")
+    return Table(first, np.frombuffer(numbers).reshape(-1, columns).T, text)

@@ -12,27 +12,43 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Column = npt.NDArray[np.float64]
+    Columns = Mapping[str, Column]
 
-#: More than a day of seconds. Beyond it neighbours are joined two by two, so that memory and files stay small.
+#: More than a day of seconds. Beyond it neighbours are joined, so that memory, files and reports stay small.
 MOST = 100_000
+#: Of each of many executions at least about half of this stays, whatever all of them have.
+MOST_EACH = 6_250
 #: Intervals that came one by one are held so long before they go into columns.
 _HELD = 4096
-_WHOLE = ("start", "duration", "rate", "failed")
+#: Columns that are no times: the others are percentiles and such by the record's keys.
+WHOLE = ("start", "duration", "rate", "failed", "lowest", "highest")
 
 
 class Intervals(Sequence[Interval]):
     """Grows by single intervals or by columns of them, in the order of time; reads like a list.
 
-    When two are joined, throughput is that of both, failures add up, the mean is weighted by what was done, and of
-    percentiles and maxima the larger stands: an upper bound, as a percentile of both cannot be told from two.
+    When there are too many, each becomes twice as long, and stands for as many printed ones as all others; the last may stand for
+    fewer. Throughput is that of all of them, and its lowest and highest are kept; failures add up; the mean is weighted by what was
+    done; of percentiles and maxima the largest stands: an upper bound, as a percentile of two cannot be told from both.
     """
 
     def __init__(self, most: int = MOST) -> None:
-        self._most = most
+        self._most = most - most % 2
         self._one_by_one: list[Interval] = []
-        self._columns: dict[str, list[Column]] = {}
-        self._length = 0
+        #: As they came, fewer than make another one that is kept.
+        self._fresh: list[Columns] = []
+        self._kept: list[Columns] = []
         self._joined = 1
+
+    @classmethod
+    def of(cls, intervals: Sequence[Interval]) -> Intervals:
+        """The same in columns."""
+        if isinstance(intervals, Intervals):
+            return intervals
+        found = cls()
+        for one in intervals:
+            found.append(one)
+        return found
 
     @classmethod
     def of_seconds(cls, found: Mapping[str, Any]) -> Intervals:
@@ -55,7 +71,7 @@ class Intervals(Sequence[Interval]):
 
     @property
     def joined(self) -> int:
-        """How many printed intervals one kept interval stands for at most."""
+        """How many intervals that were added one that is kept stands for, at most."""
         if not self._few:
             self._settle()
         return self._joined
@@ -63,7 +79,7 @@ class Intervals(Sequence[Interval]):
     @property
     def _few(self) -> bool:
         """Whether all came one by one, and are no more than are kept: then there is no need for columns."""
-        return not self._columns and len(self._one_by_one) <= self._most
+        return not self._kept and not self._fresh and len(self._one_by_one) <= self._most
 
     def append(self, one: Interval) -> None:
         """One more."""
@@ -75,101 +91,92 @@ class Intervals(Sequence[Interval]):
         self, start: Column, duration: Column, rate: Column, failed: Column, **response: Column
     ) -> None:
         """Many more; in `failed` and `response` (by the record's keys) NaN is what was not said."""
-        self._settle()
-        self._take(
-            {"start": start, "duration": duration, "rate": rate, "failed": failed, **response}, len(start)
-        )
+        self._hold()
+        self._fresh.append({"start": start, "duration": duration, "rate": rate, "failed": failed, **response})
+        if _length(self._fresh) >= max(_HELD, self._joined):
+            self._settle()
 
-    def _settle(self) -> None:
-        """Put what came one by one into the columns."""
+    def shrink(self, most: int) -> None:
+        """No more than so many, from now on."""
+        self._most = most - most % 2
+        if self._few:
+            return
+        self._settle()
+        if _length(self._kept) + bool(self._fresh) > self._most:
+            self._kept = [self.columns()]
+            self._fresh = []
+            while _length(self._kept) > self._most:
+                self._widen()
+
+    def columns(self) -> Columns:
+        """All of them: `start` and `duration` (s), `rate` (per s), `failed`, times by the record's keys; and where some were joined,
+        the `lowest` and `highest` rate. NaN is what was not said."""
+        self._settle()
+        rest = [_joined(_together(self._fresh), self._joined)] if self._fresh else []
+        parts = [*self._kept, *rest]
+        return _together(parts) if parts else {}
+
+    def _hold(self) -> None:
+        """Put what came one by one into columns."""
         import numpy as np
 
         held, self._one_by_one = self._one_by_one, []
         if not held:
             return
         keys = {key for one in held for key in one.response}
-        columns = {
-            "start": np.array([one.start_s for one in held]),
-            "duration": np.array([one.duration_s for one in held]),
-            "rate": np.array([one.throughput_per_s for one in held]),
-            "failed": np.array([np.nan if one.failed is None else one.failed for one in held]),
-            **{key: np.array([one.response.get(key, np.nan) for one in held]) for key in keys},
-        }
-        self._take(columns, len(held))
+        self._fresh.append(
+            {
+                "start": np.array([one.start_s for one in held]),
+                "duration": np.array([one.duration_s for one in held]),
+                "rate": np.array([one.throughput_per_s for one in held]),
+                "failed": np.array([np.nan if one.failed is None else one.failed for one in held]),
+                **{key: np.array([one.response.get(key, np.nan) for one in held]) for key in keys},
+            }
+        )
 
-    def _take(self, columns: Mapping[str, Column], length: int) -> None:
-        import numpy as np
+    def _settle(self) -> None:
+        """Keep of what came as many as make whole ones; wider ones when there is no more room."""
+        self._hold()
+        if not self._fresh:
+            return
+        fresh, at = _together(self._fresh), 0
+        length = len(fresh["start"])
+        while at < length:
+            if _length(self._kept) >= self._most:
+                self._widen()
+            count = min((length - at) // self._joined, self._most - _length(self._kept))
+            if not count:
+                break
+            end = at + count * self._joined
+            self._kept.append(_joined({key: column[at:end] for key, column in fresh.items()}, self._joined))
+            at = end
+        self._fresh = [{key: column[at:] for key, column in fresh.items()}] if at < length else []
 
-        for key in {*columns, *self._columns}:
-            own = self._columns.setdefault(key, [np.full(self._length, np.nan)] if self._length else [])
-            own.append(columns[key] if key in columns else np.full(length, np.nan))
-        self._length += length
-        while self._length > self._most:
-            self._join()
-
-    def _whole(self) -> dict[str, Column]:
-        import numpy as np
-
-        return {key: np.concatenate(parts).astype(np.float64) for key, parts in self._columns.items()}
-
-    def _join(self) -> None:
-        """Two by two; the last of an odd number stays alone."""
-        import numpy as np
-
-        old = self._whole()
-        length = self._length
-        even = length - length % 2
-
-        def pairs(key: str) -> tuple[Column, Column]:
-            return old[key][:even:2], old[key][1:even:2]
-
-        (duration, next_duration), (rate, next_rate) = pairs("duration"), pairs("rate")
-        done, next_done = duration * rate, next_duration * next_rate
-        together = duration + next_duration
-        new: dict[str, Column] = {}
-        for key in old:
-            one, two = pairs(key)
-            if key == "start":
-                new[key] = one
-            elif key == "duration":
-                new[key] = together
-            elif key == "rate":
-                new[key] = np.divide(
-                    done + next_done, together, out=np.zeros_like(together), where=together > 0
-                )
-            elif key == "failed":
-                new[key] = np.where(np.isnan(one), two, np.where(np.isnan(two), one, one + two))
-            elif key == "mean_ms":
-                weight, next_weight = np.where(np.isnan(one), 0, done), np.where(np.isnan(two), 0, next_done)
-                weights = weight + next_weight
-                total = np.nan_to_num(one) * weight + np.nan_to_num(two) * next_weight
-                new[key] = np.divide(total, weights, out=np.full_like(weights, np.nan), where=weights > 0)
-            else:
-                new[key] = np.fmin(one, two) if key == "min_ms" else np.fmax(one, two)
-        self._columns = {key: [np.concatenate([column, old[key][even:]])] for key, column in new.items()}
-        self._length = even // 2 + length % 2
+    def _widen(self) -> None:
+        self._kept = [_joined(_together(self._kept), 2)]
         self._joined *= 2
 
     def __len__(self) -> int:
         if self._few:
             return len(self._one_by_one)
         self._settle()
-        return self._length
+        return _length(self._kept) + bool(self._fresh)
 
     def __iter__(self) -> Iterator[Interval]:
         if self._few:
             yield from self._one_by_one
             return
-        self._settle()
-        columns = self._whole()
-        response = [key for key in columns if key not in _WHOLE]
-        for number in range(self._length):
+        columns = self.columns()
+        response = [key for key in columns if key not in WHOLE]
+        extremes = "lowest" in columns
+        for number in range(len(columns["start"])):
             failed = columns["failed"][number]
             times = {key: float(columns[key][number]) for key in response}
             yield Interval(
                 float(columns["start"][number]), float(columns["duration"][number]), float(columns["rate"][number]),
                 None if failed != failed else int(failed),
                 {key: value for key, value in times.items() if value == value},
+                *((float(columns["lowest"][number]), float(columns["highest"][number])) if extremes else ()),
             )  # fmt: skip
 
     @overload
@@ -178,3 +185,82 @@ class Intervals(Sequence[Interval]):
     def __getitem__(self, index: slice) -> Sequence[Interval]: ...
     def __getitem__(self, index: Any) -> Any:
         return tuple(self)[index]
+
+
+class Room:
+    """What several executions may keep in all: the more there are, the longer the intervals of the longest become."""
+
+    def __init__(self, most: int = MOST, most_each: int = MOST_EACH) -> None:
+        self._most, self._least = most, most_each
+        self._each = most
+        self._all: list[Intervals] = []
+
+    def add(self, intervals: Intervals) -> None:
+        """One more execution, which has ended."""
+        self._all.append(intervals)
+        intervals.shrink(self._each)
+        while self._each > self._least and sum(len(one) for one in self._all) > self._most:
+            self._each = max(self._least, self._each // 2)
+            for one in self._all:
+                one.shrink(self._each)
+
+
+def _length(parts: Sequence[Columns]) -> int:
+    return sum(len(part["start"]) for part in parts)
+
+
+def _together(parts: Sequence[Columns]) -> Columns:
+    """One after the other; NaN where one has a column that another has not."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return parts[0]
+    keys = dict.fromkeys(key for part in parts for key in part)
+    return {key: np.concatenate([_column(part, key) for part in parts]) for key in keys}
+
+
+def _column(part: Columns, key: str) -> Column:
+    import numpy as np
+
+    if key in part:
+        return part[key]
+    return part["rate"] if key in ("lowest", "highest") else np.full(len(part["start"]), np.nan)
+
+
+def _joined(old: Columns, by: int) -> Columns:
+    """So many neighbours as one; the last may be of fewer."""
+    import numpy as np
+
+    if by == 1:
+        return old
+    begins = np.arange(0, len(old["start"]), by)
+    done = old["duration"] * old["rate"]
+    together = np.add.reduceat(old["duration"], begins)
+    new: dict[str, Column] = {}
+    for key in dict.fromkeys((*old, "lowest", "highest")):
+        column = _column(old, key)
+        if key == "start":
+            new[key] = column[begins]
+        elif key == "duration":
+            new[key] = together
+        elif key == "rate":
+            new[key] = _quotient(np.add.reduceat(done, begins), together, 0.0)
+        elif key == "failed":
+            said = np.add.reduceat(~np.isnan(column), begins, dtype=np.int64) > 0
+            new[key] = np.where(said, np.add.reduceat(np.nan_to_num(column), begins), np.nan)
+        elif key == "mean_ms":
+            weights = np.where(np.isnan(column), 0.0, done)
+            total = np.add.reduceat(np.nan_to_num(column) * weights, begins)
+            new[key] = _quotient(total, np.add.reduceat(weights, begins), np.nan)
+        elif key in ("lowest", "min_ms"):
+            new[key] = np.fmin.reduceat(column, begins)
+        else:
+            new[key] = np.fmax.reduceat(column, begins)
+    return new
+
+
+def _quotient(over: Column, under: Column, otherwise: float) -> Column:
+    import numpy as np
+
+    found: Column = np.divide(over, under, out=np.full_like(under, otherwise), where=under > 0)
+    return found

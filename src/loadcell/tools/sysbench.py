@@ -8,9 +8,9 @@ from typing import Any
 
 from loadcell.reasons import because
 from loadcell.tools.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.tools.blocks import batches, lines
+from loadcell.tools.blocks import Output, lines
 from loadcell.tools.runs import Table, stretches
-from loadcell.tools.series import Intervals
+from loadcell.tools.series import Intervals, Room
 
 NAME = "sysbench"
 
@@ -61,41 +61,46 @@ _FILE_NAMES = {
 
 def read(text: Iterable[str]) -> Reading:
     """Each execution from its lines."""
-    return read_blocks(batches(text))
+    return _read([text])
 
 
-def read_blocks(parts: Iterable[bytes]) -> Reading:
-    """Each execution; one that ended before its figures is not measured, and its lines are among the unread.
+def read_output(output: Output) -> Reading:
+    """The same of a file, whose long rows of intervals are read as tables; what is not printed as the first of its row goes line by line."""
+    return _read(some if isinstance(some, Table) else lines([some]) for some in stretches(output, b"[ "))
 
-    Long rows of intervals are read as tables; whatever is not printed as the first of its row goes line by line.
-    """
+
+def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
+    """Each execution; one that ended before its figures is not measured, and its lines are among the unread."""
     found: list[Measured] = []
     unread = Unread()
+    room = Room()
     current: _Execution | None = None
     for part in parts:
-        for some in stretches(part, b"[ "):
-            if isinstance(some, Table) and current is not None and current.take_many(some):
+        if isinstance(part, Table):
+            if current is not None and current.take_many(part):
                 continue
-            for line in lines([some.text if isinstance(some, Table) else some]):
-                head = _HEAD.match(line)
-                if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
-                    _close(current, found, unread)
-                    current = _Execution(head["version"] if head is not None else "")
-                if head is None and (current is None or not understood(current.take, line)):
-                    unread.add(line)
-    _close(current, found, unread)
+            part = lines([part.text])
+        for line in part:
+            head = _HEAD.match(line)
+            if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):
+                _close(current, found, unread, room)
+                current = _Execution(head["version"] if head is not None else "")
+            if head is None and (current is None or not understood(current.take, line)):
+                unread.add(line)
+    _close(current, found, unread, room)
     if not found and current is None:
         raise NotItsOutputError(because("output.sysbench"))
     return unread.reading(found)
 
 
-def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+def _close(current: _Execution | None, found: list[Measured], unread: Unread, room: Room) -> None:
     if current is None:
         return
     measured = current.measured()
     if measured is None:
         unread.add(f"sysbench {current.version}: ended without its figures")
     else:
+        room.add(current.intervals)
         found.append(measured)
 
 

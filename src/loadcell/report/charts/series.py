@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,9 +131,11 @@ def draw(scene: Scene) -> Chart | None:
     for panel in panels:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
+    reaching: set[str] = set()
     for source, of_source in columns.items():
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
+        reaching |= {name for name in enveloped if name + thinning.LOWEST in thin.columns}
         for trial, own in _by_trial(_in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = own
     for one in scene.server.checkpoints:
@@ -151,10 +153,13 @@ def draw(scene: Scene) -> Chart | None:
         caption.append(texts("caption.series.checkpoints"))
     if size > 1:
         caption.append(texts("caption.series.thinned", size=size))
+    joined = max((_printed(record) for record in scene.stored.trials), default=1)
+    if joined > 1:
+        caption.append(texts("caption.series.joined", count=joined))
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, scene, joined=size > 1, clock=_clock(frames)),
+        _views(panels, scene, reaching, _clock(frames)),
         {},
         caption,
         panels=len(panels),
@@ -286,6 +291,11 @@ def _short(values: list[Any]) -> list[Any]:
     return [int(value) if value is not None and value == int(value) else value for value in values]
 
 
+def _printed(record: Mapping[str, Any]) -> int:
+    """How many intervals that a tool printed one interval of a trial stands for."""
+    return int((record.get("imported") or {}).get("joined", 1))
+
+
 def _sensible(trials: list[Trial], scene: Scene) -> Trial:
     """The best treatment's trial that lies nearest to its median; else the first there is."""
     best = scene.best
@@ -337,10 +347,10 @@ def _number(value: Any) -> float:
     return float(value) if value is not None else 0.0
 
 
-def _views(panels: list[Panel], scene: Scene, *, joined: bool, clock: _Clock) -> dict[str, Any]:
+def _views(panels: list[Panel], scene: Scene, reaching: Collection[str], clock: _Clock) -> dict[str, Any]:
     """The views below one another, on one time axis."""
     views = [
-        _view(panel, scene, clock, joined=joined, last=panel is panels[-1], first=panel is panels[0])
+        _view(panel, scene, clock, reaching, last=panel is panels[-1], first=panel is panels[0])
         for panel in panels
     ]
     shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
@@ -348,7 +358,7 @@ def _views(panels: list[Panel], scene: Scene, *, joined: bool, clock: _Clock) ->
 
 
 def _view(
-    panel: Panel, scene: Scene, clock: _Clock, *, joined: bool, first: bool, last: bool
+    panel: Panel, scene: Scene, clock: _Clock, reaching: Collection[str], *, first: bool, last: bool
 ) -> dict[str, Any]:
     texts = scene.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
@@ -386,7 +396,7 @@ def _view(
     layers = [
         shade,
         *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
-        *_bands(panel, x, colours, joined=joined),
+        *_bands(panel, x, colours, reaching),
         shape,
         handles,
     ]
@@ -422,14 +432,14 @@ def _checkpoints(scene: Scene) -> list[alt.Chart]:
     return [written.encode(x=alt.X("t:Q"), x2="to:Q"), begun.encode(x=alt.X("t:Q"), tooltip=tips)]
 
 
-def _bands(panel: Panel, x: alt.X, colours: list[str], *, joined: bool) -> list[alt.Chart]:
+def _bands(panel: Panel, x: alt.X, colours: list[str], reaching: Collection[str]) -> list[alt.Chart]:
     """How far the values reach that each point stands for; nothing where every value has its own point."""
     return [
         alt.Chart(style.data(panel.source))
-        .mark_area(opacity=0.2, color=colour, line=False)
+        .mark_area(fillOpacity=0.2, color=colour, stroke=colour, strokeOpacity=0.5, strokeWidth=0.7)
         .encode(x, alt.Y(f"{line.column}{thinning.LOWEST}:Q", title=None), alt.Y2(f"{line.column}{thinning.HIGHEST}"))
         for line, colour in zip(panel.lines, colours, strict=True)
-        if joined and line.envelope
+        if line.envelope and line.column in reaching
     ]  # fmt: skip
 
 
