@@ -59,7 +59,9 @@ def table(scene: Scene) -> Table:
 def _has_queries(treatment: Treatment) -> bool:
     """Whether queries are told of apart: where each unit of work is one of them, throughput says it all."""
     queries, throughput = treatment.queries.median, treatment.throughput.median
-    return bool(queries) and (not throughput or abs(queries / throughput - 1) > SAME_SHARE)
+    if not queries or not throughput:
+        return bool(queries)
+    return abs(queries / throughput - 1) > SAME_SHARE
 
 
 def own_figures(scene: Scene) -> list[str]:
