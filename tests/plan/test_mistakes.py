@@ -47,7 +47,7 @@ CASES = [
     Case("unknown workload", PLAN.replace("mix:", "‹mixx:"), "workload.mixx", 'no workload "mixx"', "mix, sql, calls",
          "workload.mix"),
     Case("unknown workload of a target that not all go with", with_target("{cache: {}}").replace("mix:", "‹sqll:"), "workload.sqll",
-         'no workload "sqll"', "allowed: mix, calls"),
+         'no workload "sqll"', "mix, calls"),
     Case("unknown monitor", PLAN + "monitors: [‹hots]", "monitors.hots", 'no monitor "hots"', "host, jvm, cache-stats", "monitors.host"),
     Case("unknown option of a monitor", PLAN + "monitors: [{host: {‹disk: true}}]", "monitors.host.disk", "no setting",
          nearest="monitors.host.disks"),
