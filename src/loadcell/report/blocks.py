@@ -60,7 +60,7 @@ class Tiles:
 @dataclass(frozen=True)
 class Column:
     """A table's column; figures are aligned right, `many` in a cell may wrap, `code` is set in a fixed width,
-    `keep` is not broken inside words, `spare` can be left out where no row has a figure for it (`loadcell.report.columns`)."""
+    `keep` is not broken inside words, `said` has sentences of the catalogue's, `spare` can be left out where no row has a figure for it (`loadcell.report.columns`)."""
 
     title: str
     figure: bool = False
@@ -68,6 +68,7 @@ class Column:
     many: bool = False
     keep: bool = False
     spare: bool = False
+    said: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.phrase import Finding
-from loadcell.report import numbers
+from loadcell.report import numbers, spans
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
 
@@ -200,7 +200,7 @@ def print_host(host: Host, findings: list[Finding], language: str) -> None:
     console.print(f"[bold]{escape(texts('host-page.findings'))}[/]")
     for finding in findings:
         told = Table.grid(padding=(0, 1))
-        told.add_row(f"[{styles[finding.severity]}]●[/]", escape(texts.say(finding.phrase)))
+        told.add_row(f"[{styles[finding.severity]}]●[/]", spans.on_terminal(texts.parts(finding.phrase)))
         console.print(told)
     if not findings:
         console.print(f"[green]●[/] {escape(texts('host-found.none'))}")
@@ -210,5 +210,5 @@ def print_host(host: Host, findings: list[Finding], language: str) -> None:
         table.add_column(style="dim", max_width=32, overflow="fold")
         table.add_column(overflow="fold")
         for title, value in part.rows:
-            table.add_row(escape(title), escape(value))
+            table.add_row(escape(title), spans.on_terminal(value))
         console.print(table)

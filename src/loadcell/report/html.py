@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from loadcell.analysis.phrase import Phrase
 from loadcell.report import bundle, flame, sizing
 from loadcell.report.blocks import Chart, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import DARK, LIGHT
+from loadcell.report.spans import Part, pieces
 from loadcell.report.texts import Texts
 
 #: Tables with more rows than this can be filtered and scroll on their own.
@@ -27,13 +29,15 @@ PAGE = "page.html.j2"
 @cache
 def environment() -> Environment:
     """The templates, each compiled once."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("loadcell.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["coded"] = coded
+    return made
 
 
 def render(report: Report) -> str:
@@ -49,7 +53,7 @@ def render(report: Report) -> str:
     return templates.get_template(PAGE).render(
         report=report,
         t=texts,
-        say=lambda phrase: _said(texts, phrase),
+        say=lambda phrase: coded(texts.parts(phrase)),
         language_tag={"en": "en", "zh": "zh-CN"}[report.language],
         style=Markup(templates.get_template("page.css.j2").render(light=LIGHT, dark=DARK)),  # noqa: S704 - ours
         data=embedded(_data(report, texts)),
@@ -69,14 +73,15 @@ def embedded(document: Any) -> Markup:
     return Markup(text)  # noqa: S704 - the line above is the escaping
 
 
-def _said(texts: Texts, phrase: Phrase) -> Markup:
-    """A sentence, its figures set off."""
-    written = texts.marked(
-        phrase,
-        mark=lambda figure: f"<b>{escape(figure)}</b>",
-        plain=lambda text: str(escape(text)),
-    )
-    return Markup(written)  # noqa: S704 - both parts are escaped
+def coded(sentence: str | Iterable[Part]) -> Markup:
+    """A sentence, its figures and its code set off."""
+    written = []
+    for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code):
+        inner = "".join(
+            f"<b>{escape(piece.text)}</b>" if piece.figure else escape(piece.text) for piece in alike
+        )
+        written.append(f"<code>{inner}</code>" if code else inner)
+    return Markup("".join(written))  # noqa: S704 - every piece is escaped
 
 
 def _policy(scripts: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from loadcell.report.blocks import (
@@ -24,6 +25,7 @@ from loadcell.report.charts import series
 from loadcell.report.charts.style import CONFIG
 from loadcell.report.palette import LIGHT, resolved
 from loadcell.report.sizing import sized
+from loadcell.report.spans import Part, Piece, pieces
 from loadcell.report.texts import Texts
 
 #: Directory of the pictures, beside the Markdown file.
@@ -57,9 +59,30 @@ def escaped(text: str) -> str:
     return _AT_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
 
 
+def coded(sentence: str | Iterable[Part]) -> str:
+    """A sentence as text that no Markdown reader takes for markup, but for its code; on one line."""
+    written = "".join(
+        _span(piece.text) if piece.code else _SPECIAL.sub(r"\\\1", piece.text) for piece in _joined(sentence)
+    )
+    return _AT_START.sub(r"\1\\\2", " ".join(written.split()))
+
+
+def _joined(sentence: str | Iterable[Part]) -> list[Piece]:
+    """Its pieces, whether or not they are figures: these are not set off."""
+    return [
+        Piece("".join(piece.text for piece in alike), code=code)
+        for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code)
+    ]
+
+
+def _span(code: str) -> str:
+    """Code within a line; a table takes what is between bars for cells, within code too."""
+    return escaped(f"`{code}`") if "|" in code else f"`{code}`"
+
+
 def _block(block: Block, texts: Texts) -> str:
     if isinstance(block, Paragraph):
-        return escaped(block.text)
+        return coded(block.text)
     if isinstance(block, Sentences):
         return _sentences(block, texts)
     if isinstance(block, Tiles):
@@ -70,13 +93,13 @@ def _block(block: Block, texts: Texts) -> str:
         head = [f"**{escaped(block.title)}**", ""] if block.title else []
         colon = texts("mark.colon")
         return "\n".join(
-            [*head, *(f"- {escaped(name)}{colon}{escaped(value)}" for name, value in block.entries)]
+            [*head, *(f"- {escaped(name)}{colon}{coded(value)}" for name, value in block.entries)]
         )
     if isinstance(block, Code):
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", block.text)), default=0))
         return f"{escaped(block.title)}\n\n{fence}{block.language}\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Chart):
-        caption = " ".join(escaped(text) for text in block.captions)
+        caption = " ".join(coded(text) for text in block.captions)
         return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n![{escaped(block.title)}]({PICTURES}/{block.id}.svg)\n\n{caption}"
     if isinstance(block, Flame):
         return f"{_anchor(block.id)}\n\n**{escaped(block.title)}**\n\n{escaped(block.plain)}"
@@ -88,7 +111,7 @@ def _sentences(block: Sentences, texts: Texts) -> str:
         block.findings
     )
     return "\n".join(
-        f"- {'**⚠** ' if finding.severity in {'caution', 'problem'} else ''}{escaped(texts.say(finding.phrase))}{link}"
+        f"- {'**⚠** ' if finding.severity in {'caution', 'problem'} else ''}{coded(texts.parts(finding.phrase))}{link}"
         for finding, link in zip(block.findings, links, strict=True)
     )
 
@@ -114,12 +137,15 @@ def _table(table: Table) -> str:
     head = [escaped(column.title) for column in table.columns]
     rule = ["---:" if column.figure else "---" for column in table.columns]
     body = [
-        [_cell(cell.text, column.code) for cell, column in zip(row, table.columns, strict=True)]
+        [
+            coded(cell.text) if column.said else _cell(cell.text, column.code)
+            for cell, column in zip(row, table.columns, strict=True)
+        ]
         for row in table.rows
     ]
     lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *body)]
     title = [] if table.only else [f"**{escaped(table.title)}**", ""]
-    note = [escaped(table.note), ""] if table.note else []
+    note = [coded(table.note), ""] if table.note else []
     return "\n".join([_anchor(table.id), "", *title, *note, *lines])
 
 

@@ -10,7 +10,7 @@ from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
-from loadcell.report import blocks, evidence, numbers
+from loadcell.report import blocks, evidence, numbers, spans
 from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
@@ -88,14 +88,11 @@ def print_findings(
 ) -> None:
     """Findings in sentences, each with its sign, wrapped to the console's width; `homes` are the report's sections that
     hold their evidence."""
-    from rich.markup import escape
     from rich.text import Text
 
     for place, finding in enumerate(findings):
         sign, style = _SIGNS[finding.severity]
-        said = Text.from_markup(
-            texts.marked(finding.phrase, mark=lambda figure: f"[bold]{escape(figure)}[/bold]", plain=escape)
-        )
+        said = spans.on_terminal(texts.parts(finding.phrase))
         if homes:
             said.append(f" [{homes[place]}]", style="dim")
         for number, line in enumerate(_lines(said, out.width - 2)):
@@ -117,11 +114,14 @@ def print_trouble(trial: Trial, reason: str, scene: Scene, out: Console) -> None
 
     named = trial.name if len(scene.analysis.trials) > 1 else ""
     status = scene.texts(f"status.{trial.status}")
-    head = Text.assemble((f"{named}: {status}" if named else status, "bold"), f": {reason}" if reason else "")
+    why = Text.assemble(": ", spans.on_terminal(reason)) if reason else ""
+    head = Text.assemble((f"{named}: {status}" if named else status, "bold"), why)
     advice = scene.texts.recorded(trial.remedy)
     for number, line in enumerate(_lines(head, out.width - 2)):
         out.print(Text.assemble(("✕ " if number == 0 else "  ", "red"), line), soft_wrap=True)
-    for line in _lines(Text(advice, style="dim"), out.width - 2) if advice else ():
+    for line in (
+        _lines(Text.assemble(spans.on_terminal(advice), style="dim"), out.width - 2) if advice else ()
+    ):
         out.print(Text.assemble("  ", line), soft_wrap=True)
 
 

@@ -77,16 +77,19 @@ class Texts:
 
     def marked(self, phrase: Phrase, mark: Callable[[str], str], plain: Callable[[str], str]) -> str:
         """A phrase with each figure passed through `mark` and everything else through `plain` (which may escape)."""
+        return "".join(mark(text) if figure else plain(text) for text, figure in self.parts(phrase))
+
+    def parts(self, phrase: Phrase) -> list[tuple[str, bool]]:
+        """A phrase in stretches, and whether each is a figure."""
         text = catalogue()[phrase.key][self.language]
         parts, end = [], 0
         for match in _PLACEHOLDER.finditer(text):
             written = self._one(match, phrase.params)
             before, after = _blanks(match, written)
-            parts.append(plain(text[end : match.start()] + before))
             figure = match["one"] is None and not match["by"] and match["name"] not in _WORDS
-            parts.append((mark(written) if figure else plain(written)) + after)
+            parts += [(text[end : match.start()] + before, False), (written, figure), (after, False)]
             end = match.end()
-        return "".join([*parts, plain(text[end:])])
+        return [*parts, (text[end:], False)]
 
     def or_none(self, key: str) -> str | None:
         """The text of a key that need not be there."""

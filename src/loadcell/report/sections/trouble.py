@@ -49,8 +49,8 @@ def trials(scene: Scene) -> Section:
     columns = [
         Column(texts("column.trial"), code=True),
         Column(texts("column.state")),
-        Column(texts("column.reason")),
-        Column(texts("column.advice")),
+        Column(texts("column.reason"), said=True),
+        Column(texts("column.advice"), said=True),
     ]
     title = texts("section.trouble")
     blocks: list[Block] = [
@@ -77,7 +77,7 @@ def checks(scene: Scene) -> Section:
         Column(texts("column.check")),
         Column(texts("column.trials")),
         Column(texts("column.evidence")),
-        Column(texts("column.advice")),
+        Column(texts("column.advice"), said=True),
     ]
     heading = texts("section.checks")
     blocks: list[Block] = [
@@ -87,7 +87,9 @@ def checks(scene: Scene) -> Section:
     ]
     if scene.stored.damage:
         damaged = [[Cell(texts.reason(damage.reason))] for damage in scene.stored.damage]
-        blocks.append(Table("table-damage", texts("table.damage"), [Column(texts("column.reason"))], damaged))
+        blocks.append(
+            Table("table-damage", texts("table.damage"), [Column(texts("column.reason"), said=True)], damaged)
+        )
     return Section("checks", heading, blocks)
 
 

@@ -1,0 +1,74 @@
+"""What of a sentence is code (`a command`, `a.setting`) and what a figure: each format sets these off in its own way.
+
+Sentences are the catalogue's; what stands in the places of their parameters may be from outside. So that a backtick in there pairs with none of
+the sentence's own, the two are looked through apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+#: Between single backticks, on one line, no blank inside of either.
+_CODE = re.compile(r"(?<!`)`(?!`)(\S|\S[^`\n]*?\S)`(?!`)")
+#: In the place of a parameter's backticks while the sentence's own are looked for.
+_OTHER = "\0"
+
+#: A stretch of a sentence, and whether it is a figure.
+Part = tuple[str, bool]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a sentence that is alike throughout, without the backticks."""
+
+    text: str
+    figure: bool = False
+    code: bool = False
+
+
+def pieces(parts: str | Iterable[Part]) -> list[Piece]:
+    """A sentence taken apart; text alone is one without figures."""
+    each = [(parts, False)] if isinstance(parts, str) else list(parts)
+    whole = "".join(text for text, _ in each)
+    figure = [is_figure for text, is_figure in each for _ in text]
+    code, gone = [False] * len(whole), set[int]()
+    for start, end in _spans(each):
+        if not code[start]:
+            gone |= {start, end - 1}
+            code[start:end] = [True] * (end - start)
+    kept = (place for place in range(len(whole)) if place not in gone)
+    return [
+        Piece("".join(whole[place] for place in places), *kind)
+        for kind, places in groupby(kept, key=lambda place: (figure[place], code[place]))
+    ]
+
+
+def _spans(each: Iterable[Part]) -> Iterator[tuple[int, int]]:
+    """Where code begins and ends, backticks included: the sentence's own first."""
+    each = list(each)
+    masked = "".join(text.replace("`", _OTHER) if figure else text for text, figure in each)
+    yield from (match.span() for match in _CODE.finditer(masked))
+    begun = 0
+    for text, figure in each:
+        if figure:
+            yield from ((begun + match.start(), begun + match.end()) for match in _CODE.finditer(text))
+        begun += len(text)
+
+
+def on_terminal(parts: str | Iterable[Part]) -> Text:
+    """For a terminal: figures bold, code in a colour; no backticks in either."""
+    from rich.text import Text
+
+    return Text.assemble(
+        *(
+            (piece.text, " ".join(filter(None, ("bold" * piece.figure, "cyan" * piece.code))))
+            for piece in pieces(parts)
+        )
+    )
