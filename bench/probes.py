@@ -38,7 +38,7 @@ COPIES = 10
 #: How far the median ratio may be from 1.
 AIM = 0.03
 #: Smaller blocks say how long sysbench takes for a block, whatever is in it; and how often they are measured.
-TOOL_IS_THE_LIMIT = {"read": 2**18, "write": 2**14}
+TOOL_IS_THE_LIMIT = 2**18
 FEW = 3
 
 
@@ -116,7 +116,7 @@ def cases(seconds: int, mib: int, *, by_cpu: bool) -> Iterator[Case]:
                     "loadcell": partial(probe, {"memory": section}, "mib_per_s", seconds, by_cpu=by_cpu),
                     "sysbench": partial(memory, operation, block, seconds, by_cpu=by_cpu),
                 },
-                limited_by_tool=block < TOOL_IS_THE_LIMIT[operation],
+                limited_by_tool=block < TOOL_IS_THE_LIMIT,
             )
     for test, number in METHODS.items():
         section = {"test": test, "size": mib * 2**20}

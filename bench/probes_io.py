@@ -2,7 +2,7 @@
 
 In turn (A B, B A, ...), one pair a round; what counts is the ratio pair by pair, of the ratios the median with its interval. Who
 reads and writes a file does it on one and the same processor; of a stream either end has its own, the same for both. fio's file is laid out
-before it is measured (`overwrite=1`), as the probe's is, and each file has gone before the next is made: both then get the same place on the device.
+before it is measured (`overwrite=1`), as the probe's is, and each file has gone before the next is made.
 """
 
 from __future__ import annotations

@@ -53,9 +53,9 @@ def test_every_case_has_loadcell_first_and_one_tool() -> None:
     assert all(len(case.contenders) == 2 and next(iter(case.contenders)) == "loadcell" for case in cases)
     limited = {case.name for case in cases if case.limited_by_tool}
     assert limited == {
-        "memory read, blocks of 1KiB",
-        "memory read, blocks of 16KiB",
-        "memory write, blocks of 1KiB",
+        f"memory {operation}, blocks of {block}"
+        for operation in ("read", "write")
+        for block in ("1KiB", "16KiB")
     }
 
 
