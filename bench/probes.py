@@ -1,9 +1,12 @@
 """Probes of this machine beside the tools whose definitions they have: sysbench's cpu and memory tests, and mbw.
 
 In turn on one machine (A B, B A, ...), on one and the same processor where there is one thread; of each pair of one round the ratio
-of the figures, of the ratios the median with its interval. With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take away (it still takes
-the caches; not of mbw, whose CPU time is that of making its arrays, too). sysbench reads the clock and counts for every block: with
-blocks of 1 KiB that is most of its time, which growing blocks show. Those cases are measured `FEW` times only.
+of the figures, of the ratios the median with its interval. sysbench reads the clock and counts for every block: with blocks of 1 KiB
+that is most of its time, which growing blocks show. Those cases are measured `FEW` times only.
+
+With `--cpu` a figure is what was done in a second of CPU time, which other work on the machine does not take away (it still takes the
+caches). sysbench's start is then in its figure, some percent where its block is large; mbw, which takes as long to make its
+arrays as to copy them, is left out.
 """
 
 from __future__ import annotations
@@ -184,8 +187,6 @@ def sysbench_figure(test: list[str], seconds: int, threads: int, *, by_cpu: bool
     """What a test of sysbench's says of itself."""
     command = ["sysbench", *test, f"--time={seconds}", f"--threads={threads}", "run"]
     cpu_s, output = whole_process(command)
-    if by_cpu:  # Its start is not in loadcell's figure either.
-        cpu_s -= whole_process([*command[:-1], "--events=1", "run"])[0]
     [one] = sysbench.read(output.splitlines(keepends=True)).measured
     figure = one.figures.get("mib_per_s", one.throughput_per_s)
     assert figure is not None, output
