@@ -211,14 +211,14 @@ def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tup
 
 
 def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:
-    words = ("-n", "5", "--warmup", "0s", "--no-report", "--json", "-q")
+    words = ("-c", "1", "-n", "5", "--warmup", "0s", "--no-report", "--json", "-q")
     found = called(tmp_path, "http", f"http://127.0.0.1:{free_port()}/", *words)
     document = json.loads(found.stdout)
     assert (found.returncode, document["exit_status"]) == (3, 3)
     [trial] = document["trials"]
     assert (trial["status"], trial["totals"]) == ("failed", None)
     assert trial["reason"].startswith("cannot connect to 127.0.0.1")
-    assert trial["reason_code"] == "connect-failed"
+    assert trial["reason_code"] == "service.refused"
 
 
 def test_nobody_there(tmp_path: Path) -> None:
