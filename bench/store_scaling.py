@@ -4,7 +4,11 @@ A target that is a process of its own wants a core of its own, so on two cores t
 makes the load. LMDB's readers take no lock and share no line of memory that any of them writes, and all values lie in the
 processor's caches: so a second thread could be worth another one. How much it is on this machine (whose two processors may be one
 core's hardware threads) the loop written by hand says, which records nothing and shares nothing. What loadcell's threads fall
-short of that, they cost each other: the ratio of the two ratios.
+short of that, they cost each other: the ratio of the two ratios. Two such loops in processes of their own share the file and its
+table of readers, and nothing else: what two threads of one process lack beside them is the process's.
+
+Where others use the machine, throughput says little: twice the CPU a get of one thread over that of two is what the second would
+be worth if each had a core.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ def main() -> None:
                 "loadcell, two": lambda: store.loadcell(2),
                 "by hand, one": lambda: store.by_hand(1),
                 "by hand, two": lambda: store.by_hand(2),
+                **({"by hand, apart": lambda: store.by_hand_apart(2)} if asked.engine == "lmdb" else {}),
             },
             unit="get",
         )
@@ -56,10 +61,17 @@ def main() -> None:
         "two threads / one, loadcell": spread(worth["loadcell"]),
         "two threads / one, by hand": spread(worth["by hand"]),
         "two threads / one, loadcell / by hand": ratios(worth["loadcell"], worth["by hand"]),
+        **{
+            f"with cores enough, {who}": spread(deserved(costs[f"{who}, one"], costs[f"{who}, two"]))
+            for who in WHO
+        },
     }
+    if apart := costs.get("by hand, apart"):
+        result["two processes / one, by hand"] = spread(scaling(costs["by hand, one"], apart))
+        result["with cores enough, by hand, two processes"] = spread(deserved(costs["by hand, one"], apart))
     command = f"python -m bench.store_scaling --rounds {asked.rounds} --seconds {asked.seconds:g}"
     keep("store_scaling", command + ("" if asked.engine == "lmdb" else f" --engine {asked.engine}"), result)
-    for name in list(result)[-3:]:
+    for name in [name for name in result if name.startswith(("two", "with"))]:
         print(
             f"{name}: {result[name]['median']:.2f} ({result[name]['min']:.2f} to {result[name]['max']:.2f})"
         )
@@ -68,6 +80,11 @@ def main() -> None:
 def scaling(one: Sequence[Cost], two: Sequence[Cost]) -> list[float]:
     """Throughput of two threads over that of one, round by round."""
     return [second.per_second / first.per_second for first, second in zip(one, two, strict=True)]
+
+
+def deserved(one: Sequence[Cost], two: Sequence[Cost]) -> list[float]:
+    """What two at once would be worth with a core each: by the CPU time of a get, alone and beside the other."""
+    return [2 * first.per_query_us / second.per_query_us for first, second in zip(one, two, strict=True)]
 
 
 if __name__ == "__main__":
