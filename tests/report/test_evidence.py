@@ -10,6 +10,8 @@ import pytest
 from fake_runs import two_treatments, write_run
 from loadcell.report.scene import Scene
 from loadcell.report.sections.trouble import evidence
+from loadcell.report.texts import Texts
+from loadcell.report.values import plain
 from loadcell.store.read import read_run
 
 
@@ -41,3 +43,15 @@ def test_figures_are_named_in_the_readers_language_and_fractions_are_percent(
     stored = read_run(write_run(tmp_path / "run", two_treatments()))
     assert evidence(detail, Scene.of(stored, "en")) == en
     assert evidence(detail, Scene.of(stored, "zh")) == zh
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("memory.used_memory_rss", 24_952_832, "23.8 MiB"),
+        ("memory.mem_fragmentation_ratio", 0.74, "0.74"),
+        ("window_s", 2.5, "2.5 s"),
+    ],
+)
+def test_a_value_of_a_record_has_its_unit(key: str, value: float, said: str) -> None:
+    assert plain(key, value, Texts("en")) == said

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadcell.report.numbers import milliseconds, seconds, size, whole
 from loadcell.report.texts import Texts
 
-_UNITS = (
+#: What of a Redis's memory is bytes, without saying so.
+_OF_REDIS = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_dataset", "maxmemory")
+_UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes", size),
+    *((f"memory.{each}", size) for each in _OF_REDIS),
     ("_ms", milliseconds),
     ("_s", seconds),
     ("mhz", lambda value: f"{whole(value)} MHz"),
