@@ -48,7 +48,7 @@ def test_figures_of_the_workloads_own_have_medians_and_are_told() -> None:
     found = analysis()
     [treatment] = found.treatments
     assert treatment.figures["tpmC"].median == 2_730.0
-    figures = [dict(one.phrase.params) for one in found.findings if one.phrase.key == "found.figure"]
+    figures = [dict(one.phrase.params) for one in found.findings if one.phrase.key == "found.figure.alone"]
     assert [(one["name"], one["figure"]) for one in figures] == [("tpmC", 2_730), ("tpmTotal", 6_000)]
     document = found.document()["treatments"][0]
     assert document["figures"]["tpmC"]["median"] == 2_730.0

@@ -280,6 +280,24 @@ def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path
     assert [row[0].text for row in both.rows].count("Primes, 1 thread") == 1
 
 
+def test_facts_are_said_in_the_readers_language_and_none_is_not_unknown(tmp_path: Path) -> None:
+    facts: dict[str, dict[str, object]] = {
+        "one": {"smt": "notsupported", "virtualisation": "none", "mitigations": {"meltdown": "Not affected"}},
+        "other": {"smt": "on", "virtualisation": "kvm", "mitigations": {"meltdown": "Mitigation: PTI"}},
+    }
+    for name, own in facts.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"host": {"hostname": name, **own}}))
+    both = compared(str(tmp_path / "one.json"), str(tmp_path / "other.json"))
+    said = {
+        lang: [
+            [cell.text for cell in row[1:3]] for row in tables(build(both, lang))["table-facts-differ"].rows
+        ]
+        for lang in ("en", "zh")
+    }
+    assert said["en"] == [["none: a core has one thread", "on"], ["none", "meltdown"], ["none", "kvm"]]
+    assert said["zh"] == [["不支持：每核一个线程", "开启"], ["无", "meltdown"], ["无", "kvm"]]
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
     text = printed(print_machines, two, lang, "loadcell compare a b --out hosts.html")

@@ -22,7 +22,7 @@ from loadcell.analysis import (
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.phrase import Finding, Meaning, Phrase, Value
+from loadcell.analysis.phrase import Finding, Meaning, Phrase, Severity, Value
 from loadcell.analysis.reasons import why
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
@@ -38,6 +38,8 @@ WIDE_SPREAD = 0.10
 VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
 #: Codes of errors that the client's machine is to blame for: what to do is known.
 REMEDIED = ("ports", "descriptors")
+#: A figure from here on is said without its fraction.
+WHOLE_FROM = 100
 #: How many names a sentence lists before it only counts.
 MOST_NAMES = 4
 
@@ -65,11 +67,14 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         return
     only = best.lowest is top
     key = ("found.throughput" if only else "found.highest") + ("" if "p99_ms" in params else ".no-latency")
-    yield Finding("throughput", "good", Phrase(key, params), (top.id,))
+    well: Severity = "good" if params["throughput_per_s"] else "problem"
+    yield Finding("throughput", well, Phrase(key, params), (top.id,))
     for name, found in top.figures.items():
         if found.median is not None:
-            own: dict[str, Value] = {"name": name, "figure": round(found.median), "treatment": top.label}
-            yield Finding("throughput", "info", Phrase("found.figure", own), (top.id,))
+            figure = round(found.median) if abs(found.median) >= WHOLE_FROM else found.median
+            own: dict[str, Value] = {"name": name, "figure": figure, "treatment": top.label}
+            key = "found.figure" if len(measured) > 1 else "found.figure.alone"
+            yield Finding("throughput", "info", Phrase(key, own), (top.id,))
     yield from groups.findings(top)
     if not only:
         yield from _beside_the_best(best)

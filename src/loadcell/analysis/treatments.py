@@ -56,9 +56,14 @@ class Treatment:
         return self.latency[key].median
 
 
+#: Where something runs: `target`, `client`, `memory` behind it say of what, and alone would be that itself.
+PLACING = "affinity."
+
+
 def short_keys(keys: Sequence[str]) -> dict[str, str]:
-    """Factor keys by the names people use: the last segment, or the whole path where that is ambiguous."""
-    last = {key: key.rsplit(".", 1)[-1] for key in keys}
+    """Factor keys by the names people use: the last segment, or the whole path where that is ambiguous or says another thing
+    (`affinity.target` is no target)."""
+    last = {key: key if key.startswith(PLACING) else key.rsplit(".", 1)[-1] for key in keys}
     often = Counter(last.values())
     return {key: short if often[short] == 1 else key for key, short in last.items()}
 

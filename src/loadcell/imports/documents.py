@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadcell.imports.arrange import Arranged, Execution
+from loadcell.run.meaning import meaning
 from loadcell.run.record import TRANSACTION, utc_text
 from loadcell.store.layout import SCHEMA
 from loadcell.tools.base import Part
@@ -85,7 +86,7 @@ def trial(
         "totals": totals, "operations": {name: _part(part, one.duration_s) for name, part in one.parts.items()}, "schedule": None, "lifetime": None, "client": None, "checks": [], "target": None,
         "data_set": None, "monitors": dict(monitors), "expect": [],
         "errors": [
-            {"code": code, "meaning": code, "operation": TRANSACTION, "count": count, "message": ""}
+            {"code": code, "meaning": meaning(code), "operation": TRANSACTION, "count": count, "message": ""}
             for code, count in one.errors.items()
         ],
         # Figures that a tool printed are rounded, and its clients may have rested: what follows from the engine's exact ones does not.

@@ -81,6 +81,12 @@ def _keep(path: Path, sources: Sequence[Source]) -> None:
     sync_directory(home)
 
 
+def _executions(source: Source) -> int:
+    """Samples alone stand for an execution of which nothing is known, and are none."""
+    measured = source.reading.measured
+    return sum(one.throughput_per_s is not None or source.reading.samples is None for one in measured)
+
+
 def _run(
     arranged: Arranged,
     sources: Sequence[Source],
@@ -107,7 +113,7 @@ def _run(
         "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
         "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
         "imported": [
-            {"file": str(source.path), "also": [str(file) for file in source.also], "tool": source.tool, "measured": len(source.reading.measured),
+            {"file": str(source.path), "also": [str(file) for file in source.also], "tool": source.tool, "measured": _executions(source),
              "samples": 0 if source.reading.samples is None else len(source.reading.samples),
              "unread": source.reading.unread, "examples": list(source.reading.examples)}
             for source in sources

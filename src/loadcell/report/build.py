@@ -11,6 +11,7 @@ from loadcell.report.sections import (
     effects,
     environment,
     http,
+    imported,
     memory,
     method,
     open_loop,
@@ -50,6 +51,7 @@ def of_scene(scene: Scene) -> Report:
         pictures.percentiles(scene),
         server.section(scene),
         sampled.section(scene),
+        imported.section(scene),
         profile.section(scene),
         memory.section(scene),
         pictures.series(scene),
@@ -80,7 +82,8 @@ def _badges(scene: Scene) -> list[tuple[str, Tone]]:
     badges: list[tuple[str, Tone]] = [(known, "good" if state == "finished" else "caution")]
     started = scene.stored.run.get("started_utc")
     if started:
-        badges.append((f"{str(started)[:16].replace('T', ' ')} UTC", ""))
+        when = str(started)[:16].replace("T", " ")
+        badges.append((scene.texts("badge.imported", when=when) if scene.imported else f"{when} UTC", ""))
     badges += [
         (str(host["hostname"]), "")
         for host in scene.stored.environment.get("hosts") or ()

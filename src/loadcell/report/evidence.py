@@ -33,7 +33,9 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "found.steady": ("series", "chart-series"),
     "found.steady.too-short": ("method",),
     "found.dips": ("series", "chart-series"),
+    "found.unread": ("sources", "table-sources"),
     "done": ("method",),
+    "done.imported": ("sources", "table-sources"),
 }
 #: Where every finding stands at least.
 ALL = "findings"

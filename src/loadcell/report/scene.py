@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from loadcell.analysis import run_trend, steadiness, unit
+from loadcell.analysis import imported, run_trend, steadiness, unit
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.steadiness import Judged
@@ -38,11 +38,17 @@ class Scene:
         return steadiness.judge_all(self.analysis.trials, self.stored)
 
     @cached_property
+    def imported(self) -> bool:
+        """Whether it was made of other tools' outputs, so that there is no plan, no order and no target of ours."""
+        return bool(imported.sources(self.stored.run))
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Everything there is to say of the run."""
         treatments = self.analysis.treatments
         return (
             *self.analysis.findings,
+            *imported.findings(self.stored.run),
             *run_trend.findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
         )

@@ -30,6 +30,21 @@ REMEDIES = {
     "descriptors": "raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service), or use fewer clients",
 }
 
+#: What other tools call the failures that they count.
+_TOOLS = {
+    "ignored": "an error that sysbench is told to ignore (a deadlock, a duplicate key): the transaction was begun again",
+    "reconnect": "the connection was lost and made anew",
+    "fatal": "an error that ended the tool's load",
+    "client": "a client of pgbench gave up after an error",
+    "connect": "a connection could not be made",
+    "receive": "an answer could not be received",
+    "read": "an answer could not be read",
+    "write": "a request could not be sent",
+    "exceptions": "the tool met an error of another kind",
+    "non-2xx": "an answer with another status than 2xx",
+    "status": "an answer with another status than 2xx or 3xx",
+}
+
 _SQLSTATE = {
     "08000": "connection exception",
     "08001": "the server could not be reached",
@@ -149,7 +164,7 @@ CLASSES = {
 }
 
 #: Every code with words of its own. The report's catalogue says them in every language.
-KNOWN = _OWN | _SQLSTATE | _MYSQL | _HTTP | _HTTP2 | _REDIS
+KNOWN = _OWN | _TOOLS | _SQLSTATE | _MYSQL | _HTTP | _HTTP2 | _REDIS
 
 
 def meaning(code: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -115,7 +115,7 @@ class StoredRun:
 
     @cached_property
     def _intervals(self) -> pl.DataFrame:
-        return self._frames(lambda trial: None if trial.get("measure") is None else layout.INTERVALS)
+        return self._frames(_intervals_of)
 
     @cached_property
     def _events(self) -> pl.DataFrame:
@@ -214,6 +214,16 @@ class StoredRun:
         damage = Damage(str(path.relative_to(self.path)), found, left)
         if damage not in self.damage:
             self.damage.append(damage)
+
+
+def _intervals_of(trial: Mapping[str, Any]) -> str | None:
+    """None where there never were any: nothing was measured, or what was imported says nothing of its course."""
+    written = trial.get("files")
+    return (
+        None
+        if trial.get("measure") is None or (written is not None and layout.INTERVALS not in written)
+        else layout.INTERVALS
+    )
 
 
 def read_run(path: Path) -> StoredRun:

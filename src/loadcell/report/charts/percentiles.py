@@ -19,9 +19,12 @@ SECTION, PLACE = "percentiles", 1
 #: As many lines as colours that can be told apart.
 MOST_SHOWN = len(SERIES)
 
+#: Percentiles that make a curve.
+FEWEST = 2
+
 
 def draw(scene: Scene) -> Chart | None:
-    """None when no trial has a response time."""
+    """None where there is no curve: no trial has response times, or but one percentile, as many tools print."""
     texts = scene.texts
     lines: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
@@ -32,11 +35,14 @@ def draw(scene: Scene) -> Chart | None:
             continue
         drawn.append(treatment)
         points += own
+        repeats = sum(trial.counts and bool(trial.response) for trial in treatment.trials)
         for tail in sorted({point["tail"] for point in own}):
             found = [point for point in own if point["tail"] == tail]
+            if len(found) < repeats:
+                continue  # only the quickest repeats had enough to know it: a line would fall there
             value = median(point["value"] for point in found)
             lines.append({**found[0], "value": value})
-    if not lines:
+    if len({point["tail"] for point in points}) < FEWEST:
         return None
     x = alt.X(
         "tail:Q",

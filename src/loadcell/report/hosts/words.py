@@ -9,8 +9,8 @@ from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.names import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
 from loadcell.report import numbers
+from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
-from loadcell.report.values import plain
 
 #: Symbols of units, which are the same in every language; the others are in the catalogue.
 SYMBOLS = {
@@ -66,8 +66,11 @@ def fact_name(fact: Fact, texts: Texts) -> str:
 
 
 def fact_values(fact: Fact, texts: Texts) -> list[str]:
-    """Both values with their unit."""
-    return [plain(fact.key, value, texts) for value in fact.values]
+    """Both values with their unit; what is known to be nothing (no mitigation at work) is another thing than what is not known."""
+    return [
+        texts("hosts.facts.nothing") if value == "" else in_words(fact.key, value, texts)
+        for value in fact.values
+    ]
 
 
 def joined(values: Sequence[str], texts: Texts) -> str:

@@ -29,13 +29,13 @@ def section(scene: Scene) -> Section | None:
     texts = scene.texts
     blocks: list[Block] = []
     for number, host in enumerate(scene.stored.environment.get("hosts") or (), 1):
-        blocks += _host(host, number, texts)
+        blocks += _host(host, number, _measured(scene), texts)
     described = [
         record["target"] for record in scene.stored.trials if isinstance(record.get("target"), Mapping)
     ]
-    facts = _facts({key: value for key, value in one.items() if key != "settings"} for one in described)
-    if facts:
-        entries = [(key, _said(key, values, texts)) for key, values in facts.items()]
+    found = facts({key: value for key, value in one.items() if key != "settings"} for one in described)
+    if found:
+        entries = [(key, said(key, values, texts)) for key, values in found.items()]
         blocks.append(Definitions(entries, texts("env.target")))
     settings = _settings(described, texts)
     if settings is not None:
@@ -46,9 +46,20 @@ def section(scene: Scene) -> Section | None:
     return Section("environment", texts("section.environment"), blocks) if blocks else None
 
 
-def _host(host: Mapping[str, Any], number: int, texts: Texts) -> list[Block]:
-    role = str(host.get("role", ""))
-    known = {"client": "host.client", "target": "host.target", "client+target": "host.client-target"}
+def _measured(scene: Scene) -> bool:
+    """Whether the machine itself is what was measured: there is no target beside it, and nothing to share."""
+    targets = [
+        (treatment.get("settings") or {}).get("target")
+        for treatment in scene.stored.run.get("treatments") or ()
+    ]
+    return bool(targets) and all(isinstance(target, Mapping) and [*target] == ["host"] for target in targets)
+
+
+def _host(host: Mapping[str, Any], number: int, measured: bool, texts: Texts) -> list[Block]:
+    role = "machine" if measured else str(host.get("role", ""))
+    known = {
+        "client": "host.client", "target": "host.target", "client+target": "host.client-target", "machine": "host.machine",
+    }  # fmt: skip
     title = texts(known[role]) if role in known else role
     entries, more = [], []
     for key, value in host.items():
@@ -102,7 +113,7 @@ def _disk(disk: Any, texts: Texts) -> str:
     return f"{head} ({plain('', rest, texts)})" if rest else head
 
 
-def _facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def facts(documents: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Every path of the documents with the values it takes in them."""
     found: dict[str, list[Any]] = {}
     for document in documents:
@@ -121,14 +132,14 @@ def _flat(prefix: str, document: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
             yield f"{prefix}{key}", value
 
 
-def _said(key: str, values: list[Any], texts: Texts) -> str:
+def said(key: str, values: list[Any], texts: Texts) -> str:
     """One value; the two ends of numbers that differ between trials; or some of what else there was."""
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
         return f"{plain(key, min(values), texts)} – {plain(key, max(values), texts)}"
-    said = [plain(key, value, texts) for value in values]
-    return said[0] if len(said) == 1 else texts("env.varies", values=tuple(said[:8]))
+    told = [plain(key, value, texts) for value in values]
+    return told[0] if len(told) == 1 else texts("env.varies", values=tuple(told[:8]))
 
 
 def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | None:
@@ -150,7 +161,7 @@ def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | N
         *([Column(texts("column.source"))] if sourced else []),
     ]
     rows = [
-        [Cell(name), Cell(_said("", found, texts)), *([Cell(sources[name])] if sourced else [])]
+        [Cell(name), Cell(said("", found, texts)), *([Cell(sources[name])] if sourced else [])]
         for name, found in sorted(values.items())
     ]
     title = texts("table.settings")
@@ -180,13 +191,13 @@ def _data_set(scene: Scene) -> list[tuple[str, str]]:
     entries = []
     if sizes:
         entries.append((texts("env.data-set.size_bytes"), size(median(sizes))))
-    said = [
+    told = [
         texts(f"data-set.{how}", count=count)
         if how in WAYS
         else texts("data-set.other", how=how, count=count)
         for how, count in ways.items()
     ]
-    entries.append((texts("env.data-set.how"), texts("mark.list").join(said)))
+    entries.append((texts("env.data-set.how"), texts("mark.list").join(told)))
     if times:
         entries.append((texts("env.data-set.duration_s"), seconds(median(times))))
     return entries

@@ -20,7 +20,8 @@ def section(scene: Scene) -> Section:
     texts = scene.texts
     blocks: list[Block] = [Definitions(_entries(scene))]
     if scene.analysis.trials:
-        blocks.append(Details(texts("table.order"), [order(scene)]))
+        found = order(scene)
+        blocks.append(Details(found.title, [found]))
     plan = scene.stored.plan_text()
     if plan:
         blocks.append(Code(texts("table.plan"), plan, "yaml"))
@@ -29,6 +30,8 @@ def section(scene: Scene) -> Section:
 
 def _entries(scene: Scene) -> list[tuple[str, str]]:
     texts, run = scene.texts, scene.stored.run
+    if scene.imported:
+        return _of_imported(scene)
     entries = [*_what(scene)]
     design = str(run.get("design") or "")
     entries.append((texts("method.design"), texts(f"design.{design}") if design in DESIGNS else design))
@@ -41,7 +44,7 @@ def _entries(scene: Scene) -> list[tuple[str, str]]:
     entries += _lengths(scene)
     for key, name in (("started_utc", "method.started"), ("ended_utc", "method.ended")):
         if run.get(key):
-            entries.append((texts(name), str(run[key])[:19].replace("T", " ")))
+            entries.append((texts(name), _second(run[key])))
     executions = len(run.get("executions") or ())
     if executions > 1:
         said = texts("method.executions.value", count=executions, resumed=executions - 1)
@@ -73,6 +76,24 @@ def _lengths(scene: Scene) -> list[tuple[str, str]]:
     elif isinstance(duration, int | float):
         entries.append((texts("method.duration"), numbers.seconds(duration)))
     return entries
+
+
+def _of_imported(scene: Scene) -> list[tuple[str, str]]:
+    """When files were read, and when what is in them was run; nothing of it was planned here."""
+    texts, run = scene.texts, scene.stored.run
+    entries = [(texts("method.imported"), _second(run.get("started_utc")))]
+    began = sorted(str(record["started_utc"]) for record in scene.stored.trials if record.get("started_utc"))
+    if began:
+        ends = dict.fromkeys(_second(one) for one in (began[0], began[-1]))
+        entries.append((texts("method.imported.of"), " – ".join(ends)))
+    versions = {key: str(run.get(name, "?")) for key, name in _VERSIONS if key != "engine"}
+    entries.append((texts("method.versions"), texts("method.versions.imported", **versions)))
+    entries.append((texts("method.median"), texts("method.median.value", needed=FEWEST_FOR_INTERVAL)))
+    return entries
+
+
+def _second(instant: Any) -> str:
+    return str(instant)[:19].replace("T", " ")
 
 
 _VERSIONS = (("loadcell", "loadcell_version"), ("engine", "engine_version"), ("python", "python"))
@@ -188,7 +209,8 @@ def order(scene: Scene) -> Table:
         ]
         for trial in scene.analysis.trials
     ]
-    return Table("table-order", texts("table.order"), *known(columns, rows))
+    title = texts("table.order.imported" if scene.imported else "table.order")
+    return Table("table-order", title, *known(columns, rows))
 
 
 def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:

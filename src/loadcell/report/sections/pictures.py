@@ -27,10 +27,12 @@ def curves(scene: Scene) -> Section | None:
 
 def percentiles(scene: Scene) -> Section | None:
     """The tail of the response time; None when none was recorded."""
-    drawn: list[Block] = [*charts.drawn_in("percentiles", scene)]
-    if not drawn:
+    measured = [treatment for treatment in scene.analysis.treatments if treatment.measured]
+    if all(one.latency_ms(key) is None for one in measured for key in LATENCIES):
         return None
-    drawn.append(Details(scene.texts("page.figures"), [table(scene)]))
+    drawn: list[Block] = [*charts.drawn_in("percentiles", scene)]
+    figures = table(scene)
+    drawn.append(Details(scene.texts("page.figures"), [figures]) if drawn else figures)
     return Section("percentiles", scene.texts("section.percentiles"), drawn)
 
 
@@ -44,7 +46,7 @@ def series(scene: Scene) -> Section | None:
 
 
 def table(scene: Scene) -> Table:
-    """Every latency figure of every treatment."""
+    """Every latency figure of every treatment, as far as any has it."""
     texts = scene.texts
     titles = [title(key, scene) for key in LATENCIES]
     columns = [

@@ -21,6 +21,8 @@ def section(scene: Scene) -> Section:
 def commands(path: Path, scene: Scene) -> dict[str, str]:
     """Title key -> command."""
     run = scene.stored.run
+    if scene.imported:
+        return _of_imported(path, scene)
     here = shlex.quote(str(shown(path)))
     again = f"loadcell run {shlex.quote(str(shown(path) / 'plan.yaml'))}"
     given = [str(word) for word in run.get("command") or ()]
@@ -34,6 +36,13 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
         found["table.command.resume"] = f"loadcell run --resume {here}"
     found["table.command.report"] = f"loadcell report {here}"
     return found
+
+
+def _of_imported(path: Path, scene: Scene) -> dict[str, str]:
+    """There is no plan that could be run: only its files can be read again."""
+    given = [str(word) for word in scene.stored.run.get("command") or ()]
+    found = {"table.command.as-was": shlex.join(given)} if given else {}
+    return {**found, "table.command.report": f"loadcell report {shlex.quote(str(shown(path)))}"}
 
 
 def _settings(command: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadcell.analysis.imported import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
@@ -16,6 +17,8 @@ SAME_SHARE = 0.001
 
 def section(scene: Scene) -> Section | None:
     """The table, and expectations and errors where there are any; None for a run without treatments."""
+    if samples_alone(scene.stored.run):
+        return None
     blocks: list[Block] = []
     if scene.analysis.treatments:
         blocks.append(table(scene))
@@ -52,7 +55,10 @@ def table(scene: Scene) -> Table:
     )
     rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
     loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
-    note = texts("table.results.open" if loops == {True} else "table.results")
+    reported = scene.imported or {trial.reported for trial in scene.analysis.trials if trial.counts} == {True}
+    note = texts(
+        "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
+    )
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any
 
-from loadcell.analysis import ranking
+from loadcell.analysis import imported, ranking
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
 from loadcell.report import evidence, numbers
@@ -36,17 +36,21 @@ def all_findings(scene: Scene) -> Section:
 
 def findings(scene: Scene) -> Sequence[Finding]:
     """What a reader must know, the most important first: the summary's sentences."""
-    return ranking.summary(everything(scene), scene.analysis.trials)
+    said = ranking.summary([*what_was_done(scene), *scene.findings], scene.analysis.trials)
+    return imported.advised(said, scene.stored.run) if scene.imported else said
 
 
 def everything(scene: Scene) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
-    return [*what_was_done(scene), *scene.findings]
+    said = [*what_was_done(scene), *scene.findings]
+    return imported.advised(said, scene.stored.run) if scene.imported else said
 
 
 def what_was_done(scene: Scene) -> list[Finding]:
     """The experiment in two or three sentences."""
     run = scene.stored.run
+    if scene.imported:
+        return _what_was_read(scene)
     treatments, trials = scene.analysis.treatments, scene.analysis.trials
     keys = [factor["key"] for factor in run.get("factors") or ()]
     params: dict[str, Value] = {"repeats": run.get("repeats") or 1, "trials": len(trials)}
@@ -65,6 +69,16 @@ def what_was_done(scene: Scene) -> list[Finding]:
     elapsed_s = _elapsed_s(run)
     if elapsed_s is not None:
         said.append(Finding("done", "info", Phrase("done.took", {"elapsed_s": elapsed_s})))
+    return said
+
+
+def _what_was_read(scene: Scene) -> list[Finding]:
+    """Of a run that was made of other tools' outputs: nothing of it was planned."""
+    said = [Finding("done", "info", imported.done(scene.stored.run))]
+    lengths = phrase_of_lengths(scene)
+    if lengths is not None:
+        lasted = Phrase("done.imported.lasted", {"duration_s": lengths.params["duration_s"]})
+        said.append(Finding("done", "info", lasted))
     return said
 
 
