@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from host import trees
-from loadcell.host import inventory
-from loadcell.report.host import REASONS, SAID, in_words, parts, reason
+from loadcell.host import inventory, remarks
+from loadcell.report.host import REASONS, SAID, in_words, parts, print_host, reason
 from loadcell.report.texts import Texts
 
 EN, ZH = Texts("en"), Texts("zh")
@@ -77,3 +78,14 @@ def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
     assert rows({"filesystems": [one]}, EN)["/data"].endswith(", not asked, as others did not answer")
     shared = inventory.nameless({"filesystems": [{**one, **size}]})
     assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free"}
+
+
+def test_findings_are_wrapped_between_chinese_characters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    host = {"mitigations": {"spectre_v1": "Mitigation: a", "spectre_v2": "Mitigation: b"}}
+    print_host(host, remarks.findings(host), "zh")
+    lines = capsys.readouterr().out.splitlines()
+    (first,) = [line for line in lines if line.startswith("· 内核正在缓解")]
+    assert cell_len(first) > 70

@@ -280,6 +280,15 @@ def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path
     assert [row[0].text for row in both.rows].count("Primes, 1 thread") == 1
 
 
+def test_what_a_virtual_disk_says_of_itself_is_not_taken_for_a_kind(tmp_path: Path) -> None:
+    for name, disk in (("one", "vda"), ("other", "nvme0n1")):
+        host = {"hostname": name, "disks": [{"name": disk, "rotational": disk == "vda", "scheduler": "none"}]}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"host": host}))
+    both = compared(str(tmp_path / "one.json"), str(tmp_path / "other.json"))
+    (kind,) = [fact for fact in both.machines.facts if fact.key == "disk_kind"]
+    assert kind.values == (None, "SSD")
+
+
 def test_facts_are_said_in_the_readers_language_and_none_is_not_unknown(tmp_path: Path) -> None:
     facts: dict[str, dict[str, object]] = {
         "one": {"smt": "notsupported", "virtualisation": "none", "mitigations": {"meltdown": "Not affected"}},

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis.phrase import Finding
+from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.report import numbers, spans
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
@@ -195,15 +195,11 @@ def print_host(host: Host, findings: list[Finding], language: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    texts, console = Texts(language), Console()
-    styles = {"problem": "red", "caution": "yellow", "info": "cyan", "good": "green"}
+    from loadcell.report.terminal import print_findings
+
+    texts, console = Texts(language), Console(highlight=False)
     console.print(f"[bold]{escape(texts('host-page.findings'))}[/]")
-    for finding in findings:
-        told = Table.grid(padding=(0, 1))
-        told.add_row(f"[{styles[finding.severity]}]●[/]", spans.on_terminal(texts.parts(finding.phrase)))
-        console.print(told)
-    if not findings:
-        console.print(f"[green]●[/] {escape(texts('host-found.none'))}")
+    print_findings(findings or [Finding("host", "good", Phrase("host-found.none"))], texts, console)
     for part in parts(host, texts):
         console.print(f"\n[bold]{escape(part.title)}[/]")
         table = Table.grid(padding=(0, 2))

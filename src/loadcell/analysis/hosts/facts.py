@@ -108,9 +108,15 @@ def _disks(key: str) -> Callable[[Host], Any]:
     return lambda host: _listed(one.get(key) for one in _list(host, "disks"))
 
 
+#: What disks that a hypervisor makes are called: virtio's, Xen's.
+VIRTUAL = ("vd", "xvd")
+
+
 def _kinds_of_disk(host: Host) -> str | None:
+    """As the disks say; a virtual one says what its driver was made to (virtio: rotating), whatever lies below it."""
     kinds = {True: "HDD", False: "SSD"}
-    return _listed(kinds.get(one.get("rotational", "")) for one in _list(host, "disks"))
+    own = [one for one in _list(host, "disks") if not str(one.get("name")).startswith(VIRTUAL)]
+    return _listed(kinds.get(one.get("rotational", "")) for one in own)
 
 
 def _filesystems(host: Host) -> str | None:
