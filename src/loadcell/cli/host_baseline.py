@@ -120,8 +120,9 @@ def _pages(path: Path, asked: Asked) -> None:
         click.echo(json.dumps(baseline(source, asked.lang), indent=2, ensure_ascii=False))
     elif stored.trials:
         from loadcell.report.hosts.terminal import print_baseline
+        from loadcell.report.sections.reproduce import shown
 
-        print_baseline(source, asked.lang, [str(one) for one in written])
+        print_baseline(source, asked.lang, [str(shown(one)) for one in written])
 
 
 def _nameless(source: Source) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from loadcell.report.host import Host, in_words
 from loadcell.report.hosts import words
 from loadcell.report.hosts.read import Source
 from loadcell.report.hosts.remarks import findings
+from loadcell.report.sections.reproduce import shown
 from loadcell.report.terminal import WIDTH, print_findings
 from loadcell.report.texts import Texts
 
@@ -49,6 +51,10 @@ def print_baseline(
         out.print()
         for file in files:
             out.print(Text(file), soft_wrap=True)
+    if source.run is not None and source.machine.scores:
+        own = shlex.quote(str(shown(source.path)))
+        out.print(Text(texts("hosts.terminal.compare"), style="dim"))
+        out.print(Text(f"  loadcell compare {own} {texts('hosts.terminal.other')}"), soft_wrap=True)
 
 
 def head(host: Host, texts: Texts) -> Iterator[tuple[str, str]]:
