@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loadcell.tools import runs, series, sysbench
@@ -21,6 +21,7 @@ from loadcell.tools.series import Intervals
 OUTPUTS = Path(__file__).parent / "outputs"
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 40))
 def test_blocks_lose_nothing_and_end_where_lines_end(parts: list[bytes], size: int) -> None:
     text = b"\n".join(parts)
@@ -74,6 +75,7 @@ def test_intervals_are_joined_when_there_are_too_many_and_add_up_to_the_same() -
     assert all(one.start_s + one.duration_s == next_.start_s for one, next_ in pairwise(found))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.floats(0, 9, width=16), max_size=60), st.integers(2, 9), st.sampled_from([1, 7, 60]))
 def test_what_is_joined_is_what_all_were(rates: list[float], most: int, at_once: int) -> None:
     kept = Intervals(most)
