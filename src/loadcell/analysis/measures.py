@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
+#: The factor of imported outputs whose levels are what a tool reports apart.
+PART = "part"
 #: What a client group has beside its workload.
 _OF_A_GROUP = ("share", "load")
 #: Settings of the workload `tool` that say whose figures they are; of its others none does.
@@ -27,10 +29,14 @@ _TOOLS = (
 _OF_SYSBENCH = ("cpu", "memory", "fileio", "threads", "mutex")
 
 
-def of(settings: Mapping[str, Any], units: Iterable[str]) -> str:
-    """What is measured with these settings of a treatment, counted in these units: the same text for the same thing."""
+def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, Any] | None = None) -> str:
+    """What is measured with these settings of a treatment, counted in these units: the same text for the same thing.
+
+    Of an imported output `levels` say which of the things it is that the tool reports apart (fio's reads and writes).
+    """
     kinds = {_kind(workload) for workload in _workloads(settings)}
-    return "; ".join([*sorted(set(units)), *sorted(kinds)])
+    part = str((levels or {}).get(PART) or "") if "tool" in settings else ""
+    return "; ".join([*sorted(set(units)), *sorted(kinds), *([part] if part else [])])
 
 
 def count(treatments: Iterable[Treatment]) -> int:
