@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: More than a day of seconds. Beyond it neighbours are joined, so that memory, files and reports stay small.
 MOST = 100_000
 #: Of each of many executions at least about half of this stays, whatever all of them have.
-MOST_EACH = 6_250
+MOST_EACH = 1_000
 #: Intervals that came one by one are held so long before they go into columns.
 _HELD = 4096
 #: Columns that are no times: the others are percentiles and such by the record's keys.
