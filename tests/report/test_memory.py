@@ -12,9 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from fake_runs import Shape, write_run
-from loadcell.report.blocks import Table
+from loadcell.report.blocks import Sentences, Table
 from loadcell.report.build import build
 from loadcell.report.terminal import print_run
+from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
 
 MEMORY = {
@@ -74,6 +75,20 @@ def test_they_are_those_of_the_page(examined: StoredRun) -> None:
         "1,100,000 in 12",
         "3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [
+        ("en", "lost 1.18 MiB definitely, 0 B indirectly and 1.05 MiB possibly"),
+        ("zh", "明确丢失内存 1.18 MiB，间接丢失 0 B，可能丢失 1.05 MiB"),
+    ],
+)
+def test_the_summary_begins_with_what_was_lost(examined: StoredRun, lang: str, sentence: str) -> None:
+    summary = build(examined, lang).sections[0]
+    said = next(block for block in summary.blocks if isinstance(block, Sentences))
+    texts = [Texts(lang).say(finding.phrase) for finding in said.findings]
+    assert any(sentence in text for text in texts), texts
 
 
 def test_a_run_without_valgrind_says_nothing_of_it(tmp_path: Path) -> None:

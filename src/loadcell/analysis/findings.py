@@ -13,6 +13,7 @@ from loadcell.analysis import (
     effects_findings,
     groups,
     keeping_up,
+    leaks,
     measures,
     recommend_findings,
     saturation_findings,
@@ -266,6 +267,7 @@ def find(
     """Every finding, in reading order. What a search found stands in the place of the best level of those tried."""
     return (
         *(search.findings(searches) if searches else throughput(treatments, layout)),
+        *leaks.findings(all_trials),
         *saturation_findings.summary(lines),
         *keeping_up.findings(treatments),
         *effects_findings.summary(effects),

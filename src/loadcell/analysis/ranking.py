@@ -55,7 +55,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
         "found.kept-up", "found.overloaded", "found.behind", "found.behind.others",
         "found.saturation", "found.saturation.more",
         "found.effects", "found.effects.noise", "found.effects.hardly",
-        "found.recommend", "found.unlike", "found.highest", "found.alike", "found.throughput", "found.figure", "found.group", "found.at-edge", "found.falls",
+        "found.recommend", "found.lost", "found.unlike", "found.highest", "found.alike", "found.throughput", "found.figure", "found.group", "found.at-edge", "found.falls",
         "found.tied",
     ),
     Concern.WRONG: (

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import groups, open_loop, reasons, types
+from loadcell.analysis import groups, leaks, open_loop, reasons, types
+from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning, Recorded
 from loadcell.analysis.types import Counted
@@ -119,15 +120,15 @@ class Trial:
     groups: Mapping[str, Trial] = field(default_factory=dict)
     #: what its throughput counts; None where the record does not say
     unit: str | None = None
-    #: whether the target was looked into meanwhile, and so too slow to be compared
-    examined: bool = False
+    #: what the target had lost, which was looked into meanwhile and so too slow to be compared; None where it was not
+    lost: Lost | None = None
     #: whether its figures are those that a tool printed: rounded, and by the tool's own lights
     reported: bool = False
 
     @property
     def counts(self) -> bool:
         """Whether its figures enter medians: only those of trials that ended well do."""
-        return self.status == "ok" and self.throughput_per_s is not None and not self.examined
+        return self.status == "ok" and self.throughput_per_s is not None and self.lost is None
 
     @property
     def reason(self) -> str | None:
@@ -209,7 +210,7 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         outcomes=types.counted(record, types.OUTCOME),
         arm=record.get("arm"),
         unit=record.get("unit"),
-        examined=record.get("memory") is not None,
+        lost=leaks.from_record(record),
         reported=record.get("tool") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},
     )

@@ -17,6 +17,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "found.effects.choose": ("effects",),
     "found.recommend": ("recommendation",),
     "found.group": ("results", "table-groups"),
+    "found.lost": ("memory", "table-memory"),
     "found.kept-up": ("open-loop", "table-open-loop"),
     "found.overloaded": ("open-loop", "table-open-loop"),
     "found.behind": ("open-loop", "table-open-loop"),

@@ -1,0 +1,47 @@
+"""What servers under valgrind had lost when they ended, as the answer that such trials give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+
+if TYPE_CHECKING:
+    from loadcell.analysis.trials import Trial
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Bytes by memcheck's kinds: nothing points to them, only what is itself lost does, or something points into them."""
+
+    definite: int
+    indirect: int
+    possible: int
+
+
+def from_record(record: Mapping[str, Any]) -> Lost | None:
+    """What the server of one trial had lost; None where nobody looked."""
+    memory = record.get("memory")
+    if memory is None:
+        return None
+    return Lost(**{kind: memory["lost"][kind]["bytes"] for kind in ("definite", "indirect", "possible")})
+
+
+def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
+    """One sentence: the most that a trial's server lost, or that none lost anything."""
+    looked = [(trial.name, trial.lost) for trial in trials if trial.lost is not None]
+    if not looked:
+        return
+    name, most = max(looked, key=lambda one: (one[1].definite, one[1].indirect, one[1].possible))
+    if not (most.definite or most.indirect or most.possible):
+        yield Finding("memory", "good", Phrase("found.lost.nothing", {"count": len(looked)}))
+        return
+    surely = most.definite or most.indirect
+    params: dict[str, Value] = {
+        "definite_bytes": most.definite,
+        "indirect_bytes": most.indirect,
+        "possible_bytes": most.possible,
+    }
+    yield Finding("memory", "problem" if surely else "caution", Phrase("found.lost", params), (name,))
