@@ -20,6 +20,7 @@ ADVICE: Mapping[str, str] = {
 #: Texts on what a load did.
 _OF_LOADS = (
     "found.trials.empty",
+    "found.trials.all",
     "found.nothing-measured",
     "found.steady.",
     "found.descriptive",
