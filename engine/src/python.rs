@@ -162,6 +162,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flame_graph, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;
     module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
-    module.add_function(wrap_pyfunction!(import::alike, module)?)?;
+    module.add_class::<import::Stretches>()?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

@@ -137,12 +137,20 @@ def import_benchmarksql(files: Sequence[Path], on_event: Callable[[str], None]) 
     as specified, among them. The deferred part of a delivery is in none.
     """
 
-def alike(text: bytes, begin: int) -> tuple[int, int, bytes]:
-    """Read the lines from `begin` on that are the same as the first of them but for their numbers (digits, perhaps a point and more).
+class Stretches:
+    """The parts of a text in its order: tables of lines that are the same but for their numbers (digits, perhaps a point and more), and
+    begin with `begin`; and the lines between. A thread reads ahead, a few MiB at most. Raises OSError."""
 
-    Returns where they end, how many numbers each has, and these as doubles, line after line. There are none where the first
-    line has no number, or no end.
-    """
+    #: How much of the text lies behind what was given.
+    read_bytes: int
+
+    def __init__(self, files: Sequence[Path], begin: bytes) -> None: ...
+    def __iter__(self) -> Stretches: ...
+    def __next__(self) -> tuple[bytes, int, bytes]:
+        """A table's first line, how many numbers each of its lines has, and these as doubles, column after column; or lines, and no columns."""
+
+    def text(self) -> bytes:
+        """All lines of what was given last."""
 
 def version() -> str:
     """Return the engine's version."""

@@ -8,12 +8,13 @@ mod ledger;
 mod lines;
 mod pgbench_log;
 mod seconds;
+mod stretches;
 #[cfg(test)]
 mod tests;
 mod times;
 mod unread;
 
-pub use alike::{Alike, alike};
 pub use benchmarksql::benchmarksql;
 pub use lines::Unfinished;
 pub use pgbench_log::pgbench_log;
+pub use stretches::Stretches;

@@ -1,6 +1,7 @@
 //! Finished outputs of other tools, read by the engine because they have gigabytes.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -35,14 +36,53 @@ fn reading(
     Ok(found?)
 }
 
-/// The lines of `text` from `begin` on that are the same but for their numbers: where they end, how many numbers each has, and
-/// these as doubles.
-#[pyfunction]
-pub fn alike<'py>(py: Python<'py>, text: &[u8], begin: usize) -> (usize, usize, Bound<'py, PyBytes>) {
-    let (found, numbers) = py.detach(|| {
-        let found = import::alike(text, begin);
-        let numbers: Vec<u8> = found.numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        (found, numbers)
-    });
-    (found.end, found.columns, PyBytes::new(py, &numbers))
+/// The parts of a text in its order: `(text, columns, numbers)`, where a table of lines alike has its first line as text, and its
+/// numbers as doubles, column after column.
+#[pyclass]
+pub struct Stretches(Mutex<import::Stretches>);
+
+type Part<'py> = (Bound<'py, PyBytes>, usize, Bound<'py, PyBytes>);
+
+#[pymethods]
+impl Stretches {
+    #[new]
+    fn new(files: Vec<PathBuf>, begin: Vec<u8>) -> PyResult<Self> {
+        Ok(Self(Mutex::new(import::Stretches::new(files, begin)?)))
+    }
+
+    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        own
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Part<'py>>> {
+        let Some(columns) = py.detach(|| self.lock().advance())? else { return Ok(None) };
+        let own = self.lock();
+        let text = own.text();
+        let Some(first) = columns.first() else { return Ok(Some((PyBytes::new(py, text), 0, PyBytes::new(py, b"")))) };
+        let line = &text[..memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)];
+        let numbers = PyBytes::new_with(py, columns.len() * first.len() * size_of::<f64>(), |bytes| {
+            for (place, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(columns.iter().flatten()) {
+                place.copy_from_slice(&number.to_ne_bytes());
+            }
+            Ok(())
+        })?;
+        Ok(Some((PyBytes::new(py, line), columns.len(), numbers)))
+    }
+
+    /// All of what was given last, as it is written.
+    fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.lock().text())
+    }
+
+    /// How many bytes of the text lie behind what was given.
+    #[getter]
+    fn read_bytes(&self) -> u64 {
+        self.lock().read_bytes
+    }
+}
+
+impl Stretches {
+    fn lock(&self) -> MutexGuard<'_, import::Stretches> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     Column = npt.NDArray[np.float64]
 
-#: Fewer lines are read one by one as quickly.
-FEWEST = 200
-_NUMBER_BYTES = 8
 #: What the engine takes for a number.
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Lines that are the first of them but for their numbers, of which each place has a row in `numbers`; `text` are all of them."""
+    """Lines that are the first of them but for their numbers, of which each place has a row in `numbers`.
+
+    `text` gives the lines themselves, until the next part of the text is asked for.
+    """
 
     first: str
     numbers: npt.NDArray[np.float64]
-    text: bytes
+    text: Callable[[], bytes]
 
     def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
         """By the names of the groups that matched the first line; None where one is not exactly a number."""
@@ -41,35 +41,18 @@ class Table:
 
 
 def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
-    """An output in its order: tables of lines that begin so, and the lines between; few alike ones stay among the others."""
-    for block in output.blocks():
-        yield from _of_block(block, begin)
-
-
-def _of_block(block: bytes, begin: bytes) -> Iterator[bytes | Table]:
+    """An output in its order, read ahead by the engine: tables of lines that begin so, and the lines between; few alike ones stay
+    among the others."""
     from loadcell import _engine
 
-    kept = at = 0
-    while True:
-        if not block.startswith(begin, at):
-            at = block.find(b"\n" + begin, at) + 1
-            if not at:
-                break
-        end, columns, numbers = _engine.alike(block, at)
-        if columns and len(numbers) >= FEWEST * columns * _NUMBER_BYTES:
-            if at > kept:
-                yield block[kept:at]
-            yield _table(block[at:end], columns, numbers)
-            kept = end
-        at = end if end > at else block.find(b"\n", at) + 1
-        if not at:
-            break
-    if kept < len(block):
-        yield block[kept:]
+    parts = _engine.Stretches(list(output.files), begin)
+    for text, columns, numbers in parts:
+        output.went(parts.read_bytes)
+        yield _table(text, columns, numbers, parts.text) if columns else text
 
 
-def _table(text: bytes, columns: int, numbers: bytes) -> Table:
+def _table(line: bytes, columns: int, numbers: bytes, text: Callable[[], bytes]) -> Table:
     import numpy as np
 
-    first = text[: text.index(b"\n")].decode("utf-8", "replace").rstrip("\r")
-    return Table(first, np.frombuffer(numbers).reshape(-1, columns).T, text)
+    first = line.decode("utf-8", "replace").rstrip("\r\n")
+    return Table(first, np.frombuffer(numbers).reshape(columns, -1), text)

@@ -79,7 +79,7 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
         if isinstance(part, Table):
             if current is not None and current.take_many(part):
                 continue
-            part = lines([part.text])
+            part = lines([part.text()])
         for line in part:
             head = _HEAD.match(line)
             if head is not None or ((current is None or current.ended) and _BEGIN.match(line)):

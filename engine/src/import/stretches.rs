@@ -1,0 +1,211 @@
+//! A text in its order: tables of lines that differ in numbers alone, and what stands between them. A thread of its own reads
+//! ahead, a few blocks at most: memory does not grow with the text.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::alike::{AHEAD, alike};
+
+/// So much is read at once: some ten thousand lines, which stay in a processor's cache between being read and being looked at.
+const BLOCK_BYTES: usize = 4 << 20;
+/// Blocks that wait to be asked for.
+const BLOCKS_AHEAD: usize = 2;
+/// Fewer lines are read one by one as quickly.
+const FEWEST: usize = 200;
+
+/// A part of a text. `columns` are the numbers of lines alike; without any it is lines of all kinds.
+#[derive(Debug, PartialEq)]
+struct Part {
+    lines: Range<usize>,
+    columns: Vec<Vec<f64>>,
+}
+
+/// Whole lines, and behind them bytes that belong to none.
+struct Block {
+    bytes: Vec<u8>,
+    parts: VecDeque<Part>,
+}
+
+/// The parts of a text, one after the other. What was given last can be had as text until the next is asked for.
+pub struct Stretches {
+    from: Receiver<io::Result<Block>>,
+    block: Block,
+    lines: Range<usize>,
+    /// How much of the text lies behind what was given.
+    pub read_bytes: u64,
+}
+
+impl Stretches {
+    /// Of files, one after the other; the lines of tables begin with `begin`.
+    pub fn new(files: Vec<PathBuf>, begin: Vec<u8>) -> io::Result<Self> {
+        let (to, from) = sync_channel(BLOCKS_AHEAD);
+        // It ends when there is no more, or when nobody asks any more.
+        thread::Builder::new().name("import".into()).spawn(move || {
+            if let Err(error) = read(&files, BLOCK_BYTES, &begin, &to) {
+                let _nobody_asks = to.send(Err(error));
+            }
+        })?;
+        Ok(Self { from, block: Block { bytes: Vec::new(), parts: VecDeque::new() }, lines: 0..0, read_bytes: 0 })
+    }
+
+    /// The numbers of the next table, column by column; no columns if lines of all kinds are next; none at the end.
+    pub fn advance(&mut self) -> io::Result<Option<Vec<Vec<f64>>>> {
+        loop {
+            if let Some(part) = self.block.parts.pop_front() {
+                self.read_bytes += part.lines.len() as u64;
+                self.lines = part.lines;
+                return Ok(Some(part.columns));
+            }
+            match self.from.recv() {
+                Ok(block) => self.block = block?,
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// What was given last, as it is written.
+    pub fn text(&self) -> &[u8] {
+        &self.block.bytes[self.lines.clone()]
+    }
+}
+
+fn read(files: &[PathBuf], size: usize, begin: &[u8], to: &SyncSender<io::Result<Block>>) -> io::Result<()> {
+    for file in files {
+        blocks(&mut File::open(file)?, size, &mut |bytes, end| {
+            let parts = parts(&bytes, end, begin);
+            to.send(Ok(Block { bytes, parts })).is_ok()
+        })?;
+    }
+    Ok(())
+}
+
+/// A source in blocks that end where a line ends, each with where that is; the last one perhaps does not, and neither does one
+/// without any line's end. `AHEAD` bytes behind the end may be looked at. `take` says whether it wants more.
+fn blocks(source: &mut impl Read, size: usize, take: &mut impl FnMut(Vec<u8>, usize) -> bool) -> io::Result<()> {
+    let mut rest: Vec<u8> = Vec::new();
+    loop {
+        let mut bytes = Vec::with_capacity(rest.len() + size + AHEAD);
+        bytes.append(&mut rest);
+        let read = source.by_ref().take(size as u64).read_to_end(&mut bytes)?;
+        let all = bytes.len();
+        let last = read < size;
+        let whole = if last { None } else { memchr::memrchr(b'\n', &bytes) };
+        let end = whole.map_or(all, |place| place + 1);
+        rest.extend_from_slice(&bytes[end..]);
+        bytes.resize(all + AHEAD, 0);
+        if (end > 0 && !take(bytes, end)) || last {
+            return Ok(());
+        }
+    }
+}
+
+fn parts(bytes: &[u8], end: usize, begin: &[u8]) -> VecDeque<Part> {
+    let mut parts = VecDeque::new();
+    let (mut kept, mut at) = (0, 0);
+    let line_after = |at: usize| memchr::memchr(b'\n', &bytes[at..end]).map(|length| at + length + 1);
+    while at < end {
+        if bytes[at..end].starts_with(begin) {
+            let found = alike(bytes, at, end);
+            if found.rows >= FEWEST {
+                if at > kept {
+                    parts.push_back(Part { lines: kept..at, columns: Vec::new() });
+                }
+                parts.push_back(Part { lines: at..found.end, columns: found.columns });
+                kept = found.end;
+            }
+            if found.end > at {
+                at = found.end;
+                continue;
+            }
+        }
+        match line_after(at) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    if kept < end {
+        parts.push_back(Part { lines: kept..end, columns: Vec::new() });
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &[u8], size: usize) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        blocks(&mut { text }, size, &mut |bytes, end| {
+            assert!(bytes.len() >= end + AHEAD);
+            found.push(bytes[..end].to_vec());
+            true
+        })
+        .unwrap();
+        found
+    }
+
+    fn rows(count: usize) -> String {
+        (0..count).map(|row| format!("[ {row}s ] tps: {row}.5\n")).collect()
+    }
+
+    #[test]
+    fn a_long_row_of_lines_alike_is_a_table_between_others() {
+        let text = format!("head\n{}[ odd\n{}tail", rows(FEWEST), rows(FEWEST - 1));
+        let padded = [text.as_bytes(), &[0; AHEAD]].concat();
+        let found = parts(&padded, text.len(), b"[ ");
+        let of = |place: usize| &text[found[place].lines.clone()];
+        assert_eq!((found.len(), of(0), of(1)), (3, "head\n", &rows(FEWEST)[..]));
+        assert_eq!(found[1].columns.iter().map(Vec::len).collect::<Vec<_>>(), [FEWEST, FEWEST]);
+        assert!(of(2).starts_with("[ odd\n") && of(2).ends_with("tail") && found[2].columns.is_empty());
+    }
+
+    #[test]
+    fn files_are_read_in_their_order_and_what_was_given_last_can_be_read() {
+        let home = std::env::temp_dir().join(format!("loadcell-stretches-{}", std::process::id()));
+        std::fs::create_dir_all(&home).unwrap();
+        let files = [home.join("one"), home.join("two")];
+        std::fs::write(&files[0], rows(FEWEST) + "no end").unwrap();
+        std::fs::write(&files[1], rows(FEWEST)).unwrap();
+        let mut stretches = Stretches::new(files.to_vec(), b"[ ".to_vec()).unwrap();
+        let mut seen = Vec::new();
+        while let Some(columns) = stretches.advance().unwrap() {
+            seen.push((columns.len(), stretches.text().to_vec()));
+        }
+        let table = rows(FEWEST).into_bytes();
+        assert_eq!(seen, [(2, table.clone()), (0, b"no end".to_vec()), (2, table.clone())]);
+        assert_eq!(stretches.read_bytes as usize, 2 * table.len() + 6);
+
+        drop(Stretches::new(vec![files[0].clone(); 20], b"[ ".to_vec()).unwrap()); // nobody reads it to its end
+        assert!(Stretches::new(vec![home.join("none")], b"[ ".to_vec()).unwrap().advance().is_err());
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn blocks_lose_nothing_and_end_where_lines_end(text in "[ab\n]{0,60}", size in 1usize..40) {
+            let found = all(text.as_bytes(), size);
+            prop_assert_eq!(found.concat(), text.as_bytes());
+            for block in found.iter().rev().skip(1) {
+                prop_assert!(block.ends_with(b"\n") || !block.contains(&b'\n'));
+                prop_assert!(block.len() <= 2 * size);
+            }
+        }
+
+        #[test]
+        fn parts_are_the_whole_text_in_its_order(text in "([ab1\n]|\\[ 1\n){0,60}") {
+            let padded = [text.as_bytes(), &[0; AHEAD]].concat();
+            let found = parts(&padded, text.len(), b"[ ");
+            let together: Vec<u8> = found.iter().flat_map(|part| text[part.lines.clone()].bytes()).collect();
+            prop_assert_eq!(together, text.as_bytes());
+        }
+    }
+}
