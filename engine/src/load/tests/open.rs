@@ -65,10 +65,12 @@ fn as_many_are_due_as_the_rate_says_whatever_the_threads() {
         check_schedule(&result, &watch);
         assert_eq!(result["outcome"], "completed");
         assert_eq!(number(&result["schedule"]["offered"]), 200);
-        // Whoever was not waiting for a connection is in one histogram, who was in the other.
+        // Whoever was not waiting for a connection is in one histogram, who was in the other; so is who was due in the warm-up and
+        // is started after it, where the machine stalls between the two.
         let counted =
             ["pacing_error", "backlog_wait"].map(|kind| result["schedule"][kind]["count"].as_u64().unwrap_or(0));
-        assert!(counted[0] + counted[1] <= 200 && counted[0] > 0, "{counted:?}");
+        let carried_in = number(&result["operations"][0]["carried_in"]);
+        assert!(counted[0] + counted[1] <= 200 + carried_in && counted[0] > 0, "{counted:?}, {carried_in}");
         for thread in result["client"]["threads"].as_array().unwrap() {
             let (cpu, spun, wall) = (number(&thread["cpu_ns"]), number(&thread["spun_ns"]), number(&thread["wall_ns"]));
             let busy = thread["busy"].as_f64().unwrap();
