@@ -81,7 +81,7 @@ def test_they_are_those_of_the_page(examined: StoredRun) -> None:
     ("lang", "sentence"),
     [
         ("en", "lost 1.18 MiB definitely, 0 B indirectly and 1.05 MiB possibly"),
-        ("zh", "明确丢失内存 1.18 MiB，间接丢失 0 B，可能丢失 1.05 MiB"),
+        ("zh", "确定丢失内存 1.18 MiB，间接丢失 0 B，可能丢失 1.05 MiB"),
     ],
 )
 def test_the_summary_begins_with_what_was_lost(examined: StoredRun, lang: str, sentence: str) -> None:
