@@ -62,7 +62,8 @@ def redis(
     The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), or `local`: a redis-server of this machine that
     loadcell starts, for this run only. Password: set REDISCLI_AUTH.
 
-    All keys are written before the load, under names of loadcell's own, and removed in the end.
+    All keys are written before the load, under names of loadcell's own, and removed in the end. What --command writes under other
+    names stays where it is.
 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: all verbs and their shares, distributions of keys and values, verification.
