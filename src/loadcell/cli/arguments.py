@@ -29,6 +29,17 @@ class Seed(click.ParamType[int]):
         return found
 
 
+def language_option(of: str) -> Callable[[F], F]:
+    """The option --lang: the language of what is named."""
+    return click.option(
+        "--lang",
+        type=click.Choice(["en", "zh"]),
+        default="en",
+        show_default=True,
+        help=f"The language of {of}.",
+    )
+
+
 def plan_argument(*, required: bool = True) -> Callable[[F], F]:
     """The argument PLAN (as `plan`): a path, or the name of a ready-made plan; None where it may be and is left out."""
     return click.argument("plan", metavar="PLAN", required=required, shell_complete=_plans)

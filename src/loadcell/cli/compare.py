@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from loadcell.cli.arguments import baselines, runs
+from loadcell.cli.arguments import baselines, language_option, runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,13 +108,7 @@ def _varied(ctx: click.Context) -> list[tuple[str, list[str]]]:
     help="What to write; `md` without --out is printed, for a pull request.",
 )
 @click.option("--out", type=click.Path(), help="A directory, or the .html or .md file to write.")
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of the comparison.",
-)
+@language_option("the comparison")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def compare(
     named: tuple[str, ...],

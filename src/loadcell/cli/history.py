@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadcell.cli.arguments import plan_argument
+from loadcell.cli.arguments import language_option, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.analysis.history.changes import Options
@@ -48,13 +48,7 @@ METHODS = ("t-test", "permutation", "windows")
     help="The smallest change that matters.",
 )
 @click.option("--out", type=click.Path(), help="Write the page: a directory, or an .html file.")
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of the page.",
-)
+@language_option("the page")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def history(
     plan: str,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from loadcell.cli.arguments import runs
+from loadcell.cli.arguments import language_option, runs
 
 
 @click.command("host")
@@ -23,13 +23,7 @@ from loadcell.cli.arguments import runs
     metavar="[ADDRESS[:PORT]]",
     help="Answer network probes of other machines at this address (default: 127.0.0.1:7733) until Ctrl-C.",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of the page.",
-)
+@language_option("the page")
 @click.option(
     "--baseline",
     is_flag=True,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.cli.arguments import language_option
+
 if TYPE_CHECKING:
     from loadcell.imports.formats import Source
     from loadcell.report.scene import Scene
@@ -62,13 +64,7 @@ TOOLS = (
     metavar="SECONDS",
     help="For jstat without times (-t): how far apart its lines are. Default: 1.",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of the results.",
-)
+@language_option("the results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def import_(
     tool: str, files: tuple[Path, ...], out: Path, name: str | None, title: str | None, by_file: bool, own: tuple[str, ...],

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.cli.arguments import language_option
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @click.command("report")
 @click.argument("run", metavar="RUN", default="last")
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of the report.",
-)
+@language_option("the report")
 @click.option(
     "--format",
     "formats",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from loadcell.cli.arguments import Seed, change_options, load, plan_argument
+from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -48,13 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask, however many trials there are.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors.")
-@click.option(
-    "--lang",
-    type=click.Choice(["en", "zh"]),
-    default="en",
-    show_default=True,
-    help="The language of results and report.",
-)
+@language_option("results and report")
 @click.option(
     "--report/--no-report",
     "write_report",

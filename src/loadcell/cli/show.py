@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadcell.cli.arguments import language_option
 from loadcell.store.layout import FLAMES, FOLDED
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("run")
 @click.argument("trial", required=False)
-@click.option(
-    "--lang", type=click.Choice(["en", "zh"]), default="en", help="The language of a run's results."
-)
+@language_option("a run's results")
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
 def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
     """Show the results of RUN, or one TRIAL of it (its number, or a unique part of its name).

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from loadcell.cli.arguments import Seed
+from loadcell.cli.arguments import Seed, language_option
 from loadcell.cli.line import complete
 
 #: How long is measured where neither a time nor a number of requests is given.
@@ -126,9 +126,7 @@ _OPTIONS = (
         help="The run's directory. Default: results/<command>/<time>-<id>.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
-    click.option(
-        "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="The language of results and report."
-    ),
+    language_option("results and report"),
     click.option(
         "--report/--no-report", "write_report", default=True, show_default=True,
         help="Write report.html and report.md, or not.",
