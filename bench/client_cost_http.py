@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.paired import EXAMPLES, Cost, in_turn, keep, note, ratios, spread, whole_process
+from bench.paired import EXAMPLES, Cost, in_turn, keep, note, on_processors, ratios, spread, whole_process
 
 CLIENTS = 32
 #: A response as small as the facts' table has them: what is compared is clients, not copying.
@@ -92,12 +92,8 @@ def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
     }
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
+    with on_processors(core):
         cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
-    finally:
-        os.sched_setaffinity(0, before)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]
