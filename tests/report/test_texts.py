@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import get_args
@@ -286,8 +287,13 @@ def test_what_throughput_counts_is_called_what_the_workload_counts() -> None:
     assert Texts("zh", "operation").say(failed).startswith("有 2 次操作失败（占已结束操作的")
     assert Texts("en", "operation")("column.transactions") == "Operations"
     assert Texts("en", "request")("terminal.throughput") == "req/s"
-    marked = Texts("en", "request").marked(one, mark=lambda text: f"[{text}]", plain=str)
+    marked = in_brackets(Texts("en", "request"), one)
     assert marked.startswith("[1] request failed ([1.0%]")
+
+
+def in_brackets(texts: Texts, phrase: Phrase, plain: Callable[[str], str] = str) -> str:
+    """A phrase with its figures in brackets, and everything else passed through `plain`."""
+    return "".join(f"[{text}]" if figure else plain(text) for text, figure in texts.parts(phrase))
 
 
 def test_the_words_of_the_unit_are_no_parameters() -> None:
@@ -296,7 +302,7 @@ def test_the_words_of_the_unit_are_no_parameters() -> None:
 
 def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> None:
     phrase = Phrase("found.at-edge", {"treatment": "<b>"})
-    said = Texts("en").marked(phrase, mark=lambda text: f"[{text}]", plain=str.upper)
+    said = in_brackets(Texts("en"), phrase, str.upper)
     assert said.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
 
 
@@ -339,7 +345,5 @@ def test_chinese_and_latin_have_a_blank_between_them_also_where_a_placeholder_is
         "写入 8 时的 p50 响应时间"
     )
     assert zh("compare.place", metric="吞吐量", context="写入 8", change=0.05).startswith("写入 8 时的吞吐量")
-    marked = zh.marked(
-        Phrase("compare.place", {"metric": "p50", "context": "c", "change": 0.05}), "[{}]".format, str
-    )
+    marked = in_brackets(zh, Phrase("compare.place", {"metric": "p50", "context": "c", "change": 0.05}))
     assert marked.startswith("[c] 时的 [p50]（")

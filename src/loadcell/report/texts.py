@@ -75,10 +75,6 @@ class Texts:
         """A phrase of the analysis as plain text."""
         return self(phrase.key, **phrase.params)
 
-    def marked(self, phrase: Phrase, mark: Callable[[str], str], plain: Callable[[str], str]) -> str:
-        """A phrase with each figure passed through `mark` and everything else through `plain` (which may escape)."""
-        return "".join(mark(text) if figure else plain(text) for text, figure in self.parts(phrase))
-
     def parts(self, phrase: Phrase) -> list[tuple[str, bool]]:
         """A phrase in stretches, and whether each is a figure."""
         text = catalogue()[phrase.key][self.language]

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,10 +40,14 @@ class Output:
                     read += len(block)
                     self.went(read)
 
+    @cached_property
+    def _total_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.files)
+
     def went(self, read_bytes: int) -> None:
         """So much is read by now."""
         if self.told is not None:
-            self.told(read_bytes, sum(path.stat().st_size for path in self.files))
+            self.told(read_bytes, self._total_bytes)
 
     def lines(self) -> Iterator[str]:
         """Every line."""
