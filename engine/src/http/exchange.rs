@@ -109,12 +109,10 @@ impl Exchange {
         self.state = State::Over;
         cx.recorder.response(self.status, self.body.bytes);
         match judged {
-            Ok(()) => {
-                cx.recorder.succeed(TRANSACTION, self.intended, self.begun, at);
-                if let Some(kind) = self.counted_as() {
-                    cx.recorder.succeed(kind, self.intended, self.begun, at);
-                }
-            }
+            Ok(()) => match self.counted_as() {
+                Some(kind) => cx.recorder.succeed_whole(kind, self.intended, self.begun, at),
+                None => cx.recorder.succeed(TRANSACTION, self.intended, self.begun, at),
+            },
             Err(why) => self.failed(cx, at, &why),
         }
     }

@@ -378,7 +378,8 @@ impl Client {
     #[inline]
     fn end(&mut self, well: bool) -> Option<OpId> {
         let Pending { verb, keys, missed } = self.pending.pop_front()?;
-        for Touched { number, version, .. } in self.touched.drain(..keys) {
+        for _ in 0..keys {
+            let Some(Touched { number, version, .. }) = self.touched.pop_front() else { break };
             if let (Verb::Insert, Some(growth)) = (verb, &self.plan.growth) {
                 growth.answered(number);
             }

@@ -1,5 +1,7 @@
 //! What the key of a number is called.
 
+use crate::protocol::digits;
+
 /// A key is a prefix and a number in decimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyShape {
@@ -9,9 +11,6 @@ pub struct KeyShape {
     /// The number is hashed first, as YCSB names its keys with `insertorder=hashed`.
     pub hashed: bool,
 }
-
-/// Digits of the largest number.
-const MOST_DIGITS: usize = 20;
 
 impl KeyShape {
     /// YCSB's: `user` and the number, hashed or not.
@@ -23,38 +22,20 @@ impl KeyShape {
     #[inline]
     pub fn write(&self, number: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.as_bytes());
-        let mut digits = [0u8; MOST_DIGITS];
-        let start = written(self.named(number), &mut digits);
-        for _ in MOST_DIGITS - start..self.digits {
-            out.push(b'0');
-        }
-        out.extend_from_slice(&digits[start..]);
+        digits::padded_decimal(out, self.named(number), self.digits);
     }
 
     /// Bytes that `write` appends.
     #[inline]
     pub fn size(&self, number: u64) -> usize {
-        let digits = self.named(number).checked_ilog10().map_or(1, |log| log as usize + 1);
-        self.prefix.len() + digits.max(self.digits)
+        let named = self.named(number);
+        let digits = if digits::fits(named, self.digits) { self.digits.max(1) } else { digits::count(named) };
+        self.prefix.len() + digits
     }
 
     #[inline]
     fn named(&self, number: u64) -> u64 {
         if self.hashed { fnv(number) } else { number }
-    }
-}
-
-/// Where in `digits` the decimal digits of `number` start; they end where it does.
-#[inline]
-fn written(mut number: u64, digits: &mut [u8; MOST_DIGITS]) -> usize {
-    let mut at = MOST_DIGITS;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return at;
-        }
     }
 }
 

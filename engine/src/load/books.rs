@@ -114,7 +114,8 @@ impl Books {
     }
 
     /// Thread `thread` has handed over the slot after its last one.
-    pub fn put(&mut self, thread: usize, slot: Box<Slot>) {
+    pub fn put(&mut self, thread: usize, mut slot: Box<Slot>) {
+        slot.complete();
         self.waiting[thread].slots.push_back(slot);
     }
 

@@ -27,11 +27,47 @@ pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
     }
 }
 
+/// Digits of the largest number.
+const MOST: usize = 20;
+
 /// Appends `value` in decimal digits.
 #[inline]
-pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
+pub fn decimal(out: &mut Vec<u8>, value: u64) {
+    if value < 10 {
+        out.push(b'0' + value as u8);
+    } else {
+        padded_decimal(out, value, 1);
+    }
+}
+
+/// How many digits `decimal` appends.
+#[inline]
+pub fn count(value: u64) -> usize {
+    value.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+/// Whether that is at most so many.
+#[inline]
+pub fn fits(value: u64, digits: usize) -> bool {
+    POWERS.get(digits).is_none_or(|power| value < *power)
+}
+
+/// Of ten, from 1 on.
+const POWERS: [u64; MOST] = {
+    let mut powers = [1; MOST];
+    let mut at = 1;
+    while at < MOST {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// Appends `value` in decimal digits, in at least so many: zeros are put in front.
+#[inline]
+pub fn padded_decimal(out: &mut Vec<u8>, mut value: u64, least: usize) {
+    let mut digits = [b'0'; MOST];
+    let mut start = MOST;
     while value >= 100 {
         let pair = (value % 100) as usize * 2;
         value /= 100;
@@ -45,7 +81,10 @@ pub fn decimal(out: &mut Vec<u8>, mut value: u64) {
         start -= 1;
         digits[start] = b'0' + value as u8;
     }
-    out.extend_from_slice(&digits[start..]);
+    for _ in MOST..least {
+        out.push(b'0');
+    }
+    out.extend_from_slice(&digits[start.min(MOST.saturating_sub(least))..]);
 }
 
 /// Appends an amount of so many hundredths, as a number with two decimals.
@@ -67,6 +106,15 @@ mod tests {
             let mut out = Vec::new();
             decimal(&mut out, value);
             assert_eq!(out, value.to_string().into_bytes());
+            assert_eq!(count(value), out.len());
+            for digits in 0..25 {
+                assert_eq!(fits(value, digits), out.len() <= digits || value == 0, "{value} in {digits}");
+            }
+            for least in [0, 1, 2, 3, 12, 19, 20, 21, 30] {
+                out.clear();
+                padded_decimal(&mut out, value, least);
+                assert_eq!(out, format!("{value:0least$}").into_bytes());
+            }
         }
         for value in [0u64, 7, 42, 99_999_999_999] {
             let mut digits = [0u8; 11];

@@ -7,7 +7,7 @@
 use std::sync::mpsc::Receiver;
 
 use super::slot::count_error;
-use super::{Lifetime, OpId, Operation, Phase, Quota, Slot, Span, TRANSACTION, Window};
+use super::{Lifetime, OpId, Operation, Phase, Queries, Quota, Slot, Span, TRANSACTION, Window};
 use crate::clock::{self, Nanos};
 use crate::session::Failure;
 
@@ -39,6 +39,7 @@ pub struct Outlet {
 pub struct Recorder {
     slot: Box<Slot>,
     window: Window,
+    /// Without what the open slot counts.
     lifetime: Lifetime,
     outlet: Option<Outlet>,
     /// The client on whose behalf a session is being called.
@@ -187,7 +188,8 @@ impl Recorder {
 
     /// Transactions that have started and not ended.
     pub fn in_progress(&self) -> u64 {
-        self.lifetime.operations[TRANSACTION.index()].in_flight()
+        let tally = &self.slot.tallies[TRANSACTION.index()];
+        tally.carried_in + tally.counts.started - tally.counts.succeeded - tally.counts.failed
     }
 
     /// When the last transaction ended that did.
@@ -244,6 +246,7 @@ impl Recorder {
     }
 
     fn close(&mut self) {
+        self.lifetime.count(&self.slot);
         for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
             tally.in_flight = counts.in_flight();
         }
@@ -293,7 +296,6 @@ impl Recorder {
     #[inline]
     pub fn due(&mut self, at: Nanos) {
         self.slot.tallies[TRANSACTION.index()].counts.started += 1;
-        self.lifetime.operations[TRANSACTION.index()].started += 1;
         self.quota.take(self.client);
         self.intended = self.intended.wrapping_add(at);
         if let Some(arrears) = &mut self.arrears {
@@ -334,7 +336,6 @@ impl Recorder {
             self.intended = self.intended.wrapping_add(intended);
         }
         self.slot.tallies[op.index()].counts.started += 1;
-        self.lifetime.operations[op.index()].started += 1;
     }
 
     /// It succeeded: response time is `done - intended`, service time `done - sent`.
@@ -344,8 +345,17 @@ impl Recorder {
         tally.counts.succeeded += 1;
         tally.response.record(done.saturating_sub(intended));
         tally.service.record(done.saturating_sub(sent));
-        self.lifetime.operations[op.index()].succeeded += 1;
         self.leave(op, intended, done);
+    }
+
+    /// A transaction that is one operation succeeded with it. Both are counted; their times, which are the same, are in the
+    /// record once, until [`Slot::complete`] gives them to the transaction too. Every success of `op` is to be told this way.
+    #[inline]
+    pub fn succeed_whole(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.slot.tallies[TRANSACTION.index()].counts.succeeded += 1;
+        self.slot.tallies[op.index()].whole = true;
+        self.succeed(op, intended, sent, done);
+        self.leave(TRANSACTION, intended, done);
     }
 
     /// It failed, for good. Times of failures are kept apart from those of successes.
@@ -364,7 +374,6 @@ impl Recorder {
         let tally = &mut self.slot.tallies[op.index()];
         tally.counts.failed += 1;
         tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
-        self.lifetime.operations[op.index()].failed += 1;
         self.leave(op, intended, done);
     }
 
@@ -372,17 +381,12 @@ impl Recorder {
     #[cold]
     pub fn retry(&mut self, op: OpId) {
         self.slot.tallies[op.index()].counts.retried += 1;
-        self.lifetime.operations[op.index()].retried += 1;
     }
 
     /// Statements of a transaction that succeeded at `done`.
     #[inline]
     pub fn queries(&mut self, _done: Nanos, read: u64, write: u64, other: u64) {
-        for queries in [&mut self.slot.queries, &mut self.lifetime.queries] {
-            queries.read += read;
-            queries.write += write;
-            queries.other += other;
-        }
+        self.slot.queries.add(&Queries { read, write, other });
     }
 
     /// So many bytes arrived.
@@ -489,8 +493,11 @@ impl Recorder {
         &self.slot
     }
 
-    pub fn lifetime(&self) -> &Lifetime {
-        &self.lifetime
+    /// What was counted until now.
+    pub fn lifetime(&self) -> Lifetime {
+        let mut lifetime = self.lifetime.clone();
+        lifetime.count(&self.slot);
+        lifetime
     }
 }
 

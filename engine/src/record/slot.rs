@@ -36,6 +36,8 @@ pub struct Tally {
     pub in_flight: u64,
     pub response: Histogram<u32>,
     pub service: Histogram<u32>,
+    /// Each success was a transaction by itself, whose times are here alone so far.
+    pub whole: bool,
     /// Made when something fails for the first time: most operations never need it.
     pub failed_response: Option<Box<Histogram<u32>>>,
 }
@@ -54,7 +56,7 @@ impl Tally {
 
     fn clear(&mut self) {
         self.counts = Counts::default();
-        (self.carried_in, self.in_flight) = (0, 0);
+        (self.carried_in, self.in_flight, self.whole) = (0, 0, false);
         self.response.clear();
         self.service.clear();
         if let Some(histogram) = &mut self.failed_response {
@@ -181,6 +183,16 @@ impl Slot {
         Self { tallies: vec![Tally::default(); operations], ..Self::default() }
     }
 
+    /// Gives the transaction the times of operations that were all of it: the thread that recorded them had them once only.
+    pub fn complete(&mut self) {
+        let [transaction, others @ ..] = &mut self.tallies[..] else { return };
+        for tally in others.iter_mut().filter(|tally| tally.whole) {
+            tally.whole = false;
+            transaction.response.merge(&tally.response);
+            transaction.service.merge(&tally.service);
+        }
+    }
+
     /// Adds what another thread recorded in the same interval.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
@@ -241,6 +253,14 @@ pub struct Lifetime {
 impl Lifetime {
     pub fn new(operations: usize) -> Self {
         Self { operations: vec![Counts::default(); operations], ..Self::default() }
+    }
+
+    /// Adds what was counted in an interval.
+    pub fn count(&mut self, slot: &Slot) {
+        for (mine, tally) in self.operations.iter_mut().zip(&slot.tallies) {
+            mine.add(&tally.counts);
+        }
+        self.queries.add(&slot.queries);
     }
 
     pub fn add(&mut self, other: &Self) {

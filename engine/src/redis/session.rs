@@ -137,8 +137,7 @@ impl RedisSession {
             self.client.failed();
             failed(cx, action, intended, sent, at, &why);
         } else {
-            cx.recorder.succeed(TRANSACTION, intended, sent, at);
-            cx.recorder.succeed(action.op, intended, sent, at);
+            cx.recorder.succeed_whole(action.op, intended, sent, at);
             if let Some(outcome) = self.client.done() {
                 cx.recorder.start(outcome, intended);
                 cx.recorder.succeed(outcome, intended, sent, at);

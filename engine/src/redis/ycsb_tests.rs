@@ -74,7 +74,8 @@ impl Bench {
 
     /// How often each operation succeeded and failed.
     fn counts(&self) -> Vec<(&'static str, u64, u64)> {
-        let each = self.operations.iter().zip(&self.recorder.lifetime().operations);
+        let lifetime = self.recorder.lifetime();
+        let each = self.operations.iter().zip(&lifetime.operations);
         each.map(|(operation, counts)| (operation.name, counts.succeeded, counts.failed)).collect()
     }
 }

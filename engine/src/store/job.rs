@@ -133,8 +133,7 @@ impl Job for Actions {
             match &step.outcome {
                 Ok(()) => {
                     let written = step.written();
-                    recorder.succeed(step.action.op, step.intended, sent, done);
-                    recorder.succeed(TRANSACTION, step.intended, sent, done);
+                    recorder.succeed_whole(step.action.op, step.intended, sent, done);
                     recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
                     recorder.rows_changed(written as u64);
                     if let Some(outcome) = client.done() {
