@@ -30,9 +30,13 @@ class Node:
 
 
 class Files:
-    """The whole of it; a node stays after its last name is gone, as somebody may hold it open."""
+    """The whole of it; a node stays after its last name is gone, as somebody may hold it open.
 
-    def __init__(self) -> None:
+    `direct`: what is asked of it past the page cache is done.
+    """
+
+    def __init__(self, *, direct: bool = False) -> None:
+        self.direct = direct
         self._nodes = {_ROOT: Node(stat.S_IFDIR | 0o777)}
         self._numbers = itertools.count(_ROOT + 1)
         self._operations: dict[int, Callable[[int, bytes], bytes]] = {
@@ -82,24 +86,31 @@ class Files:
         return b""
 
     def _read(self, node: int, body: bytes) -> bytes:
-        at, length = _within(body)
+        at, length = self._within(body)
         return bytes(self._nodes[node].data[at : at + length])
 
     def _write(self, node: int, body: bytes) -> bytes:
-        at, length = _within(body)
+        at, length = self._within(body)
         data = self._nodes[node].data
         data.extend(bytes(max(0, at - len(data))))
         data[at : at + length] = body[40 : 40 + length]
         return struct.pack("<II", length, 0)
 
     def _list(self, node: int, body: bytes) -> bytes:
-        begin, _ = _within(body)
+        begin, _ = self._within(body)
         names = list(self._nodes[node].names.items())[begin:]
         rows = [
             struct.pack("<QQII", number, place, len(name), 0) + name + bytes(-len(name) % 8)
             for place, (name, number) in enumerate(names, begin + 1)
         ]
         return b"".join(rows)
+
+    def _within(self, body: bytes) -> tuple[int, int]:
+        """Offset and length of a READ, WRITE or READDIR, which may not go past the page cache."""
+        _, at, length, _, _, flags = struct.unpack_from("<QQIIQI", body)
+        if flags & os.O_DIRECT and not self.direct:
+            raise OSError(errno.EINVAL, "no direct I/O")
+        return at, length
 
     def _new(self, node: int, name: bytes, mode: int) -> int:
         number = next(self._numbers)
@@ -120,14 +131,6 @@ class Files:
 
 def _name(body: bytes) -> bytes:
     return body.partition(b"\0")[0]
-
-
-def _within(body: bytes) -> tuple[int, int]:
-    """Offset and length of a READ, WRITE or READDIR, which may not go past the page cache."""
-    _, at, length, _, _, flags = struct.unpack_from("<QQIIQI", body)
-    if flags & os.O_DIRECT:
-        raise OSError(errno.EINVAL, "no direct I/O")
-    return at, length
 
 
 if __name__ == "__main__":

@@ -1,0 +1,278 @@
+"""The probes of disk and network on a disk and a link of known speed: what they find, and what fio and iperf3 find beside them.
+
+The disk is a file system of our own (FUSE) whose reads and flushes take milliseconds, one at a time, by its own account. The link is
+the loopback of a network of our own, which the kernel lets so many bits through a second (tc's token bucket).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from few_ports import few_ports
+from loadcell.targets.shared.process import free_port
+from truth.figures import agrees
+from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
+
+READ_MS, FLUSH_MS = 5.0, 10.0
+SECONDS = 4 if FULL_STRENGTH else 1
+SIZE = 1 << 20
+BLOCK = 4096
+LINK_MBIT = 200
+STALL_S = 0.25
+#: Of the octets on the link those of the stream: a frame of 1514 carries 1448 (headers take 14, 20 and 20, time stamps 12), and every
+#: other one is acknowledged by a frame of 66 on the same link, or fewer are.
+PAYLOAD = 2 * 1448 / (2 * 1514 + 66)
+MOST_PAYLOAD = 1448 / 1514
+
+
+class SlowDisk:
+    """Where it is mounted; when it is gone, what reads and flushes took, in seconds."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.account: dict[str, list[float]] = {}
+
+
+@contextlib.contextmanager
+def slow_disk(place: Path) -> Iterator[SlowDisk]:
+    place.mkdir()
+    disk = SlowDisk(place)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "host.fuse_slow", str(place), str(READ_MS), str(FLUSH_MS)],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "mounted\n"
+        yield disk
+        assert ctypes.CDLL(None).umount2(bytes(place), 0) == 0
+        disk.account = json.loads(server.communicate(timeout=60)[0])
+    finally:
+        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
+        server.kill()
+        server.communicate()
+
+
+def probe(
+    target: dict[str, Any], options: dict[str, Any], clients: int = 1, warmup_s: int = 0
+) -> dict[str, Any]:
+    """What a probe finds."""
+    result, _ = load(
+        {
+            "version": 1,
+            "seed": 1,
+            "target": {"protocol": "host", **target},
+            "workload": {"probe": options},
+            "load": {"clients": clients, "warmup_ns": warmup_s * 10**9, "duration_ns": SECONDS * 10**9},
+        }
+    )
+    return result
+
+
+def disk_probe(place: Path, clients: int = 1, **more: Any) -> dict[str, Any]:
+    options = {"access": "randread", "size_bytes": SIZE, "block_bytes": BLOCK, "direct": True, "fdatasync": 0}
+    return probe(
+        {"directory": str(place)}, {"disk": options | {"depth": 1, "engine": "psync"} | more}, clients=clients
+    )
+
+
+def fio(place: Path) -> float:
+    """Reads a second."""
+    command = [
+        "fio",
+        "--name=job",
+        f"--filename={place}/fio",
+        f"--size={SIZE}",
+        f"--bs={BLOCK}",
+        "--rw=randread",
+        "--direct=1",
+    ]
+    command += [
+        "--ioengine=psync",
+        "--overwrite=1",
+        "--time_based",
+        f"--runtime={SECONDS}",
+        "--output-format=json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    [job] = json.loads(done.stdout)["jobs"]
+    return float(job["read"]["iops"])
+
+
+def in_ms(result: dict[str, Any], name: str) -> float:
+    """The mean service time of an operation."""
+    return float(operation(result, name)["service"]["mean_ns"]) / 1e6
+
+
+@pytest.fixture
+def disks(tmp_path: Path) -> Callable[[], contextlib.AbstractContextManager[SlowDisk]]:
+    """A new disk each time it is called."""
+    numbers = itertools.count()
+    return lambda: slow_disk(tmp_path / f"disk-{next(numbers)}")
+
+
+Disks = Callable[[], contextlib.AbstractContextManager[SlowDisk]]
+
+
+def test_a_read_takes_as_long_as_the_disk_says(disks: Disks) -> None:
+    def check() -> None:
+        with disks() as disk:
+            found = disk_probe(disk.place)
+        _, *reads = disk.account["reads"]  # The first only asked whether anything goes past the page cache.
+        assert found["lifetime"]["transactions"] == len(reads)
+        assert len(disk.account["flushes"]) == 1, "before the measurement"
+        mean = 1e3 * statistics.fmean(reads)
+        assert in_ms(found, "read") >= mean
+        agrees("disk, reads of 5 ms by its own account, ms", in_ms(found, "read"), mean, full=0.03, loose=1.0)
+
+    undisturbed(check)
+
+
+@pytest.mark.parametrize(("engine", "clients", "depth"), [("psync", 4, 1), ("io_uring", 1, 4)])
+def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
+    disks: Disks, engine: str, clients: int, depth: int
+) -> None:
+    def check() -> None:
+        with disks() as disk:
+            found = disk_probe(disk.place, clients, depth=depth, engine=engine)
+        done, reads = operation(found, "read")["succeeded"], disk.account["reads"]
+        most = 1 / statistics.fmean(reads)
+        assert found["lifetime"]["transactions"] == len(reads) - clients
+        agrees(
+            f"disk, four reads of 5 ms at once by {engine}, reads/s",
+            done / SECONDS,
+            most,
+            full=0.05,
+            loose=0.6,
+        )
+        waited = 4 * 1e3 * statistics.fmean(reads)
+        agrees(
+            f"disk, four reads of 5 ms at once by {engine}, ms",
+            in_ms(found, "read"),
+            waited,
+            full=0.05,
+            loose=1.0,
+        )
+
+    undisturbed(check)
+
+
+def test_a_flush_is_timed_apart_from_its_write(disks: Disks) -> None:
+    def check() -> None:
+        with disks() as disk:
+            found = disk_probe(disk.place, access="randwrite", fdatasync=1)
+        flushes = disk.account["flushes"]
+        assert operation(found, "fdatasync")["succeeded"] <= len(flushes)
+        mean = 1e3 * statistics.fmean(flushes)
+        assert in_ms(found, "fdatasync") >= 0.99 * FLUSH_MS
+        agrees(
+            "disk, flushes of 10 ms by its own account, ms",
+            in_ms(found, "fdatasync"),
+            mean,
+            full=0.03,
+            loose=1.0,
+        )
+        assert in_ms(found, "write") < bound(1.0, FLUSH_MS), "a write waits for nothing"
+
+    undisturbed(check)
+
+
+def test_a_disk_is_as_fast_for_fio(disks: Disks) -> None:
+    def check() -> None:
+        with disks() as disk:
+            theirs = fio(disk.place)
+        with disks() as disk:
+            ours = operation(disk_probe(disk.place), "read")["succeeded"] / SECONDS
+        what = "disk, reads of 5 ms, reads/s: loadcell, held against fio"
+        agrees(what, ours, theirs, full=0.03, loose=1.0)
+
+    undisturbed(check)
+
+
+@contextlib.contextmanager
+def slow_link() -> Iterator[None]:
+    """A network of our own whose loopback lets LINK_MBIT through, in frames as Ethernet has them, while the block runs."""
+    with few_ports():
+        subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+        shape = ["rate", f"{LINK_MBIT}mbit", "burst", "16k", "latency", "20ms"]
+        subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", *shape], check=True)
+        yield
+
+
+def iperf3() -> float:
+    """Megabits a second that arrive over the link."""
+    port = free_port()
+    server = subprocess.Popen(["iperf3", "-s", "-1", "-p", str(port)], stdout=subprocess.DEVNULL)
+    try:
+        command = ["iperf3", "-c", "127.0.0.1", "-p", str(port), "-t", str(SECONDS), "-O", "1", "-J"]
+        for _ in range(100):
+            end = json.loads(subprocess.run(command, capture_output=True, check=False, timeout=120).stdout)[
+                "end"
+            ]
+            if "sum_received" in end:
+                return float(end["sum_received"]["bits_per_second"]) / 1e6
+            time.sleep(0.05)  # It does not listen yet.
+        raise AssertionError("iperf3's server does not listen")
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_a_stream_is_as_fast_as_its_link() -> None:
+    def check() -> None:
+        with slow_link():
+            found = probe({}, {"network": {"test": "stream", "block_bytes": 128 * 1024}}, warmup_s=1)
+            theirs = iperf3()
+        ours = operation(found, "transaction")["succeeded"] * 128 * 1024 * 8 / 1e6 / SECONDS
+        assert ours <= 1.02 * LINK_MBIT * MOST_PAYLOAD
+        what = f"network, one stream over a link of {LINK_MBIT} Mbit/s, Mbit/s"
+        agrees(what, ours, LINK_MBIT * PAYLOAD, full=0.05, loose=0.9)
+        agrees(f"{what}: held against iperf3", ours, theirs, full=0.05, loose=4.0)
+
+    undisturbed(check)
+
+
+def test_a_peer_that_stands_still_is_in_the_times() -> None:
+    """The peer's process is stopped for a while: one exchange takes as long, and the others do not."""
+    command = [sys.executable, "-m", "loadcell", "host", "--serve", "127.0.0.1:0", "--json"]
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE) as peer:
+        assert peer.stdout is not None
+        address = json.loads(peer.stdout.readline())["address"]
+        stall = threading.Timer(0.3, stop_for, [peer, STALL_S])
+        stall.start()
+        try:
+            found = probe({"peer": address}, {"network": {"test": "rr"}})
+        finally:
+            stall.join()
+            peer.terminate()
+    times = operation(found, "transaction")["service"]
+    assert times["max_ns"] / 1e9 >= STALL_S
+    agrees(
+        "network, a peer that stands still for 0.25 s, s",
+        times["max_ns"] / 1e9,
+        STALL_S,
+        full=0.02,
+        loose=9.0,
+    )
+
+
+def stop_for(process: subprocess.Popen[str], seconds: float) -> None:
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGCONT)
