@@ -114,6 +114,23 @@ def test_calls_that_are_wrong(home: Path, arguments: tuple[str, ...], said: str)
     assert "Traceback" not in found.output
 
 
+def test_levels_that_measure_unlike_things_are_refused(tmp_path: Path) -> None:
+    """As fio's reads and writes are, of an imported output."""
+    shape = fake_runs.Shape(factors={"part": ["read", "write"]}, repeats=6)
+    run = comparisons.write(tmp_path / "disk", shape)
+
+    def imported(document: dict[str, object]) -> None:
+        for treatment in document["treatments"]:  # type: ignore[attr-defined]
+            treatment["settings"] = {"tool": {"fio": "fio.json"}}
+
+    comparisons.change(run, imported)
+    found = call("compare", str(run), "--factor", "part")
+    assert found.exit_code == 2, found.output
+    assert "the levels of part measure unlike things" in found.output
+    assert "read: tool fio; read\n  write: tool fio; write\n" in found.output
+    assert "`loadcell compare A B`" in found.output
+
+
 def test_markdown_is_printed_for_a_pull_request(home: Path) -> None:
     found = call("compare", "cccc", "--format", "md", "--lang", "zh")
     assert found.exit_code == 0, found.output

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import fake_runs
-from loadcell.analysis.compare.sides import CannotCompareError
+from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.report.comparison import publish
 from loadcell.report.comparison.build import build
 from loadcell.report.comparison.document import document

@@ -14,6 +14,7 @@ from loadcell.analysis.hosts.scores import PROBE, SECTIONS
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment
+    from loadcell.analysis.trials import Trial
 
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
@@ -37,6 +38,12 @@ def of(settings: Mapping[str, Any], units: Iterable[str], levels: Mapping[str, A
     kinds = {_kind(workload) for workload in _workloads(settings)}
     part = str((levels or {}).get(PART) or "") if "tool" in settings else ""
     return "; ".join([*sorted(set(units)), *sorted(kinds), *([part] if part else [])])
+
+
+def of_treatment(described: Mapping[str, Any], counting: Iterable[Trial]) -> str:
+    """The same of a treatment as run.json describes it, by its trials that count."""
+    units = (trial.unit for trial in counting if trial.unit)
+    return of(described.get("settings") or {}, units, described.get("levels") or {})
 
 
 def count(treatments: Iterable[Treatment]) -> int:

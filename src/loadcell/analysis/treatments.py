@@ -130,9 +130,5 @@ def _treatment(
         },
         types=over([trial.types for trial in counting], succeeded),
         outcomes=over([trial.outcomes for trial in counting], succeeded),
-        measures=measures.of(
-            described.get("settings") or {},
-            (trial.unit for trial in counting if trial.unit),
-            described.get("levels") or {},
-        ),
+        measures=measures.of_treatment(described, counting),
     )

@@ -147,7 +147,7 @@ def compare(
     RUN is a run's directory, the beginning of its name (`loadcell list`), or `last`. A verdict is faster, slower, same or ambiguous, and
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
     """
-    from loadcell.analysis.compare.sides import CannotCompareError
+    from loadcell.analysis.compare.errors import CannotCompareError
     from loadcell.report.comparison.gather import gather
     from loadcell.store.errors import StoreError
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare.known import record, run_of
+from analysis.compare.known import Document, record, run_of
 from loadcell.analysis.compare import sides
-from loadcell.analysis.compare.sides import CannotCompareError, Sides
+from loadcell.analysis.compare.errors import CannotCompareError
+from loadcell.analysis.compare.sides import Sides
 
 TWO_FACTORS = {
     f"{fsync}-{clients}": {"target.fsync": fsync, "load.clients": clients}
@@ -63,6 +64,40 @@ def test_levels_that_cannot_be_compared(arguments: dict[str, object], said: str)
     with pytest.raises(CannotCompareError) as error:
         sides.levels(*run, **arguments)  # type: ignore[arg-type]
     assert str(error.value).startswith(said)
+
+
+def probed(accesses: dict[str, str]) -> Document:
+    """A run of the disk's probe, a level for each of these accesses; one without any failed."""
+    run, records = run_of({level: [1.0 if access else None] for level, access in accesses.items()}, "probe")
+    for treatment in run["treatments"]:
+        treatment["settings"] = {"workload": {"probe": {"disk": {"access": accesses[treatment["id"]]}}}}
+    return run, [{**record, "unit": "MiB"} for record in records]
+
+
+UNLIKE = probed({"scan": "read", "shuffle": "write", "jump": "read", "broken": ""})
+
+
+def test_levels_that_measure_unlike_things_are_not_held_against_each_other() -> None:
+    with pytest.raises(CannotCompareError) as error:
+        sides.levels(*UNLIKE)
+    assert str(error.value) == (
+        "the levels of probe measure unlike things, of which none is more or less than the other:\n"
+        "  scan, jump, broken: MiB; probe disk read\n"
+        "  shuffle: MiB; probe disk write\n"
+        "Name levels that measure the same: --levels scan,jump,broken."
+    )
+    alike = sides.levels(*UNLIKE, wanted=("jump", "scan"))
+    assert [side.label for side in alike.sides] == ["jump", "scan"]
+
+
+def test_where_no_two_levels_measure_the_same_another_run_is_asked_for() -> None:
+    with pytest.raises(CannotCompareError) as error:
+        sides.levels(*UNLIKE, wanted=("scan", "shuffle"))
+    assert error.value.advice == "Compare each with the same treatment of another run: `loadcell compare A B`."
+
+
+def test_a_level_of_which_nothing_was_measured_is_not_unlike_any() -> None:
+    assert len(sides.levels(*UNLIKE, wanted=("shuffle", "broken")).sides) == 2
 
 
 def test_a_run_that_varied_nothing() -> None:

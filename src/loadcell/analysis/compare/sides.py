@@ -10,22 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcell.analysis.compare import alike
+from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
-
-
-class CannotCompareError(Exception):
-    """Why things cannot be compared, and what to do; `differences` where that is what they are."""
-
-    def __init__(self, finding: str, *, advice: str, differences: Sequence[str] = ()) -> None:
-        super().__init__(finding)
-        self.finding = finding
-        self.advice = advice
-        self.differences = tuple(differences)
-
-    def __str__(self) -> str:
-        lines = "".join(f"\n  {one}" for one in self.differences)
-        return f"{self.finding}{':' if lines else '.'}{lines}{chr(10) if lines else ' '}{self.advice}"
 
 
 @dataclass(frozen=True)
@@ -101,12 +89,15 @@ def levels(
     }
     contexts: dict[str, str] = {}
     found: dict[str, dict[str, tuple[Trial, ...]]] = {level: {} for level in chosen}
+    measured: dict[str, dict[str, str]] = {level: {} for level in chosen}
     for one in described:
         level = one["levels"][key]
         if level in found:
             context = ", ".join(f"{short} = {one['levels'].get(other)}" for other, short in others.items())
             contexts.setdefault(context, context)
             found[level][context] = trials.get(one["id"], ())
+            if thing := alike.measured(one, found[level][context]):
+                measured[level][context] = thing
     shared = {
         context: label
         for context, label in contexts.items()
@@ -116,6 +107,7 @@ def levels(
         raise CannotCompareError(
             f"no two treatments differ in {key} alone", advice="Use `design: full`, or name other levels."
         )
+    alike.check(key, measured)
     return Sides(
         "levels", tuple(Side(level, found[level]) for level in chosen), shared, paired=True, factor=key
     )
