@@ -5,6 +5,32 @@ use crate::spec::Problem;
 /// Descriptors that are needed besides one a client: Python, libraries, event queues.
 const SPARE_FILES: u64 = 64;
 
+/// No port of this machine is left for another connection to the same place.
+pub const PORTS: &str = "ports";
+/// No file may be opened any more, be it by this process or on this machine.
+pub const DESCRIPTORS: &str = "descriptors";
+
+/// The code of a failure that says nothing of who was to be connected to: this machine had nothing left for a connection.
+pub fn lack(errno: i32) -> Option<&'static str> {
+    match errno {
+        libc::EADDRNOTAVAIL => Some(PORTS),
+        libc::EMFILE | libc::ENFILE => Some(DESCRIPTORS),
+        _ => None,
+    }
+}
+
+/// What a person can do about such a lack; empty for any other code.
+pub fn advice(code: &str) -> &'static str {
+    match code {
+        PORTS => {
+            "this machine has no port left for another connection: widen net.ipv4.ip_local_port_range (sysctl -w \
+             net.ipv4.ip_local_port_range=\"1024 65535\"), use fewer clients, or a Unix socket"
+        }
+        DESCRIPTORS => "raise the limit of open files (ulimit -n), or use fewer clients",
+        _ => "",
+    }
+}
+
 /// Makes sure that `clients` connections can be open at once, raising the soft limit as far as the hard one.
 pub fn allow_connections(clients: u32) -> Result<(), Problem> {
     let needed = u64::from(clients) + SPARE_FILES;
@@ -46,6 +72,7 @@ pub fn wake_up_promptly() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Protocol;
 
     #[test]
     fn what_cannot_be_had_is_refused_with_advice() {
@@ -54,6 +81,17 @@ mod tests {
         assert_eq!(problem.code, "limit");
         assert!(problem.finding.contains("4294967359 file descriptors"), "{problem}");
         assert!(problem.advice.contains("ulimit"), "{problem}");
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_named_with_a_remedy() {
+        assert_eq!((lack(libc::EADDRNOTAVAIL), lack(libc::EMFILE)), (Some(PORTS), Some(DESCRIPTORS)));
+        assert_eq!((lack(libc::ENFILE), lack(libc::ECONNREFUSED)), (Some(DESCRIPTORS), None));
+        for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host] {
+            let advice = protocol.advice();
+            assert!(advice(PORTS).contains("net.ipv4.ip_local_port_range"), "{protocol:?}");
+            assert!(advice(DESCRIPTORS).contains("ulimit"), "{protocol:?}");
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub trait Session {
         (Want::Reply, None)
     }
 
-    /// The code of a failure for an error of the operating system, where it has a name of its own.
+    /// The code of a failure for an error of the operating system, where these sessions have a name of their own for it.
     fn class(_errno: i32) -> Option<&'static str> {
         None
     }

@@ -21,7 +21,9 @@ from loadcell.store.read import read_run
 from loadcell.targets.mysql import connection as mysql
 from loadcell.targets.postgres import connection as postgres
 from loadcell.targets.redis import connection as redis
+from mariadb import MariadbServer
 from redis_server import RedisServer
+from servers import PostgresServer
 
 PORTS = 40
 #: Used up by so few requests that the slowest machine makes more in no time.
@@ -114,6 +116,17 @@ class TestMoreConnectionsThanPorts:
         assert (done.returncode, document["reason"]) == (3, trial["reason"])
         [path] = tmp_path.glob("results/*/*")
         self._told(trial, squeezed(called(tmp_path, "show", str(path)).stdout), pages(tmp_path))
+
+    @pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+    def test_of_a_database(self, tmp_path: Path, network: FewPorts, kind: str) -> None:
+        database = PostgresServer() if kind == "postgresql" else MariadbServer()
+        with database as server:
+            network.only(PORTS)
+            password = {"PGPASSWORD": "", "MYSQL_PWD": server.password or ""}
+            dsn = f"{kind}://{server.user}@{server.host}:{server.port}/" + "postgres" * (kind == "postgresql")
+            words = ("-w", "ycsb:c", "--set", "workload.ycsb.recordcount=100", "-c", "60", "-n", "600", "--warmup", "0s")
+            said = failed(called(tmp_path, "sql", dsn, *words, "-q", **password))
+        self._told(only_trial(tmp_path), said, pages(tmp_path))
 
     def _told(self, trial: dict[str, Any], said: str, report: dict[str, str]) -> None:
         assert (trial["status"], trial["reason_code"]) == ("failed", "connect-failed")

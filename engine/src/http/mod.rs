@@ -22,13 +22,13 @@ pub use factory::{Sessions, StreamSessions, check};
 pub use options::version;
 pub use wire::{Fields, Http, Limits, Request, Said, Version};
 
+use crate::limits;
+
 /// The code of a failure for an error of the operating system, where it has a name of its own.
 fn class(errno: i32) -> Option<&'static str> {
     match errno {
         libc::ECONNREFUSED => Some("refused"),
         libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => Some("reset"),
-        libc::EADDRNOTAVAIL => Some("ports"),
-        libc::EMFILE | libc::ENFILE => Some("descriptors"),
         _ => None,
     }
 }
@@ -49,15 +49,14 @@ pub fn advice(code: &str) -> &'static str {
             "check the scheme of the target's url, `workload.http.version` and the server's certificate; `tls: {ca: FILE}` trusts another authority, \
              `tls: {name: NAME}` expects another name, `tls: {verify: false}` trusts anybody"
         }
-        "ports" => {
+        limits::PORTS => {
             "this machine has no port left for another connection: use keep_alive: true, more than one address of the target, \
              or a wider range (sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\")"
         }
-        "descriptors" => "raise the limit of open files (ulimit -n), or use fewer clients",
         "REFUSED_STREAM" | "ENHANCE_YOUR_CALM" | "NO_ERROR" => {
             "the service takes no more: see what it limits (requests a connection, streams, rates), and its own log"
         }
         "INTERNAL_ERROR" | "CANCEL" => "the service gave the request up: see its own log",
-        _ => "",
+        _ => limits::advice(code),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::limits;
 use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, Wire};
 use crate::session::{Again, Failure};
 use crate::spec::Problem;
@@ -17,6 +18,8 @@ const BESIDES: Duration = Duration::from_secs(1);
 /// Rows travel in messages of about this many bytes: large enough to be cheap, small enough to stay in the cache.
 const CHUNK: usize = 64 << 10;
 const READ: usize = 16 << 10;
+/// Codes of failures in which nobody has answered: another address may be another server.
+const UNHEARD: [&str; 4] = ["connection", "timeout", limits::PORTS, limits::DESCRIPTORS];
 
 /// Where and as whom to connect, and when to give up.
 pub struct Way {
@@ -86,7 +89,7 @@ impl<'a, W: Wire> Client<'a, W> {
             if client.transport.is_some() {
                 return Ok(client);
             }
-            if last.code != "connection" && last.code != "timeout" {
+            if !UNHEARD.contains(&last.code.as_str()) {
                 break; // Somebody answered: the other addresses are the same server.
             }
         }
@@ -95,10 +98,9 @@ impl<'a, W: Wire> Client<'a, W> {
 
     fn open(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + self.way.connect_timeout;
-        let broken = |error: io::Error| failure("connection", error.to_string());
-        let socket = Socket::connect(self.address).map_err(broken)?;
+        let socket = Socket::connect(self.address)?;
         wait(&self.way.stop, &socket, libc::POLLOUT, Some(deadline))?;
-        socket.error().map_err(broken)?;
+        socket.error()?;
         self.transport = Some(Transport::plain(socket));
         self.input.clear();
         self.out.clear();
@@ -126,15 +128,11 @@ impl<'a, W: Wire> Client<'a, W> {
 
     fn secure(&mut self, deadline: Instant) -> Result<(), Failure> {
         let tls = self.way.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
-        let broken = |error: io::Error| {
-            let code = if error.kind() == io::ErrorKind::InvalidData { "tls" } else { "connection" };
-            failure(code, error.to_string())
-        };
         let Some(Transport::Plain(plain)) = self.transport.take() else {
             return Err(failure("tls", "TLS was asked for twice"));
         };
-        let mut stream = TlsStream::new(plain.into_socket(), tls).map_err(broken)?;
-        while !stream.handshake().map_err(broken)? {
+        let mut stream = TlsStream::new(plain.into_socket(), tls)?;
+        while !stream.handshake()? {
             // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
             wait(&self.way.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
         }
@@ -159,7 +157,7 @@ impl<'a, W: Wire> Client<'a, W> {
             return Ok(());
         }
         let out = std::mem::take(&mut self.out);
-        let mut sent = self.transport()?.send(&out).map_err(lost)?;
+        let mut sent = self.transport()?.send(&out).map_err(broken)?;
         self.out = out; // Its memory is used again.
         self.out.clear();
         while !sent {
@@ -168,7 +166,7 @@ impl<'a, W: Wire> Client<'a, W> {
             if events & libc::POLLIN != 0 {
                 self.take()?;
             }
-            sent = self.transport()?.flush().map_err(lost)?;
+            sent = self.transport()?.flush().map_err(broken)?;
         }
         Ok(())
     }
@@ -197,7 +195,7 @@ impl<'a, W: Wire> Client<'a, W> {
             }
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(self.last_words().unwrap_or_else(|| lost(error))),
+            Err(error) => Err(self.last_words().unwrap_or_else(|| broken(error))),
         }
     }
 
@@ -336,8 +334,10 @@ impl<W: Wire> Drop for Client<'_, W> {
     }
 }
 
-fn lost(error: io::Error) -> Failure {
-    failure("connection", format!("the connection broke ({error})"))
+/// Why a connection that was there is of no more use.
+pub fn broken(error: io::Error) -> Failure {
+    let Failure { code, message } = error.into();
+    Failure { code, message: format!("the connection broke ({message})") }
 }
 
 /// Waits for events on a socket: which have come. Fails at the deadline, or when told to stop.
@@ -357,7 +357,7 @@ pub fn wait(stop: &AtomicBool, socket: &Socket, events: i16, deadline: Option<In
         match count {
             0 => continue,
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => continue,
-            -1 => return Err(lost(io::Error::last_os_error())),
+            -1 => return Err(broken(io::Error::last_os_error())),
             _ => return Ok(waiting.revents),
         }
     }

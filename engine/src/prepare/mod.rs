@@ -19,7 +19,7 @@ use crate::spec::{Problem, Spec};
 use crate::sql::{dialect, only_postgres};
 use crate::workload::{pgbench, sysbench, tpcc, ycsb};
 
-pub use client::wait;
+pub use client::{broken, wait};
 pub use crew::{Progress, share_out};
 pub use loader::Prepared;
 

@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use crate::clock::Nanos;
 use crate::direct::{Direct, Fault, Task, Tasks, fault};
+use crate::limits;
 use crate::load::{Measured, Startable};
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::spec::{Problem, Spec};
@@ -177,14 +178,13 @@ pub fn advice(code: &str) -> &'static str {
         room::LIMIT => "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have",
         fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
         "io-uring" => "use `engine: psync` with more clients",
-        network::PORTS => {
+        limits::PORTS => {
             "a port rests for a minute after its connection (TIME_WAIT): `sysctl net.ipv4.ip_local_port_range` gives more of \
              them, and fewer clients need fewer"
         }
-        "descriptors" => "raise the limit of open files (`ulimit -n`), or use fewer clients",
         "connection" | "refused" | "reset" | "timeout" => {
             "see that `loadcell host --serve` still runs there, and the network"
         }
-        _ => "",
+        _ => limits::advice(code),
     }
 }

@@ -68,15 +68,7 @@ impl Loss {
 
 impl From<io::Error> for Loss {
     fn from(error: io::Error) -> Self {
-        let code = match error.kind() {
-            io::ErrorKind::TimedOut => "timeout",
-            io::ErrorKind::InvalidData => "tls",
-            _ => "connection",
-        };
-        // "Connection refused (os error 111)": the number is of no use to people.
-        let text = error.to_string();
-        let text = text.split(" (os error").next().unwrap_or_default();
-        Self { errno: error.raw_os_error(), ..Self::new(code, text) }
+        Self { errno: error.raw_os_error(), why: error.into() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::opening::{Access, Opening};
-use crate::prepare::wait;
+use crate::prepare::{broken, wait};
 use crate::protocol::resp::{Reader, Token, advice, refusal};
 use crate::session::Failure;
 use crate::spec::Problem;
@@ -47,9 +47,9 @@ impl<'a> Connection<'a> {
         let mut last = failure("connection", "it has no address");
         let deadline = Instant::now() + way.connect_timeout;
         for address in &way.endpoint.addresses {
-            let transport = Socket::connect(address).map_err(broken).and_then(|socket| {
+            let transport = Socket::connect(address).map_err(Failure::from).and_then(|socket| {
                 wait(&way.stop, &socket, libc::POLLOUT, Some(deadline))?;
-                socket.error().map_err(broken)?;
+                socket.error()?;
                 if way.access.tls { secure(way, socket, deadline) } else { Ok(Transport::plain(socket)) }
             });
             let opened = transport.and_then(|transport| {
@@ -161,8 +161,8 @@ impl<'a> Connection<'a> {
 
 fn secure(way: &Way, socket: Socket, deadline: Instant) -> Result<Transport, Failure> {
     let tls = way.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
-    let mut stream = TlsStream::new(socket, tls).map_err(broken)?;
-    while !stream.handshake().map_err(broken)? {
+    let mut stream = TlsStream::new(socket, tls)?;
+    while !stream.handshake()? {
         // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
         wait(&way.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
     }
@@ -171,9 +171,4 @@ fn secure(way: &Way, socket: Socket, deadline: Instant) -> Result<Transport, Fai
 
 fn failure(code: &str, message: impl Into<String>) -> Failure {
     Failure { code: code.into(), message: message.into() }
-}
-
-fn broken(error: io::Error) -> Failure {
-    let code = if error.kind() == io::ErrorKind::InvalidData { "tls" } else { "connection" };
-    failure(code, format!("the connection broke ({error})"))
 }

@@ -248,14 +248,6 @@ impl Session for RedisSession {
         Want::Reply
     }
 
-    fn class(errno: i32) -> Option<&'static str> {
-        match errno {
-            libc::EADDRNOTAVAIL => Some("ports"),
-            libc::EMFILE | libc::ENFILE => Some("descriptors"),
-            _ => None,
-        }
-    }
-
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
         self.state = State::Closed;
         self.answer = Answer::default();

@@ -2,6 +2,7 @@
 
 mod binding;
 mod endpoint;
+mod failure;
 mod socket;
 mod tls;
 

@@ -25,6 +25,7 @@ use self::peer::Peer;
 use self::stream::Stream;
 use crate::clock::Nanos;
 use crate::direct::{Fault, Task, Tasks};
+use crate::limits;
 use crate::load::Measured;
 use crate::record::{Operation, Recorder, TRANSACTION};
 use crate::spec::{Problem, Spec};
@@ -123,9 +124,6 @@ impl Task for Client {
     }
 }
 
-/// No port of this machine is left for another connection to the same place.
-pub const PORTS: &str = "ports";
-
 /// What went wrong between this machine and its peer. Only the lack of ports goes by: they come back.
 fn fault(error: &io::Error) -> Fault {
     use io::ErrorKind::{
@@ -133,11 +131,10 @@ fn fault(error: &io::Error) -> Fault {
     };
     let text = error.to_string();
     let said = text.split(" (os error").next().unwrap_or_default();
+    if let Some(code) = error.raw_os_error().and_then(limits::lack) {
+        return Fault { code, message: said.into(), fatal: code != limits::PORTS };
+    }
     match error.kind() {
-        _ if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => {
-            Fault::new(PORTS, "no port was left for another connection")
-        }
-        _ if error.raw_os_error() == Some(libc::EMFILE) => Fault::fatal("descriptors", said),
         WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),
         BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => {
             Fault::fatal("reset", "the peer broke the connection off")

@@ -1,5 +1,7 @@
 //! What a person can do about what the server says.
 
+use crate::limits;
+
 /// A remedy for a SQLSTATE, a number of the server's, or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
     match code {
@@ -33,6 +35,6 @@ pub fn advice(code: &str) -> &'static str {
             "give the user another plugin (mysql_native_password, caching_sha2_password), or use TLS where it is needed"
         }
         "protocol" => "check that host and port are those of a MySQL or MariaDB server",
-        _ => "",
+        _ => limits::advice(code),
     }
 }

@@ -1,6 +1,7 @@
 //! What a person can do about what the server says.
 
 use super::error::{MAX_CLIENTS, NO_DATABASE};
+use crate::limits;
 
 /// A remedy for an error's first word or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -28,15 +29,10 @@ pub fn advice(code: &str) -> &'static str {
             "the server lost or mixed up what it had acknowledged: do not trust it with data; see that nobody else writes \
              these keys, and that maxmemory evicts none"
         }
-        "descriptors" => "raise the limit of open files (ulimit -n), or use fewer clients",
-        "ports" => {
-            "this machine has no port left for another connection: widen net.ipv4.ip_local_port_range (sysctl -w \
-             net.ipv4.ip_local_port_range=\"1024 65535\"), use fewer clients, or a Unix socket"
-        }
         "connection" => "check that the server runs, and its host and port",
         "timeout" => "check host and port and what lies between, or allow more time",
         "tls" => "check the server's certificate and that its port is one for TLS (tls-port), or choose another `tls`",
         "protocol" => "check that host and port are those of a Redis server, and whether it wants TLS",
-        _ => "",
+        _ => limits::advice(code),
     }
 }
