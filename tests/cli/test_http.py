@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -104,6 +105,20 @@ class TestWords:
             "success": ["2xx", 404],
         }
 
+    def test_a_body_and_values_may_be_in_files(self, tmp_path: Path) -> None:
+        for name in ("order.json", "names"):
+            (tmp_path / name).write_text("one\ntwo\n")
+        with contextlib.chdir(tmp_path):
+            found = planned("http", "http://x/${n}", "--data", "@order.json", "-p", "n=@names")["workload"][
+                "http"
+            ]
+        assert (found["method"], found["body"]) == ("POST", {"file": str(tmp_path / "order.json")})
+        assert found["parameters"] == {"n": {"file": str(tmp_path / "names")}}
+
+    def test_a_field_that_is_given_again_is_a_list(self) -> None:
+        found = planned("http", "http://x", "-H", "Accept: a/b", "-H", "X: 1", "-H", "accept: c/d")
+        assert found["workload"]["http"]["headers"] == {"Accept": "a/b, c/d", "X": "1"}
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [
@@ -111,6 +126,21 @@ class TestWords:
             (["http://:8080/"], "is no URL of a service of HTTP"),
             (["http://me:hidden@x:port/"], "'http://...@x:port/' is no URL: Port could not be cast"),
             (["http://x", "-H", "Accept"], "--header: give 'NAME: VALUE'"),
+            (
+                ["http://x", "-H", "Host: a", "-H", "host: b"],
+                "host is given twice, and a request has it once",
+            ),
+            (["http://x", "-H", "Cookie: a=1", "-H", "Cookie: b=2"], "Cookie is given twice"),
+            (["http://x", "-X", "head"], "methods of HTTP are written in capital letters: HEAD"),
+            (["http://x", "--data", "@/nowhere"], "--data @/nowhere: there is no file '/nowhere'"),
+            (["http://x", "-p", "key=@/nowhere"], "--param @/nowhere: there is no file"),
+            (
+                ["http://x", "-p", "key=1..many"],
+                "'1..many' is no range. Give whole numbers, such as key=1..100000",
+            ),
+            (["http://x", "-p", "key=-5..5"], "'-5..5' is no range"),
+            (["http://x", "-n", "1k"], "'1k' is not a valid whole number"),
+            (["http://x", "-c", "10,many"], "'many' is not a valid whole number"),
             (["http://x", "-p", "key"], "--param key: give NAME=FROM..TO"),
             (["http://x", "-p", "key=9..1"], "numbers need a `to` that is not below `from`"),
             (["http://x", "-p", "key=1..9"], ""),

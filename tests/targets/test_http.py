@@ -27,6 +27,7 @@ def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
     assert secure["tls_name"] == "shop"
     anybody = target(tmp_path, url="https://[::1]:9", tls={"verify": False}).endpoint()
     assert (anybody["host"], anybody["port"], anybody["sslmode"]) == ("::1", 9, "require")
+    assert target(tmp_path, url="http://bücher.example").endpoint()["host"] == "xn--bcher-kva.example"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,7 @@ def test_the_engine_is_told_where_and_whom_to_trust(tmp_path: Path) -> None:
         ({"url": "shop.example"}, "no url of a service"),
         ({"url": "ftp://shop.example"}, "no url of a service"),
         ({"url": "http://shop.example:99999"}, "no url"),
+        ({"url": f"http://{'ü' * 70}.example"}, "is no name of a host"),
         ({"url": "http://shop.example/path?x=1"}, "workload.http.path"),
         ({"url": "http://me:secret@shop.example"}, "Authorization"),
         ({"url": "http://shop.example", "tls": {"verify": False}}, "belongs to a url of https"),

@@ -97,9 +97,29 @@ def test_values_come_from_a_list_or_a_file(tmp_path: Path) -> None:
     assert told["b"]["values"] == ["one", "two words"]
 
 
+def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "order.json").write_bytes(b'{"item": "${item}"}\r\n')
+    body = {"file": "order.json"}
+    parameters = {"item": {"to": 9}}
+    one = HttpOptions.model_validate(
+        {"body": body, "parameters": parameters}, context={"directory": tmp_path}
+    )
+    several = HttpOptions.model_validate(
+        {"requests": {"set": {"body": body}}, "parameters": parameters}, context={"directory": tmp_path}
+    )
+    for options in (one, several):
+        assert options.section()["requests"][0]["body"] == '{"item": "${item}"}\r\n'
+    (tmp_path / "order.json").write_bytes(b"\xff")
+    with pytest.raises(ValidationError, match="is not UTF-8 text"):
+        HttpOptions.model_validate({"body": body}, context={"directory": tmp_path})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"method": "get"}, "methods of HTTP are written in capital letters: GET"),
+        ({"requests": {"a": {"method": "Post"}}}, "in capital letters: POST"),
+        ({"body": {"file": "/nowhere/at/all"}}, "cannot be read"),
         ({"path": "index.html"}, "is no path"),
         ({"path": "/${key}"}, "a place for `key`, which is no parameter"),
         ({"method": "GE T"}, "no method"),

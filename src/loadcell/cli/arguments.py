@@ -29,6 +29,12 @@ class Seed(click.ParamType[int]):
         return found
 
 
+class Whole(click.IntRange):
+    """A whole number within bounds, called so where something else was given."""
+
+    name = "whole number"
+
+
 def language_option(of: str) -> Callable[[F], F]:
     """The option --lang: the language of what is named."""
     return click.option(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.arguments import Whole
 from loadcell.cli.line.complete import words
 from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
@@ -23,6 +25,10 @@ _FORM = "Give http://HOST:PORT/PATH or https://HOST/PATH."
 #: header fields whose values are secrets, and what else in a name says so
 _SECRET_FIELD = re.compile(r"authorization$|^cookie$|api-?key|token|secret|password|^x-auth", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
+#: what somebody wrote who meant a range
+_LIKE_A_RANGE = re.compile(r"[^,./]+\.\.[^,./]+")
+#: header fields that a request has once; others may be lists, whose parts may stand in one field as well (RFC 9110, 5.2 and 5.3)
+_ONCE = ("content-type", "host", "user-agent")
 
 
 @click.command("http")
@@ -33,12 +39,13 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 )  # fmt: skip
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
-    help="A header field of every request. May be given again. Secrets as '${env:NAME}'.",
+    help="A header field of every request. May be given again; values of one name are sent as a list. Secrets as '${env:NAME}'.",
 )  # fmt: skip
-@click.option("--data", metavar="TEXT", help="What is sent with every request.")
+@click.option("--data", metavar="TEXT", help="What is sent with every request, or @FILE: what is in it.")
 @click.option(
     "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
-    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: 1..100000, or a,b,c.",
+    help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: 1..100000, or a,b,c, or "
+    "@FILE: a line of it.",
 )  # fmt: skip
 @click.option(
     "--keep-alive/--no-keep-alive", default=True, show_default=True,
@@ -52,7 +59,7 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
     "--http2", is_flag=True, help="Speak HTTP/2: over https as agreed upon, over http from the start."
 )
 @click.option(
-    "--streams", type=click.IntRange(min=1), metavar="N",
+    "--streams", type=Whole(min=1), metavar="N",
     help="With --http2: requests in progress at once on each connection. Default: 1.",
 )  # fmt: skip
 @click.option("--insecure", "-k", is_flag=True, help="https: do not look whose certificate the server has.")
@@ -100,7 +107,7 @@ def http(
         fields["Authorization"] = f"${{env:{LOGIN}}}"
     verb = method or ("POST" if data is not None else "GET")
     work: dict[str, Any] = {"method": verb, "path": path}
-    work |= {key: value for key, value in (("headers", fields), ("body", data)) if value}
+    work |= {key: value for key, value in (("headers", fields), ("body", _body(data))) if value}
     if parameters:
         work["parameters"] = dict(map(_parameter, parameters))
     if http2:
@@ -155,16 +162,52 @@ def _fields(headers: tuple[str, ...]) -> tuple[dict[str, str], list[Hidden]]:
             variable = "LOADCELL_" + re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
             secrets.append(Hidden(given, f"{name}: ${{env:{variable}}}", variable, value))
             value = f"${{env:{variable}}}"
-        fields[name] = value
+        _add(fields, name, value)
     return fields, secrets
+
+
+def _add(fields: dict[str, str], name: str, value: str) -> None:
+    """One more field. One that is there already becomes a list. Raises click.UsageError where it cannot be one."""
+    same = next((other for other in fields if other.lower() == name.lower()), None)
+    if same is None:
+        fields[name] = value
+    elif name.lower() in _ONCE or _SECRET_FIELD.search(name):
+        raise click.UsageError(
+            f"--header: {name} is given twice, and a request has it once. Make one of them."
+        )
+    else:
+        fields[same] += f", {value}"
+
+
+def _body(data: str | None) -> str | dict[str, str] | None:
+    """A text, or where it is: the plan that is written lies elsewhere, so from the root on. Raises click.UsageError."""
+    if data is None or not data.startswith("@"):
+        return data
+    return {"file": _file("--data", data)}
+
+
+def _file(option: str, given: str) -> str:
+    """The path of an `@FILE`. Raises click.UsageError."""
+    path = Path(given[1:]).expanduser()
+    if not path.is_file():
+        raise click.UsageError(
+            f"{option} {given}: there is no file {given[1:]!r}. After @ stands the path of a file."
+        )
+    return str(path.absolute())
 
 
 def _parameter(given: str) -> tuple[str, dict[str, Any]]:
     """What a `NAME=VALUES` says. Raises click.UsageError."""
     name, equals, values = given.partition("=")
     if not equals or not name or not values:
-        raise click.UsageError(f"--param {given}: give NAME=FROM..TO or NAME=VALUE,VALUE.")
+        raise click.UsageError(f"--param {given}: give NAME=FROM..TO, NAME=VALUE,VALUE or NAME=@FILE.")
+    if values.startswith("@"):
+        return name, {"file": _file("--param", values)}
     numbers = _RANGE.fullmatch(values)
+    if numbers is None and _LIKE_A_RANGE.fullmatch(values):
+        raise click.UsageError(
+            f"--param {given}: {values!r} is no range. Give whole numbers, such as {name}=1..100000."
+        )
     if numbers is not None:
         return name, {"from": int(numbers[1]), "to": int(numbers[2])}
     return name, {"values": values.split(",")}

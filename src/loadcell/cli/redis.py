@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.arguments import Whole
 from loadcell.cli.line.complete import words
 from loadcell.cli.line.hidden import Hidden
 from loadcell.cli.line.options import line_options
@@ -30,12 +31,10 @@ _FORM = "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, or 
 @click.option(
     "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
 )
-@click.option(
-    "--keys", type=click.IntRange(min=1), metavar="N", help="How many keys there are. Default: 100000."
-)
+@click.option("--keys", type=Whole(min=1), metavar="N", help="How many keys there are. Default: 100000.")
 @click.option("--value-size", metavar="SIZE", help="Length of a value, such as 1kB. Default: 100B.")
 @click.option(
-    "--pipeline", "-P", type=click.IntRange(min=1), metavar="N",
+    "--pipeline", "-P", type=Whole(min=1), metavar="N",
     help="Commands that a connection sends before it waits for their answers. Default: 1.",
 )  # fmt: skip
 @click.option(

@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
 
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 
 #: How long a request may take where the plan does not say: who waits longer has gone away.
 TIMEOUT = "5s"
-#: A file of values is kept in memory by every trial.
+#: A file of values, or a body's, is kept in memory by every trial.
 _LARGEST_FILE = 64 << 20
 #: Operations of the workload's own: no request can have such a name.
 STAGES = ("connect", "first_byte")
@@ -25,6 +33,7 @@ STAGES = ("connect", "first_byte")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")]
 Text = str | int | float | bool
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
 
 
 def _as_written(version: object) -> object:
@@ -33,6 +42,14 @@ def _as_written(version: object) -> object:
     return f"{version:g}" if number else version
 
 
+def _in_capitals(method: str) -> str:
+    """Names of methods are case-sensitive: servers answer `get` with 400 or 405. Raises ValueError."""
+    if method != method.upper() and method.upper() in _METHODS:
+        raise ValueError(f"methods of HTTP are written in capital letters: {method.upper()}")
+    return method
+
+
+Method = Annotated[str, Field(min_length=1), AfterValidator(_in_capitals)]
 Version = Annotated[
     Literal["1.1", "2"], BeforeValidator(_as_written, json_schema_input_type=Literal["1.1", "2"] | float)
 ]
@@ -109,17 +126,38 @@ class Parameter(Options):
         return {"from": self.start or 0, "to": self.to, "digits": self.digits, **law}
 
 
+class BodyFile(Options):
+    """A body that is kept in a file."""
+
+    file: str = Field(min_length=1, description="The file with it, relative to the plan.")
+
+    _text: str = PrivateAttr(default="")
+
+    @model_validator(mode="after")
+    def _is_read(self, info: ValidationInfo) -> BodyFile:
+        self._text = _read(Path((info.context or {}).get("directory") or Path()) / self.file)
+        return self
+
+    @property
+    def text(self) -> str:
+        """What is in it, to the last end of a line."""
+        return self._text
+
+
 class Request(Options):
     """Requests of one kind."""
 
-    method: str = Field(default="GET", min_length=1, description="GET, POST, PUT, DELETE, HEAD ...")
+    method: Method = Field(default="GET", description="GET, POST, PUT, DELETE, HEAD ...")
     path: str = Field(
         default="/", min_length=1, description="Path and query, with parameters: `/random_get?key=${key}`."
     )
     headers: dict[str, Text] = Field(
         default_factory=dict, description="Header fields, with parameters; secrets as `${env:NAME}`."
     )
-    body: str | None = Field(default=None, description="What is sent with it, with parameters.")
+    body: str | BodyFile | None = Field(
+        default=None,
+        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, relative to the plan.",
+    )
     share: float = Field(
         default=1, ge=0, description="How often it is made, in shares of the sum of all requests' shares."
     )
@@ -135,7 +173,7 @@ class Request(Options):
             "method": self.method,
             "path": self.path,
             "headers": {key: _text(value) for key, value in self.headers.items()},
-            "body": self.body,
+            "body": _body(self.body),
             "share": self.share,
             "check": None if self.check is None else self.check.model_dump(mode="json"),
         }
@@ -150,7 +188,7 @@ class HttpOptions(Options):
         default="1.1",
         description="Of the protocol: 1.1, or 2 (over TLS the server must offer it, without TLS it is spoken from the start).",
     )
-    method: str = Field(default="GET", min_length=1, description="GET, POST, PUT, DELETE, HEAD ...")
+    method: Method = Field(default="GET", description="GET, POST, PUT, DELETE, HEAD ...")
     path: str = Field(
         default="/", min_length=1, description="Path and query, with parameters: `/random_get?key=${key}`."
     )
@@ -158,7 +196,10 @@ class HttpOptions(Options):
         default_factory=dict,
         description="Header fields of every request, with parameters; secrets as `${env:NAME}`.",
     )
-    body: str | None = Field(default=None, description="What is sent with it, with parameters.")
+    body: str | BodyFile | None = Field(
+        default=None,
+        description="What is sent with it, with parameters: a text, or `{file: order.json}`, a file's, relative to the plan.",
+    )
     check: Check | None = Field(
         default=None,
         description="What the body of a response must be: `contains`, `equals` (a text), `pattern` (a regular expression), `size` (bytes).",
@@ -207,7 +248,11 @@ class HttpOptions(Options):
         """Every kind of request; the only one has no name of its own."""
         if self.requests is None:
             one = Request(
-                method=self.method, path=self.path, body=self.body, headers=self.headers, check=self.check
+                method=self.method,
+                path=self.path,
+                body=_body(self.body),
+                headers=self.headers,
+                check=self.check,
             )
             return {"request": one}
         return {
@@ -232,19 +277,28 @@ def _text(value: Text) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _body(given: str | BodyFile | None) -> str | None:
+    return given.text if isinstance(given, BodyFile) else given
+
+
 def _lines(path: Path) -> tuple[str, ...]:
     """The lines of a file, without empty ones. Raises ValueError."""
+    lines = tuple(line for line in _read(path).splitlines() if line)
+    if not lines:
+        raise ValueError(f"{path} has no lines to draw from")
+    return lines
+
+
+def _read(path: Path) -> str:
+    """All of a file, byte for byte. Raises ValueError."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
-            raise ValueError(f"{path} is larger than {_LARGEST_FILE >> 20} MiB: draw from a part of it")
-        lines = tuple(line for line in path.read_text("utf-8").splitlines() if line)
+            raise ValueError(f"{path} is larger than {_LARGEST_FILE >> 20} MiB: use a part of it")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
-    if not lines:
-        raise ValueError(f"{path} has no lines to draw from")
-    return lines
 
 
 def _checked(section: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ class Address:
             raise ValueError(
                 f"the url ends with the port: put {url.split(parts.netloc, 1)[1]!r} into `workload.http.path`"
             )
-        return Address(parts.hostname, port or _PORTS[parts.scheme], parts.scheme == "https")
+        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], parts.scheme == "https")
 
     def __str__(self) -> str:
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
@@ -122,6 +122,16 @@ class Address:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def _ascii(host: str) -> str:
+    """A name as it is looked up, told to the server and found in its certificate: `xn--bcher-kva.example`. Raises ValueError."""
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise ValueError(f"{host!r} is no name of a host: {error}") from None
 
 
 def listeners(address: Address) -> list[int]:
