@@ -105,6 +105,7 @@ pub fn check(workload: &str) -> Result<Value, Problem> {
     match workload.iter().next() {
         Some((name, section)) if name == "pgbench" => pgbench::check(section),
         Some((name, section)) if name == "http" => http::check(section),
+        Some((name, section)) if name == "kv" => redis::checked(section),
         Some((name, _)) => Err(wrong(format!("the engine has nothing to say of the workload `{name}`"))),
         None => Err(wrong("no workload is named".into())),
     }

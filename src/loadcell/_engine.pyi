@@ -90,6 +90,7 @@ def check(workload: str) -> str:
     Known for `pgbench`: `{"writes": bool, "operations": [name, ...]}`, `writes` when a statement may change rows. Raises
     EngineError with code `script` when a script is wrong: the finding has a paragraph for each mistake, with script, line
     and column. Known for `http`: `{"operations": [name, ...]}`; what is wrong has the code `spec`.
+    Known for `kv` on Redis: `{}`, likewise.
     """
 
 def store(engine: str) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
+from loadcell.cli.redis import DISTRIBUTIONS
 from loadcell.store.read import read_run
+from loadcell.workloads.kv import Distribution
 from redis_server import RedisServer
 from run.live import until
 
@@ -29,6 +32,9 @@ def test_the_words_are_a_target_and_a_workload() -> None:
         "1000",
         "--value-size",
         "1kB",
+        "--distribution",
+        "zipfian",
+        "--verify",
         "-P",
         "16",
         "-c",
@@ -43,7 +49,12 @@ def test_the_words_are_a_target_and_a_workload() -> None:
             "password": "${env:REDISCLI_AUTH}", "database": 3,
         }
     }  # fmt: skip
-    assert found["workload"] == {"kv": {"reads": "50%", "keys": 1000, "value_size": "1kB", "pipeline": 16}}
+    assert found["title"] == "GET and SET on redis://cache:7000/3"
+    assert found["workload"] == {
+        "kv": {
+            "reads": "50%", "keys": 1000, "distribution": "zipfian", "value_size": "1kB", "verify": True, "pipeline": 16,
+        }
+    }  # fmt: skip
     assert (found["load"]["clients"], found["load"]["requests"]) == (50, 100_000)
 
 
@@ -55,7 +66,18 @@ def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
     assert {name: one["command"] for name, one in commands.items()} == {
         "incr": "INCR c", "lpush_2": "LPUSH l:${key} ${value}", "incr_3": "INCR d",
     }  # fmt: skip
-    assert planned("redis", "local")["target"] == {"redis": {"server": "local"}}
+    found = planned(
+        "redis", "cache", "--command", "GET ${key}", "--command", "1X", "--command", "JSON.SET a $ 1"
+    )
+    assert list(found["workload"]["kv"]["commands"]) == ["get_1", "command_2", "jsonset_3"]
+    assert planned("redis", "local", "--ttl", "60s")["target"] == {"redis": {"server": "local"}}
+    assert planned("redis", "local", "--ttl", "60s")["workload"] == {"kv": {"ttl": "60s"}}
+    found = planned("redis", "/run/redis.sock", env={"REDISCLI_AUTH": "x"})["target"]["redis"]
+    assert found == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
+
+
+def test_a_shell_completes_every_distribution() -> None:
+    assert get_args(Distribution) == DISTRIBUTIONS
 
 
 @pytest.mark.parametrize(
@@ -64,7 +86,20 @@ def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
         (["http://x"], "'http://x' is no server. Give HOST:PORT"),
         (["redis://:hidden@x:port"], "'redis://...@x:port' is no server: Port could not be cast"),
         (["x:6379/name"], "is no server"),
+        (["::1"], "An address of IPv6 stands in brackets: [::1]:6379"),
         (["x", "--value-size", "7"], "workload.kv.value_size"),
+        (["x", "--value-size", "600MB"], "allowed: at most 512MiB"),
+        (["x", "--reads", "150%"], "allowed: at most 100%"),
+        (["x", "--ttl", "1s", "--verify"], "`verify` and `ttl` do not go together"),
+        (["x", "--distribution", "zipfain"], "did you mean: zipfian"),
+        (
+            ["x", "--command", "MULTI"],
+            "workload.kv.commands.multi.command: the command `multi` is MULTI: each command",
+        ),
+        (
+            ["x", "--command", "SET ${key} 'a"],
+            "has a quotation mark that is not closed allowed: close it, or leave it out",
+        ),
         (["x", "--set", "workload.tpcc={}"], "found 2 names: kv, tpcc allowed: one of kv, "),
         (["x", "--command", "SET ${what}"], "there is no placeholder `${what}`"),
         (["x", "-P", "4", "--rate", "100/s"], "under load.rate each command is due by itself"),

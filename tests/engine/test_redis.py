@@ -112,6 +112,11 @@ def test_a_load_makes_as_many_transactions_as_it_is_told(server: RedisServer) ->
 def test_values_expire(server: RedisServer) -> None:
     load(server, {"reads": 0, "ttl_ns": 3_600_000 * MS})
     assert 3_590_000 < server.ask("PTTL", server.ask("RANDOMKEY")) <= 3_600_000
+    load(server, {"reads": 0, "keys": 50, "ttl_ns": {"from": 7_200_000 * MS, "to": 10_800_000 * MS}})
+    left = [server.ask("PTTL", key) for key in server.ask("KEYS", "*")]
+    ranged = [time for time in left if time > 7_100_000]
+    assert len(set(ranged)) > 5
+    assert max(ranged) <= 10_800_000
 
 
 def test_a_thousand_connections(server: RedisServer) -> None:

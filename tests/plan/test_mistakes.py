@@ -83,7 +83,7 @@ CASES = [
     Case("a rate without a unit", with_load("{clients: 1, rate: ‹2000}"), "load.rate", "found 2000, a number without a unit",
          "a rate with its unit", "2000/s"),
     Case("no rate at all", with_load("{clients: 1, rate: ‹0/s}"), "load.rate", 'found "0/s"', "more than 0"),
-    Case("a rate beyond any machine", with_load("{clients: 1, rate: ‹10000001/s}"), "load.rate", "found", "at most 10000000"),
+    Case("a rate beyond any machine", with_load("{clients: 1, rate: ‹10000001/s}"), "load.rate", "found", "at most 10000000/s"),
     Case("a ramp without its length", with_load("{clients: 1, rate: ‹{from: 1/s, to: 2/s}}"), "load.rate.over", "is missing"),
     Case("a ramp from nothing to nothing", with_load("{clients: 1, rate: ‹{from: 0/s, to: 0/s, over: 1s}}"), "load.rate",
          "goes from 0/s to 0/s", "one end above 0/s"),

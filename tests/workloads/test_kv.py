@@ -83,6 +83,11 @@ def test_the_engine_is_told_plain_numbers() -> None:
     assert section["scan_length"] == {"from": 1, "to": 9}
     assert (section["hot_data"], section["percentile"]) == (0.05, 95.0)
     assert section["ttl_ns"] == 1_500_000_000
+    assert workload(ttl={"from": "1s", "to": "2s"}).engine()["kv"]["ttl_ns"] == {
+        "from": 1_000_000_000,
+        "to": 2_000_000_000,
+    }
+    assert workload().engine()["kv"]["ttl_ns"] is None
     assert section["commands"] == {"push": {"command": "LPUSH ${key} ${value}", "share": 3, "kind": "write"}}
 
 
@@ -110,6 +115,7 @@ def test_the_engine_is_told_plain_numbers() -> None:
         ({"commands": {"a": {"command": " "}}}, "is empty"),
         ({"commands": {"get": {"command": "GET x"}}}, "cannot be called `get`"),
         ({"ttl": "10us"}, "greater than or equal to 0.001"),
+        ({"ttl": {"from": "2s", "to": "1s"}}, "swap them"),
     ],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None:
@@ -128,6 +134,13 @@ def test_what_a_target_cannot_do_is_a_misfit() -> None:
     assert paths("store", pipeline=2, ttl="1s", commands=commands) == ["pipeline", "ttl", "commands"]
     assert paths("redis", batch=2, mix={"scan": 1}) == ["mix.scan", "batch"]
     assert paths("redis", pipeline=2, ttl="1s", commands=commands) == []
+    assert paths("redis", ttl="1s", mix={"set": 1, "mset": 1}) == ["ttl"]
+    refused = {
+        "all": {"command": "flushall"},
+        "cut": {"command": "GET 'a", "share": 0},
+        "fine": {"command": "PING"},
+    }
+    assert paths("redis", commands=refused) == ["commands.all.command", "commands.cut.command"]
     assert paths("store", batch=2, mix={"scan": 1}) == []
     assert paths("store", verify=True, keys=4, clients=5) == ["keys"]
     assert paths("store", keys=4, clients=5) == []

@@ -321,6 +321,12 @@ impl Client {
         self.touched[self.at + place].size as usize
     }
 
+    /// A number of this client's own choice, each equally likely.
+    #[inline]
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        self.random.uniform(low, high)
+    }
+
     /// The command of that number.
     pub fn command(&self, at: usize) -> &Command {
         &self.plan.commands[at]

@@ -66,12 +66,22 @@ pub struct Bell {
     pub deviation: u64,
 }
 
-/// One number of rows, or a range that is drawn from evenly.
+/// One number, or a range that is drawn from evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Rows {
+pub enum Numbers {
     One(u64),
     Range(Range),
+}
+
+impl Numbers {
+    /// The lowest and the highest.
+    pub fn bounds(self) -> (u64, u64) {
+        match self {
+            Self::One(number) => (number, number),
+            Self::Range(Range { from, to }) => (from, to),
+        }
+    }
 }
 
 /// What a command does, and how often.
@@ -120,12 +130,12 @@ pub struct Options {
     /// Keys of one `mget` or `mset`.
     pub multi: u32,
     /// How long what is written lives.
-    pub ttl_ns: Option<Nanos>,
+    pub ttl_ns: Option<Numbers>,
     /// Commands that a connection sends before it waits for their answers.
     pub pipeline: u32,
     /// Operations that an embedded store does in one of its transactions.
     pub batch: u32,
-    pub scan_length: Rows,
+    pub scan_length: Numbers,
     /// The keys are there before the load.
     pub load: bool,
     pub verify: bool,
@@ -152,7 +162,7 @@ impl Default for Options {
             ttl_ns: None,
             pipeline: 1,
             batch: 1,
-            scan_length: Rows::One(100),
+            scan_length: Numbers::One(100),
             load: true,
             verify: false,
             commands: BTreeMap::new(),
@@ -204,8 +214,11 @@ impl Options {
             within("value_size.mean", mean, 1, MOST_VALUE_SIZE)?;
             within("value_size.deviation", deviation, 0, mean)?;
         }
-        if self.ttl_ns.is_some_and(|ttl| ttl < MILLISECOND) {
-            return Err(problem("kv ttl_ns is less than a millisecond", "let values live longer"));
+        if let Some((shortest, longest)) = self.ttl_ns.map(Numbers::bounds) {
+            if shortest < MILLISECOND {
+                return Err(problem("kv ttl_ns is less than a millisecond", "let values live longer"));
+            }
+            within("ttl_ns", longest, shortest, Nanos::MAX)?;
         }
         self.check_distribution()?;
         self.check_mix()?;
@@ -341,10 +354,7 @@ impl Options {
 
     /// The fewest and most rows of a scan.
     pub fn rows(&self) -> (u64, u64) {
-        match self.scan_length {
-            Rows::One(rows) => (rows, rows),
-            Rows::Range(Range { from, to }) => (from, to),
-        }
+        self.scan_length.bounds()
     }
 }
 
@@ -413,6 +423,8 @@ mod tests {
             (json!({"multi": 0}), "multi is 0"),
             (json!({"pipeline": 0}), "pipeline is 0"),
             (json!({"ttl_ns": 5}), "less than a millisecond"),
+            (json!({"ttl_ns": {"from": 5, "to": 5_000_000}}), "less than a millisecond"),
+            (json!({"ttl_ns": {"from": 6_000_000, "to": 5_000_000}}), "kv ttl_ns is 5000000"),
             (json!({"theta": 0}), "theta is 0"),
             (json!({"theta": 1.0, "distribution": "latest"}), "theta is 1"),
             (json!({"hot_data": 1.1}), "hot_data is 1.1"),

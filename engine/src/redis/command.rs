@@ -1,7 +1,8 @@
 //! Actions of a key-value client as commands of Redis.
 
-use crate::clock::{MILLISECOND, Nanos};
+use crate::clock::MILLISECOND;
 use crate::keyvalue::command::Piece;
+use crate::keyvalue::options::Numbers;
 use crate::keyvalue::{Action, Client, Options, Verb};
 use crate::protocol::digits::decimal;
 use crate::protocol::resp::encode;
@@ -62,18 +63,26 @@ pub fn check(options: &Options) -> Result<(), Problem> {
 /// Writes commands.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    /// `PX` and the time, which end each SET.
+    /// What ends each SET: `PX`, and the time where it is always the same.
     expiry: Vec<u8>,
+    /// In milliseconds, where each SET has its own: from, to.
+    lifetimes: Option<(u64, u64)>,
 }
 
 impl Writer {
-    pub fn new(ttl: Option<Nanos>) -> Self {
+    pub fn new(ttl_ns: Option<Numbers>) -> Self {
         let mut expiry = Vec::new();
-        if let Some(ttl) = ttl {
+        let mut lifetimes = None;
+        if let Some((shortest, longest)) = ttl_ns.map(Numbers::bounds) {
+            let (from, to) = (shortest / MILLISECOND, longest / MILLISECOND);
             encode::word(&mut expiry, b"PX");
-            encode::word(&mut expiry, (ttl / MILLISECOND).max(1).to_string().as_bytes());
+            if from == to {
+                encode::word(&mut expiry, from.to_string().as_bytes());
+            } else {
+                lifetimes = Some((from, to));
+            }
         }
-        Self { expiry }
+        Self { expiry, lifetimes }
     }
 
     /// Appends the first, or only, command of an action, which the client speaks of.
@@ -114,6 +123,9 @@ impl Writer {
         key(client, 0, out);
         value(client, 0, out);
         out.extend_from_slice(&self.expiry);
+        if let Some((from, to)) = self.lifetimes {
+            number(client.between(from, to), out);
+        }
     }
 }
 
@@ -126,6 +138,14 @@ fn head(size: usize, out: &mut Vec<u8>) {
 }
 
 const END: &[u8] = b"\r\n";
+
+/// A number above 0, as a word.
+#[inline]
+fn number(value: u64, out: &mut Vec<u8>) {
+    head(value.ilog10() as usize + 1, out);
+    decimal(out, value);
+    out.extend_from_slice(END);
+}
 
 #[inline]
 fn key(client: &Client, place: usize, out: &mut Vec<u8>) {
@@ -216,6 +236,26 @@ mod tests {
         ] {
             assert_eq!(written(with(change)), command);
         }
+    }
+
+    #[test]
+    fn lifetimes_differ_within_their_bounds() {
+        let options = json!({"mix": {"set": 1}, "ttl_ns": {"from": 8_000_000u64, "to": 12_999_999u64}});
+        let options = Options::read(&with(options)).unwrap();
+        let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
+        let writer = Writer::new(options.ttl_ns);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let (action, mut out) = (client.next(), Vec::new());
+            writer.write(&mut client, &action, &mut out);
+            client.done();
+            let text = String::from_utf8(out).unwrap();
+            let (_, expiry) = text.split_once("$2\r\nPX\r\n$").unwrap();
+            let (length, time) = expiry.strip_suffix("\r\n").unwrap().split_once("\r\n").unwrap();
+            assert_eq!(length, time.len().to_string());
+            seen.insert(time.parse::<u64>().unwrap());
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [8, 9, 10, 11, 12]);
     }
 
     #[test]

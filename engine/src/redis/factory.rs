@@ -34,6 +34,12 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Pr
     })
 }
 
+/// Finds what is wrong with a key-value load on Redis, without one.
+pub fn checked(section: &serde_json::Value) -> Result<serde_json::Value, Problem> {
+    check(&Options::read(section)?)?;
+    Ok(serde_json::json!({}))
+}
+
 /// A checksum and what it is of, at the least.
 const LEAST_KEPT: u64 = 64;
 

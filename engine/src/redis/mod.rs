@@ -12,7 +12,7 @@ mod ycsb;
 #[cfg(test)]
 mod ycsb_tests;
 
-pub use factory::{Sessions, sessions};
+pub use factory::{Sessions, checked, sessions};
 pub use loader::prepare;
 pub use session::RedisSession;
 pub use ycsb::{YcsbSession, ycsb};

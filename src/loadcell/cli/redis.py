@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 LOCAL = "local"
 #: redis-cli's own
 VARIABLE = "REDISCLI_AUTH"
-_FORM = "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, or `local` for a server that loadcell starts."
+_FORM = (
+    "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, /PATH of a Unix socket, or `local` for a server "
+    "that loadcell starts. An address of IPv6 stands in brackets: [::1]:6379."
+)
+#: those of workload `kv`, whose module is too slow to import for a shell's completion
+DISTRIBUTIONS = (
+    "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "exponential", "sequential",
+)  # fmt: skip
+#: names of operations that workload `kv` has itself
+_TAKEN = ("get", "set", "mget", "mset", "delete", "insert", "scan", "missed", "transaction")
 
 
 @click.command("redis")
@@ -32,7 +41,16 @@ _FORM = "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, or 
     "--reads", metavar="SHARE", help="How many of the operations are GETs, the others SETs. Default: 80%."
 )
 @click.option("--keys", type=Whole(min=1), metavar="N", help="How many keys there are. Default: 100000.")
+@click.option(
+    "--distribution", metavar="NAME", shell_complete=words(*DISTRIBUTIONS),
+    help="Which keys are asked for: uniform (default), zipfian, latest, hotspot, gaussian, sequential ...",
+)  # fmt: skip
 @click.option("--value-size", metavar="SIZE", help="Length of a value, such as 1kB. Default: 100B.")
+@click.option("--ttl", metavar="TIME", help="How long what is written lives, such as 60s. Default: for ever.")
+@click.option(
+    "--verify", is_flag=True,
+    help="Write values with checksums, and hold each that is read against what was written: what is lost, stale or corrupt fails.",
+)  # fmt: skip
 @click.option(
     "--pipeline", "-P", type=Whole(min=1), metavar="N",
     help="Commands that a connection sends before it waits for their answers. Default: 1.",
@@ -46,7 +64,10 @@ def redis(
     server: str,
     reads: str | None,
     keys: int | None,
+    distribution: str | None,
     value_size: str | None,
+    ttl: str | None,
+    verify: bool,
     pipeline: int | None,
     commands: tuple[str, ...],
     options: LineOptions,
@@ -58,21 +79,24 @@ def redis(
     loadcell redis localhost:6379 -c 1,10,100 --reads 50% --value-size 1kB -d 10s
     loadcell redis local -P 16 --command 'INCR counter'
 
-    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), or `local`: a redis-server of this machine that
-    loadcell starts, for this run only. Password: set REDISCLI_AUTH.
+    The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), the /PATH of a Unix socket, or `local`: a
+    redis-server of this machine that loadcell starts, for this run only. Password: set REDISCLI_AUTH.
 
     All keys are written before the load, under names of loadcell's own, and removed in the end. What --command writes under other
     names stays where it is.
 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
-    which can say more: all verbs and their shares, distributions of keys and values, verification.
+    which can say more: all verbs and their shares, values and lifetimes of many lengths, settings of a server.
     """
     from loadcell.cli.line.act import act
     from loadcell.cli.line.hidden import hide, typed
     from loadcell.cli.line.plan import Line
 
     target, shown, secrets = _target(server, os.environ)
-    settings = {"reads": reads, "keys": keys, "value_size": value_size, "pipeline": pipeline}
+    settings = {
+        "reads": reads, "keys": keys, "distribution": distribution, "value_size": value_size, "ttl": ttl,
+        "verify": verify or None, "pipeline": pipeline,
+    }  # fmt: skip
     work: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if commands:
         work["commands"] = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
@@ -85,15 +109,19 @@ def redis(
 
 
 def _name(number: int, command: str) -> str:
-    """What a command is called in the record: its first word, told apart by a number."""
-    word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "") or "command"
-    return f"{word if word[0].isalpha() else 'command'}_{number + 1}" if number else word
+    """What a command is called in the record: its first word, told apart by a number from others and from verbs of `kv`."""
+    word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "")[:32] or "command"
+    if not word[0].isalpha():
+        word = "command"
+    return f"{word}_{number + 1}" if number or word in _TAKEN else word
 
 
 def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:
     """The target, how it is shown, and the password in it, if there is one. Raises click.UsageError for what is none."""
     if server == LOCAL:
         return {"server": "local"}, "a local server", []
+    if server.startswith("/"):
+        return _socket(server, env), server, []
     given = server if "://" in server else f"redis://{server}"
     try:
         parts = urlsplit(given)
@@ -122,8 +150,13 @@ def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, l
         settings["database"] = int(number)
     if parts.scheme == "rediss":
         settings["tls"] = True
-    where = f"[{host}]" if ":" in host else host
-    return settings, f"{parts.scheme}://{where}" + (f":{port}" if port else ""), secrets
+    where = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    return settings, f"{parts.scheme}://{where}" + (f"/{number}" if number else ""), secrets
+
+
+def _socket(path: str, env: Mapping[str, str]) -> dict[str, Any]:
+    password = {"password": f"${{env:{VARIABLE}}}"} if VARIABLE in env else {}
+    return {"server": "external", "socket": path, **password}
 
 
 def _shown(server: str) -> str:

@@ -12,6 +12,7 @@ from loadcell.plan.nodes import Items, Keys, Node, plain
 from loadcell.plan.paths import fields_at
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 from loadcell.plan.secrets import holds_literal, is_secret_key
+from loadcell.plan.units import Duration, Fraction, Rate, Size
 
 #: the finding of every setting that has no default and was not given
 MISSING = "is missing"
@@ -135,7 +136,9 @@ def _problem(
         )
     if kind in _BOUNDS:
         name, text = _BOUNDS[kind]
-        return Problem.at(mark, where, f"found {value}", allowed=text.format(context.get(name)))
+        return Problem.at(
+            mark, where, f"found {value}", allowed=text.format(_bound(context.get(name), found))
+        )
     wanted = _WANTED.get(kind.partition("_")[0])
     if wanted and kind.partition("_")[2] in (
         "type",
@@ -146,6 +149,15 @@ def _problem(
     ):
         return Problem.at(mark, where, f"found {value}", allowed=wanted)
     return Problem.at(mark, where, f"found {value}", allowed=detail["msg"])
+
+
+def _bound(bound: Any, found: Node) -> Any:
+    """A bound as one would write it in the place of what was found: `100%` for a percentage, `512MiB` for a size."""
+    text = getattr(found, "text", "")
+    for quantity in (Duration, Rate, Size, Fraction):
+        if isinstance(bound, int | float) and re.fullmatch(quantity.pattern, text):
+            return quantity(bound).text
+    return bound
 
 
 def _merged(problems: list[Problem]) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -108,6 +109,27 @@ class SizeBell(Options, use_attribute_docstrings=True):
         return self
 
 
+_Lifetime = Annotated[Duration, Field(ge=0.001)]
+
+
+class LifetimeRange(Options, use_attribute_docstrings=True):
+    """Every lifetime from the first to the last is equally likely."""
+
+    start: _Lifetime = Field(alias="from", description="The shortest.")
+    to: _Lifetime
+    """The longest."""
+
+    @model_validator(mode="after")
+    def _rises(self) -> LifetimeRange:
+        if self.start > self.to:
+            raise ValueError(f"`from` ({self.start.text}) is more than `to` ({self.to.text}): swap them")
+        return self
+
+    def section(self) -> dict[str, int]:
+        """What the engine is told."""
+        return {"from": self.start.ns, "to": self.to.ns}
+
+
 _Rows = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -191,8 +213,9 @@ class KvOptions(Options):
         description="Length of a value, or how lengths vary: `{from: 10B, to: 1kB}`, `{mean: 1kB, deviation: 200B}`.",
     )
     multi: int = Field(default=10, ge=1, le=10_000, description="Keys of one `mget` or `mset`.")
-    ttl: Annotated[Duration, Field(ge=0.001)] | None = Field(
-        default=None, description="How long what is written lives. Target `redis` only."
+    ttl: _Lifetime | LifetimeRange | None = Field(
+        default=None,
+        description="How long what is written lives, or how that varies: `{from: 30s, to: 90s}`. Target `redis` only.",
     )
     pipeline: int = Field(
         default=1,
@@ -286,9 +309,21 @@ class KvOptions(Options):
             "percentile": float(self.percentile) * 100,
             "value_size": _plain(self.value_size),
             "scan_length": _plain(self.scan_length),
-            "ttl_ns": None if self.ttl is None else self.ttl.ns,
+            "ttl_ns": self.ttl.section() if isinstance(self.ttl, LifetimeRange) else self.ttl and self.ttl.ns,
             "commands": {name: one.model_dump() for name, one in self.commands.items()},
         }
+
+
+def _mistake(name: str, command: CommandOptions) -> tuple[str, str] | None:
+    """What is wrong with a command, as the engine reads it, and what to do."""
+    from loadcell import _engine
+
+    try:
+        _engine.check(json.dumps({"kv": {"commands": {name: {**command.model_dump(), "share": 1}}}}))
+    except _engine.EngineError as error:
+        problem = json.loads(str(error))
+        return problem["finding"], problem["advice"]
+    return None
 
 
 def _plain(amount: int | Options) -> int | dict[str, int]:
@@ -364,6 +399,12 @@ class Kv(Workload[KvOptions]):
                     "under load.rate each command is due by itself, and a pipeline sends many at once",
                     "1, or a closed loop (no rate)",
                 )
+            for name, command in options.commands.items():
+                mistake = _mistake(name, command)
+                if mistake is not None:
+                    without(f"commands.{name}.command", *mistake)
+            if options.ttl is not None and "mset" in options.shares():
+                without("ttl", "MSET cannot let values expire", "`set` in place of `mset`, or no `ttl`")
             if options.batch > 1:
                 without("batch", "`batch` is for embedded stores", "use `pipeline`")
         if options.verify and load.clients is not None and options.keys < load.clients:

@@ -49,6 +49,18 @@ def test_keys_are_loaded_beside_others_and_removed_alone(bench: Bench, server: R
     assert "2 keys are left in database 0" in "\n".join(bench.log)
 
 
+def test_a_server_may_be_reached_by_its_unix_socket(bench: Bench, server: RedisServer) -> None:
+    bench.env["SECRET"] = server.password
+    path = str(server.root / "s")
+    target = bench.up(server="external", socket=path, password="${env:SECRET}")
+    assert target.prepare(DATA, load, will_change=True).how == "loaded"
+    assert (target.endpoint()["socket"], target.describe()["host"]) == (path, path)
+    assert target.processes() == [server.pid]
+    target.destroy()
+    with pytest.raises(TargetError, match=f"no server answers at {path}x"):
+        bench.up(server="external", socket=f"{path}x")
+
+
 def test_keys_that_loadcell_did_not_make_are_left_alone(bench: Bench, server: RedisServer) -> None:
     server.ask("SET", "key:theirs", "x")
     target = external(bench, server)

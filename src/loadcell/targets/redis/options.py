@@ -58,6 +58,11 @@ class RedisOptions(Options):
     port: int | None = Field(
         default=None, ge=1, le=65535, description="`external` only: its port. Default: 6379."
     )
+    socket: str | None = Field(
+        default=None,
+        pattern="^/",
+        description="`external` only: its Unix socket, instead of `host` and `port`.",
+    )
     user: str | None = Field(
         default=None,
         min_length=1,
@@ -92,7 +97,7 @@ class RedisOptions(Options):
 
     _OWN: ClassVar[tuple[str, ...]] = ("settings", "bin", "data", "run_as", "connect")
     _EXTERNAL: ClassVar[tuple[str, ...]] = (
-        "host", "port", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data",
+        "host", "port", "socket", "user", "password", "database", "tls", "tls_ca", "tls_verify", "keep_data",
     )  # fmt: skip
 
     _of_own_server = field_validator(*_OWN)(of_own_server)
@@ -105,8 +110,12 @@ class RedisOptions(Options):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> RedisOptions:
-        if self.server == "external" and self.host is None:
-            raise ValueError("`server: external` needs a `host`, such as 10.0.0.5 or redis.example.com")
+        if self.server == "external" and self.host is None and self.socket is None:
+            raise ValueError(
+                "`server: external` needs a `host`, such as 10.0.0.5 or redis.example.com, or a `socket`"
+            )
+        if self.socket is not None and (self.host is not None or self.port is not None or self.tls):
+            raise ValueError("`socket` stands instead of `host`, `port` and `tls`: leave either out")
         if self.user is not None and self.password is None:
             raise ValueError("`user` needs a `password`, as ${env:NAME}")
         if not self.tls and (self.tls_ca is not None or self.tls_verify is not None):

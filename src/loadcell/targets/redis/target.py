@@ -78,10 +78,10 @@ class Redis(Target[RedisOptions]):
     def _reach(self) -> None:
         options, reveal = self.options, self.context.secret
         if self._external is None:
-            assert options.host is not None
             self._external = Address(
-                host=options.host,
+                host=options.host or "localhost",
                 port=options.port or PORT,
+                path=options.socket,
                 user=options.user,
                 password=reveal(options.password) if options.password else None,
                 database=options.database or 0,
@@ -158,7 +158,7 @@ class Redis(Target[RedisOptions]):
             record["size_bytes"] = storage.used_bytes(directory.data)
             record["data"] = storage.file_system(directory.data)
         else:
-            record["host"] = self._address().host
+            record["host"] = self._address().path or self._address().host
             record["data"] = None
         return record
 
