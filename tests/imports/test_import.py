@@ -105,9 +105,12 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
     ("arguments", "words"),
     [
         (["wrk", OUTPUTS / "ab.txt"], "is no output of wrk"),
-        (["auto", OUTPUTS / "fio.txt"], "output of no tool that is known"),
+        (["auto", DATA], "output of no tool that is known"),
         (["auto", "/does/not/exist"], "cannot be read: No such file"),
-        (["csv", DATA, "--column", "throughput=speed"], "has no column 'speed': it has storage, clients"),
+        (
+            ["csv", DATA, "--column", "throughput=speed"],
+            "has no column 'speed': its first line names 'storage', 'clients'",
+        ),
         (["csv", DATA], "no column is mapped to throughput"),
         (["csv", DATA, "--column", "speed=tps"], "maps nothing: write WHAT=COLUMN"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from loadcell.tools import (
 )
 from loadcell.tools.base import NotItsOutputError, Reading, number
 from loadcell.tools.blocks import Output
+from loadcell.tools.load.result import whole
 
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
@@ -164,6 +166,35 @@ def test_fio_reads_writes_and_syncs_apart() -> None:
     assert read.response["p99_ms"] == pytest.approx(2.146304)
     assert write.figures["sync_p99_ms"] == pytest.approx(5.406720)
     assert write.settings["fdatasync"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("groups", "elapsed_s", "turns"),
+    [
+        ((0, 0, 0), 3, [1, 1, 1]),  # jobs of one group work at once
+        ((0, 1, 2), 7, [1, 2, 3]),  # 3 * 2 s fit into 7: a stonewall may have parted them
+        ((0, 1, 1), 5, [1, 2, 2]),
+        ((0, 1, 2), 3, [1, 1, 1]),  # new_group: they would not have fitted
+    ],
+)
+def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
+    groups: tuple[int, ...], elapsed_s: int, turns: list[int]
+) -> None:
+    document = json.loads((OUTPUTS / "fio.json").read_text())
+    (job,) = document["jobs"]
+    document["jobs"] = [
+        {**job, "jobname": f"j{at}", "groupid": group, "elapsed": elapsed_s, "write": {}}
+        for at, group in enumerate(groups)
+    ]
+    text = json.dumps(document)
+    found = fio.read([text, "\n", text])
+    assert [one.turn + 1 for one in found.measured[:3]] == turns
+    assert min(one.turn for one in found.measured[3:]) > max(one.turn for one in found.measured[:3])
+    first = found.measured[0]
+    total = whole(found.measured, at_once=True)
+    assert total.throughput_per_s == pytest.approx(first.throughput_per_s * turns.count(1))
+    assert total.succeeded == 538 * turns.count(1)
+    assert (first.began_s is None) == (len(set(groups)) > 1)
 
 
 def test_what_was_copied_into_a_report_is_read_without_its_head_and_with_remarks_in_it() -> None:

@@ -75,26 +75,30 @@ def import_(
     TOOL is auto (whichever recognises the file), sysbench, pgbench, pgbench-log (-l), benchmarksql (its result folder, or a
     result.csv), fio (JSON), iperf3 (JSON), netperf, ab, wrk, redis-benchmark (text or --csv), mbw, stress-ng (--metrics-brief), dd, or csv.
     A text may hold several executions one after the other, as a shell loop makes it: alike ones are repeats, other numbers of
-    clients are levels. Lines that were not understood are counted and shown, never guessed.
+    clients are levels. Lines that were not understood are counted and shown, never guessed. FILE may be compressed (gzip, bzip2, xz),
+    and - is standard input.
 
     What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
     for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
     from loadcell.imports import arrange, attach, read, run, table
     from loadcell.imports.formats import ImportProblemError
+    from loadcell.imports.inputs import Inputs
     from loadcell.imports.progress import Bar
     from loadcell.report.soon import Soon
     from loadcell.store.errors import StoreError
 
     try:
-        with Soon() as soon:
+        with Soon() as soon, Inputs() as inputs:
+            plain = inputs.plain(files)
             if tool == "csv":
                 mapping = table.parse(columns)
-                sources = [table.read_csv(file, mapping, unit) for file in files]
+                sources = [table.read_csv(file, mapping, unit) for file in plain]
                 own = (*own, *(column for column, what in mapping.items() if what == "factor"))
             else:
                 with Bar(sys.stderr, soon.begin) as told:
-                    sources = read.read(files, tool, interval_s=interval, told=told)
+                    sources = read.read(plain, tool, interval_s=interval, told=told)
+            sources = inputs.as_named(sources)
             arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
             filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
             path = run.write(
@@ -125,12 +129,12 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:
             apart = f"{reading.samples.assumed_interval_s:g} s"
             click.echo(
-                f"{source.path}: {source.tool} printed no times (-t): its lines were taken as {apart} apart (--interval)",
+                f"{source.name}: {source.tool} printed no times (-t): its lines were taken as {apart} apart (--interval)",
                 err=True,
             )
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
             click.echo(
-                f"{source.path}: {reading.unread} lines were not understood, among them {shown}", err=True
+                f"{source.name}: {reading.unread} lines were not understood, among them {shown}", err=True
             )
     click.echo(f"run: {path}", err=True)

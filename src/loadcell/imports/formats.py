@@ -87,6 +87,12 @@ _BEGIN_FILES: Mapping[str, re.Pattern[bytes]] = {
     "pgbench-log": re.compile(rb"\d+ \d+ \S+ \d+ \d+ \d+"),
     "benchmarksql": re.compile(rb"(?:\xef\xbb\xbf)?run,elapsed,latency,dblatency,"),
 }
+#: What tools print for people where their JSON is read: how it looks, and how they print the other.
+_FOR_PEOPLE: Mapping[str, tuple[re.Pattern[bytes], str]] = {
+    "fio": (re.compile(rb"\): rw=\w+, bs=|: \(groupid=\d+, jobs=\d+\)"), "fio --output-format=json"),
+    "iperf3": (re.compile(rb"^\[ *ID\](?:\[Role\])? Interval", re.MULTILINE), "iperf3 -J"),
+}
+_ZIP, _ZSTD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 
 
 class ImportProblemError(Exception):
@@ -95,12 +101,19 @@ class ImportProblemError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """What was read together: by which tool's reader, and what was in it. `also` are files that belong to `path`."""
+    """What was read together: by which tool's reader, and what was in it. `also` are files that belong to `path`;
+    `shown` is how people named it, where that is no file's name (`-`)."""
 
     path: Path
     tool: str
     reading: Reading
     also: tuple[Path, ...] = ()
+    shown: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is told of."""
+        return self.shown or str(self.path)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -136,7 +149,7 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
     with path.open("rb") as file:
         head = file.read(BLOCK_BYTES)
     whole = len(head) < BLOCK_BYTES
-    _must_be_text(path, head)
+    must_be_text(path, head)
     if tool == ANY:
         # A text that fits into one block is tried on every reader; a longer one only on those whose sign is in it.
         signed = _signs(head)
@@ -155,6 +168,11 @@ def _read(path: Path, tool: str, output: Output, read: Read | None) -> Source:
         raise ImportProblemError(
             f"{path} is no output of {tool}: {refused[tool]}. Name another tool, or `{ANY}` to have it recognised."
         )
+    for name, (look, how) in _FOR_PEOPLE.items():
+        if look.search(head):
+            raise ImportProblemError(
+                f"{path} is what {name} prints for people. Its figures are read from what `{how}` prints: run it with that."
+            )
     # Of a text that begins as a tool's does, it is worth knowing why that tool's reader does not take it.
     near = "".join(f" As {name}: {refused[name]}." for name in _signs(head) if name in refused)
     raise ImportProblemError(
@@ -170,7 +188,8 @@ def is_directory(path: Path) -> bool:
         return False
 
 
-def _must_be_text(path: Path, head: bytes) -> None:
+def must_be_text(path: Path, head: bytes) -> None:
+    """Raises ImportProblemError where a file's first block shows that it is no text."""
     if not head.strip():
         raise ImportProblemError(
             f"{path} is empty. Import the output of an execution that ended; programs print errors elsewhere (`2>&1` keeps them)."
@@ -179,6 +198,12 @@ def _must_be_text(path: Path, head: bytes) -> None:
         raise ImportProblemError(
             f"{path} is UTF-16, as Windows writes it. Convert it: `iconv -f UTF-16 -t UTF-8 {path.name} > text`."
         )
+    if head.startswith(_ZIP):
+        raise ImportProblemError(
+            f"{path} is an archive (zip), as spreadsheets are, too. Unpack it; of a spreadsheet save the table as CSV."
+        )
+    if head.startswith(_ZSTD):
+        raise ImportProblemError(f"{path} is compressed by zstd. Unpack it: `zstd -d {path.name}`.")
     if b"\0" in head[:65_536]:
         raise ImportProblemError(
             f"{path} holds binary data, no text that a tool printed. For sar's own files: `sadf -j FILE -- -A > text`."

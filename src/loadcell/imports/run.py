@@ -38,7 +38,7 @@ def write(
     if not arranged.executions:
         unread = sum(source.reading.unread for source in sources)
         raise ImportProblemError(
-            f"nothing was measured in {', '.join(str(source.path) for source in sources)} ({unread} lines were not understood). "
+            f"nothing was measured in {', '.join(source.name for source in sources)} ({unread} lines were not understood). "
             "Import outputs of executions that ended."
         )
     path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
@@ -113,7 +113,7 @@ def _run(
         "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
         "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
         "imported": [
-            {"file": str(source.path), "also": [str(file) for file in source.also], "tool": source.tool, "measured": _executions(source),
+            {"file": source.name, "also": [str(file) for file in source.also], "tool": source.tool, "measured": _executions(source),
              "samples": 0 if source.reading.samples is None else len(source.reading.samples),
              "unread": source.reading.unread, "examples": list(source.reading.examples)}
             for source in sources

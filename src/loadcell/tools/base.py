@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Measured:
     `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms` ...), only those that
     the tool gave; `figures` are its own figures, the unit in the name; None is what the tool did not say, and is never guessed.
     `parts` are kinds of transaction that it counted apart; `began_s` is when it began, in seconds since 1970.
+    Of a tool whose parts work at once, those of one `turn` do, and turns follow each other.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Measured:
     intervals: Sequence[Interval] = ()
     parts: Mapping[str, Part] = field(default_factory=dict)
     began_s: float | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ _COMMA = re.compile(r"-?\d+,\d+$")
 
 
 def number(text: str) -> float:
-    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma). Raises ValueError on anything else.
+    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma). Raises ValueError on anything else, `nan` too.
 
     `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as thousands.
     """
@@ -148,7 +151,10 @@ def number(text: str) -> float:
         return float(re.sub(r"[^\d.,-]", "", text).replace(",", "."))
     if _COMMA.match(text):
         return float(text.replace(",", "."))
-    return float(text)
+    found = float(text)
+    if not math.isfinite(found) or "_" in text:  # `nan`, `inf`, and what is a number to Python alone
+        raise ValueError(f"no figure: {text!r}")
+    return found
 
 
 _TIME_MS = {

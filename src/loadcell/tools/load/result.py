@@ -28,11 +28,12 @@ class Window:
 
 
 def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
-    """All parts as one: parts that work at once add up; of those that follow each other the first stands for all.
+    """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the first stands for all.
 
     Of parts that add up, only the mean and the extremes of their times can be known.
     """
     first = parts[0]
+    parts = [one for one in parts if one.turn == first.turn]
     if len(parts) == 1 or not at_once:
         return first
     rates = [one.throughput_per_s for one in parts if one.throughput_per_s is not None]
