@@ -99,6 +99,9 @@ def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) ->
     said = call(tmp_path / "out", "sysbench", text)
     assert said.exit_code == 0
     assert "2 lines were not understood, among them '===== 1 thread ====='" in said.output
+    text.write_text("===== 1 thread =====\n" + (OUTPUTS / "sysbench-cpu.txt").read_text())
+    one = call(tmp_path / "out", "sysbench", text)
+    assert "1 line was not understood: '===== 1 thread ====='" in one.output
 
 
 @pytest.mark.parametrize(

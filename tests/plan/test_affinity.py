@@ -236,6 +236,10 @@ def test_what_is_possible_and_unwise_is_remarked_on(tmp_path: Path) -> None:
     [remark] = [one for one in remarks(plan, narrow) if one.path == "affinity.target"]
     assert remark.treatment == "target=one_node"
     assert "one NUMA node" in remark.text
+    plan = read(tmp_path, PLAN + "factors: {affinity.target: [one node, half the cores, cpus 0-3, all]}")
+    [same] = [one for one in remarks(plan, HERE) if one.path == "affinity.target"]
+    assert same.text == "`one node` and `half the cores` and `cpus 0-3` are one and the same here: CPUs 0-3"
+    assert (same.treatment, same.others) == ("target=cpus_0-3", 2)
 
 
 def test_of_a_node_it_is_remarked_that_it_is_all_there_is_and_who_shares_it(tmp_path: Path) -> None:

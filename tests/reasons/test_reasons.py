@@ -24,7 +24,7 @@ def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
     assert room.finding == "there is no room for an image of 9GiB in /a (1.5 GiB are free)"
     assert because("mysql.missing", places=("/usr/sbin", "/opt")).finding.endswith("in /usr/sbin, /opt")
     assert because("tool.no-figure", program="ab", count=1200).finding.endswith(
-        "(1,200 lines were not understood)"
+        "(lines not understood: 1,200)"
     )
 
 

@@ -24,6 +24,7 @@ from loadcell.report.hosts.read import Source, source
 from loadcell.report.hosts.remarks import findings
 from loadcell.report.hosts.terminal import print_baseline
 from loadcell.report.hosts.terminal_comparison import print_machines
+from loadcell.report.texts import Texts
 from loadcell.store.errors import StoreError
 from report import comparisons
 
@@ -123,7 +124,21 @@ def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
     for record in path.glob("trials/*triad-1*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
     (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.no-figure"]
-    assert said.phrase.params == {"count": 1, "names": ("memory-triad-1",)}
+    assert Texts("en").say(said.phrase).startswith("1 baseline has no figure")
+    assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").say(said.phrase)
+    assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").say(said.phrase)
+
+
+def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
+    sizes = ("4KiB", "16KiB", "64KiB", "256KiB", "1MiB")
+    path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", *(f"latency-{size}" for size in sizes)))
+    for record in path.glob("trials/*latency*/trial.json"):
+        comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
+    (said,) = [one for one in findings(source(str(path))) if one.phrase.key.startswith("hosts.found.no-figure")]
+    text = Texts("en").say(said.phrase)
+    assert text.startswith("5 baselines have no figure")
+    assert "among them Access within 4 KiB, " in text
+    assert "1 MiB" not in text
 
 
 def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadcell.analysis import documents, effects, findings, groups, measures, recommend, saturation
+from loadcell.analysis import documents, effects, findings, groups, measures, placements, recommend, saturation
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.keeping_up import kept
@@ -135,5 +135,5 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     on_throughput = effects.find(held, speed_of, str(run.get("design") or "full"))
     recommendation = recommend.find(held, layout)
     said = findings.find(found, trials, layout, lines, on_throughput, recommendation, searches)
-    said = (*findings.given_up(run), *said)
+    said = (*findings.given_up(run), *said, *placements.findings(run, records))
     return Analysis(trials, found, layout, lines, on_throughput, recommendation, said, searches, comparable)

@@ -62,7 +62,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
         "found.expect.missed", "found.trials.some", "found.errors", "found.expect.unknown", "found.search.lost",
     ),
     Concern.TRUST: (
-        "found.unread", "found.check", "found.checks", "found.saturation.few", "found.steady.never", "found.steady.fell", "found.steady.rose", "found.run-fell",
+        "found.unread", "found.same-place", "found.check", "found.checks", "found.saturation.few", "found.steady.never", "found.steady.fell", "found.steady.rose", "found.run-fell",
         "found.run-rose", "found.drift", "found.descriptive", "found.spread.none", "found.partly-descriptive",
         "found.intervals", "found.saturation.why", "found.effects.once", "found.effects.no-spread", "found.effects.invisible", "found.dips",
         "found.search.unsettled", "found.spread", "found.saturation.rebound", "found.steady.warmup",

@@ -122,6 +122,7 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
         )
         return
     from loadcell.report.terminal import print_scene
+    from loadcell.tools.base import not_understood
 
     print_scene(scene)
     for source in sources:
@@ -134,7 +135,6 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
             )
         if reading.unread:
             shown = "; ".join(repr(example) for example in reading.examples[:3])
-            click.echo(
-                f"{source.name}: {reading.unread} lines were not understood, among them {shown}", err=True
-            )
+            among = ", among them" if reading.unread > 1 else ":"
+            click.echo(f"{source.name}: {not_understood(reading.unread)}{among} {shown}", err=True)
     click.echo(f"run: {path}", err=True)

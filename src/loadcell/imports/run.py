@@ -18,6 +18,7 @@ from loadcell.run.record import utc_text
 from loadcell.store.durable import sync_directory
 from loadcell.store.layout import INTERVALS, SCHEMA, new_run_directory
 from loadcell.store.write import RunWriter
+from loadcell.tools.base import not_understood
 from loadcell.tools.series import Intervals, Room
 
 #: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
@@ -38,7 +39,7 @@ def write(
     if not arranged.executions:
         unread = sum(source.reading.unread for source in sources)
         raise ImportProblemError(
-            f"nothing was measured in {', '.join(source.name for source in sources)} ({unread} lines were not understood). "
+            f"nothing was measured in {', '.join(source.name for source in sources)} ({not_understood(unread)}). "
             "Import outputs of executions that ended."
         )
     path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loadcell.plan import placed, rate
+from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Advice, Parts
@@ -45,7 +46,24 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
         treatment, advice = said[-1]
         names = {treatment.id for treatment, _ in said}
         listed.append(Remark(path, advice.text, treatment.id, len(names) - 1))
-    return listed
+    return [*listed, *_same_places(every, parts)]
+
+
+def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
+    """On levels that are different words for one place of this machine."""
+    if parts.topology is None:
+        return
+    for key, places in placed.meanings((one.resolved for one in every), parts.topology()).items():
+        named: dict[str, list[str]] = {}
+        for words, place in places.items():
+            named.setdefault(place, []).append(words)
+        for place, alike in named.items():
+            if len(alike) == 1 or set(alike) == {ONE_NODE, ALL}:  # of these two the topology has remarked
+                continue
+            own = [one.id for one in every if one.resolved.affinity.placements.get(key) in alike]
+            where = place if key == "memory" else f"CPUs {place}"
+            text = f"{' and '.join(f'`{words}`' for words in alike)} are one and the same here: {where}"
+            yield Remark(f"affinity.{key}", text, own[-1], len(own) - 1)
 
 
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:

@@ -34,6 +34,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "found.steady": ("series", "chart-series"),
     "found.steady.too-short": ("method",),
     "found.dips": ("series", "chart-series"),
+    "found.same-place": ("method",),
     "found.unread": ("sources", "table-sources"),
     "done": ("method",),
     "done.imported": ("sources", "table-sources"),

@@ -122,6 +122,11 @@ class Unread:
         return Reading(tuple(measured), self.count, tuple(self.examples), samples)
 
 
+def not_understood(count: int) -> str:
+    """`3 lines were not understood`."""
+    return f"{count} {'line was' if count == 1 else 'lines were'} not understood"
+
+
 def understood(take: Callable[[str], bool], line: str) -> bool:
     """Whether a reader took a line; one that was cut within a figure is not understood."""
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell.analysis.hosts.compare import Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
-from loadcell.analysis.hosts.names import candidate_name, row_name, score_name
+from loadcell.analysis.hosts.names import candidate_name, listed, row_name, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 
@@ -43,7 +43,7 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
     for place, machine in enumerate(machines.machines):
         alone = [score_name(score) for at, score in machines.alone if at == place]
         if alone:
-            yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=_first(alone))  # fmt: skip
+            yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
 
 
 def of_hypothesis(found: Hypothesis, first: str, second: str) -> Iterator[Finding]:
@@ -114,10 +114,6 @@ def _short(one: Candidate) -> Phrase:
 
 def _of(row: Row, which: str) -> dict[str, Value]:
     return {which: row_name(row), f"{which}_times": row.times.value}
-
-
-def _first(names: Sequence[Value]) -> Value:
-    return tuple(name if isinstance(name, Phrase) else str(name) for name in names[:MOST_NAMED])  # type: ignore[return-value]
 
 
 def _said(severity: Severity, key: str, given: Mapping[str, Value] | None = None, **params: Value) -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loadcell.analysis.hosts.compare import Row
 from loadcell.analysis.hosts.hypothesis import Candidate
 from loadcell.analysis.hosts.scores import Score
@@ -28,6 +30,11 @@ def score_name(score: Score) -> Value:
     if score.threads > 1 and score.section not in ("cpu", "memory"):  # whose names have them
         name = Phrase("hosts.score.threads", {"name": name, "threads": score.threads})
     return name
+
+
+def listed(names: Sequence[Value]) -> Value:
+    """Several names as one value of a sentence."""
+    return tuple(name if isinstance(name, Phrase) else str(name) for name in names)  # type: ignore[return-value]
 
 
 def row_name(row: Row) -> Value:

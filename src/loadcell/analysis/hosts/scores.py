@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -99,30 +99,34 @@ def of_run(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> tupl
     found: list[Score] = []
     made: dict[str, str] = {}
     for treatment in run.get("treatments") or ():
-        probe = _probe(treatment)
-        if probe is None:
-            continue
-        section, options = probe
-        threads = _whole((treatment["settings"].get("load") or {}).get("clients")) or 1
         own = [
             one for one in records if one.get("treatment") == treatment["id"] and one.get("status") == "ok"
         ]
         name = name_of(treatment)
         first = made.setdefault(json.dumps(treatment["settings"], sort_keys=True), name)
-        test = str(options.get("access" if section == "disk" else "test") or "")
-        # what sysbench's test goes over is its block, whatever size other tests would have
-        size = None if test == "sysbench" else _bytes(options.get("size"))
-        for figure in _figures(section, test, options):
-            values = tuple(value for one in own if (value := _value(one, figure)) is not None)
+        for one in asked_for(treatment):
+            values = tuple(value for record in own if (value := _value(record, one.figure)) is not None)
             if values:
-                found.append(
-                    Score(
-                        f"{name}/{figure}", section, test, figure, values, threads,
-                        size, _bytes(options.get("block")), _whole(options.get(_SYNC)) or 0,
-                        _whole(options.get("depth")) or 1, "" if first == name else f"{first}/{figure}",
-                    )
-                )  # fmt: skip
+                same_as = "" if first == name else f"{first}/{one.figure}"
+                found.append(replace(one, values=values, same_as=same_as))
     return tuple(found)
+
+
+def asked_for(treatment: Mapping[str, Any]) -> Iterator[Score]:
+    """The scores that a treatment is to give, without values yet; none of a treatment that is no probe."""
+    probe = _probe(treatment)
+    if probe is None:
+        return
+    section, options = probe
+    threads = _whole((treatment["settings"].get("load") or {}).get("clients")) or 1
+    test = str(options.get("access" if section == "disk" else "test") or "")
+    # what sysbench's test goes over is its block, whatever size other tests would have
+    size = None if test == "sysbench" else _bytes(options.get("size"))
+    for figure in _figures(section, test, options):
+        yield Score(
+            f"{name_of(treatment)}/{figure}", section, test, figure, (), threads, size, _bytes(options.get("block")),
+            _whole(options.get(_SYNC)) or 0, _whole(options.get("depth")) or 1,
+        )  # fmt: skip
 
 
 def name_of(treatment: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from loadcell.analysis import trials, validity
 from loadcell.analysis.hosts import scores
-from loadcell.analysis.hosts.names import score_name
+from loadcell.analysis.hosts.names import listed, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.host import remarks
 from loadcell.report.hosts.read import Source
@@ -36,12 +36,14 @@ def _of_run(source: Source) -> Iterator[Finding]:
     scored = {score.id.partition("/")[0] for score in machine.scores}
     ended = {trial["treatment"] for trial in stored.trials if trial.get("status") == "ok"}
     without = [
-        name
+        score_name(next(scores.asked_for(one)))
         for one in stored.run.get("treatments") or ()
-        if one["id"] in ended and (name := scores.name_of(one)) not in scored
+        if one["id"] in ended and scores.name_of(one) not in scored
     ]
     if without:
-        yield _said("problem", "hosts.found.no-figure", count=len(without), names=tuple(without[:MOST_NAMED]))
+        named = without[:MOST_NAMED]
+        key = "hosts.found.no-figure" if len(named) == len(without) else "hosts.found.no-figure.many"
+        yield _said("problem", key, count=len(without), names=listed(named))
     wide = sorted(
         (one for one in machine.distinct if (one.repeats.spread or 0) > WIDE), key=lambda one: -(one.repeats.spread or 0)
     )  # fmt: skip

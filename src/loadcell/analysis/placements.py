@@ -1,0 +1,66 @@
+"""Levels that a plan tells apart and the machine does not: placements that come to the same processors and the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.treatments import PLACING
+
+#: Where everything of a trial was: processors of the target and of the client, and whose memory each had.
+Place = tuple[Any, ...]
+
+
+def findings(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Of each factor that places: its levels that were one place on this machine, from run.json and each trial.json."""
+    placed = {one["treatment"]: _place(one["affinity"]) for one in records if one.get("affinity")}
+    treatments = [one for one in run.get("treatments") or () if one["id"] in placed]
+    for factor in run.get("factors") or ():
+        key = str(factor["key"])
+        if not key.startswith(PLACING):
+            continue
+        labels = [str(level["label"]) for level in factor.get("levels") or ()]
+        places = {label: _places(treatments, placed, key, label) for label in labels}
+        for group in _alike(labels, places):
+            params: dict[str, Value] = {"factor": key, "levels": tuple(group), "cpus": _cpus(places[group[0]])}
+            named = "found.same-place" if params["cpus"] else "found.same-place.memory"
+            yield Finding("placements", "caution", Phrase(named, params))
+
+
+def _place(affinity: Mapping[str, Any]) -> Place:
+    sides = [affinity.get(side) or {} for side in ("target", "client")]
+    return tuple(side.get(what) for side in sides for what in ("cpus", "memory"))
+
+
+def _places(
+    treatments: Sequence[Mapping[str, Any]], placed: Mapping[str, Place], key: str, label: str
+) -> dict[tuple[tuple[str, str], ...], Place]:
+    """Where a level put things, by the levels of the other factors beside it."""
+    return {
+        tuple((other, str(level)) for other, level in one["levels"].items() if other != key): placed[one["id"]]
+        for one in treatments
+        if str((one.get("levels") or {}).get(key)) == label
+    }
+
+
+def _alike(
+    labels: Sequence[str], places: Mapping[str, Mapping[tuple[tuple[str, str], ...], Place]]
+) -> list[list[str]]:
+    """Levels in groups of two and more that were the same place, whatever stood beside them."""
+    groups: list[list[str]] = []
+    for label in labels:
+        if not places[label]:
+            continue  # nothing of it ran
+        home = next((group for group in groups if places[group[0]] == places[label]), None)
+        if home is None:
+            groups.append([label])
+        else:
+            home.append(label)
+    return [group for group in groups if len(group) > 1]
+
+
+def _cpus(places: Mapping[tuple[tuple[str, str], ...], Place]) -> str:
+    """The target's processors, or, where it has none of its own, the client's; nothing where they are not the same everywhere."""
+    found = {str(place[0] or place[2] or "") for place in places.values()}
+    return found.pop() if len(found) == 1 else ""
