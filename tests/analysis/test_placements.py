@@ -16,7 +16,9 @@ def run(**more: list[str]) -> dict[str, Any]:
     levels = {"affinity.target": list(CPUS), **more}
     each = [dict(zip(levels, one, strict=True)) for one in product(*levels.values())]
     return {
-        "factors": [{"key": key, "levels": [{"label": one} for one in labels]} for key, labels in levels.items()],
+        "factors": [
+            {"key": key, "levels": [{"label": one} for one in labels]} for key, labels in levels.items()
+        ],
         "treatments": [{"id": ",".join(one.values()), "levels": one} for one in each],
     }
 
@@ -49,7 +51,9 @@ def test_what_is_placed_elsewhere_by_another_factor_is_still_told_apart_by_it() 
     apart = records(of, near="bind:0", far="bind:1")
     assert [one.phrase.params["factor"] for one in placements.findings(of, apart)] == ["affinity.target"]
     together = records(of, near="bind:0", far="bind:0")
-    memory = [one for one in placements.findings(of, together) if one.phrase.params["factor"] == "affinity.memory"]
+    memory = [
+        one for one in placements.findings(of, together) if one.phrase.params["factor"] == "affinity.memory"
+    ]
     assert [one.phrase.key for one in memory] == ["found.same-place.memory"]
 
 

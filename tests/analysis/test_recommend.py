@@ -110,3 +110,9 @@ def test_the_work_that_is_asked_for_is_nobodys_choice() -> None:
         "target.store.engine",
         "workload.kv.reads",
     }
+
+
+def test_a_rate_that_was_due_is_nobodys_choice_either() -> None:
+    throughputs: dict[str, list[float | None]] = {"500/s": [500, 500], "2000/s": [2000, 2000]}
+    levels = {name: {"load.rate": name} for name in throughputs}
+    assert analysis_of(throughputs, levels=levels).recommendation is None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from loadcell.analysis.phrase import Phrase
 from loadcell.analysis.possible import impossible
 from loadcell.analysis.trials import Check, Trial
 from loadcell.analysis.validity import doubts, findings
@@ -74,3 +76,14 @@ def test_each_check_is_said_once_with_what_to_do_and_how_bad_it_is() -> None:
     assert (swap.severity, law.severity) == ("caution", "problem")
     assert swap.document()["params"]["advice"] == {"key": "advice.swap", "params": {}}
     assert swap.evidence == ("001-a-r1",)
+
+
+def test_processes_that_had_no_part_are_named_by_what_they_used_at_most() -> None:
+    def of(**cores: float) -> Check:
+        named = {name.replace("_", " (") + ")": used for name, used in cores.items()}
+        return Check("other-processes", "noticed", {"cores": named, "limit": 0.1})
+
+    checks = [of(rustc_12=0.9, cron_1=0.02), of(rustc_13=0.4, gzip_14=1.0)]
+    found = list(findings([replace(trial(), checks=(check,)) for check in checks]))
+    [one] = [one.phrase.params["check"] for one in found if one.kind == "checks"]
+    assert one == Phrase("check.other-processes.named", {"names": ("gzip", "rustc")})

@@ -145,3 +145,17 @@ def test_bytes_a_second_stand_beside_the_rate_where_work_is_http(stored: Stored,
     single = printed(of_http(only(stored("two"))), lang)
     said = {"en": r"Received +1\.50 MiB +/s, headers included", "zh": r"接收 +1\.50 MiB +/秒，含头部"}[lang]
     assert re.search(said, single), single
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_columns_give_way_where_a_terminal_is_narrow_and_no_figure_is_cut(stored: Stored, lang: str) -> None:
+    run = stored("sweep")
+    trials = [
+        {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
+        for trial in run.trials
+        if trial.get("totals")
+    ]
+    said = printed(replace(run, trials=trials), lang, width=58)
+    assert "…" not in said
+    assert "MiB" not in said
+    assert all(name in said for name in ("50%", "90%", "99%"))

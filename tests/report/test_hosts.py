@@ -131,10 +131,14 @@ def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
 
 def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
     sizes = ("4KiB", "16KiB", "64KiB", "256KiB", "1MiB")
-    path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", *(f"latency-{size}" for size in sizes)))
+    path = machines.write_baseline(
+        tmp_path / "slow", repeats=1, only=("cpu-1", *(f"latency-{size}" for size in sizes))
+    )
     for record in path.glob("trials/*latency*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
-    (said,) = [one for one in findings(source(str(path))) if one.phrase.key.startswith("hosts.found.no-figure")]
+    (said,) = [
+        one for one in findings(source(str(path))) if one.phrase.key.startswith("hosts.found.no-figure")
+    ]
     text = Texts("en").say(said.phrase)
     assert text.startswith("5 baselines have no figure")
     assert "among them Access within 4 KiB, " in text

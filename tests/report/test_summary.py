@@ -89,7 +89,7 @@ KINDS: dict[str, tuple[Callable[[Path], StoredRun], list[str]]] = {
             "found.steady.too-short",
             "found.well.expected",
             "found.lowest",
-            "done.factors",
+            "done.factors.once",
         ],
     ),
     "two levels": (

@@ -94,3 +94,10 @@ def test_neither_charts_nor_frames_are_loaded(runs: Callable[[str], Path]) -> No
         [sys.executable, "-c", code, str(runs("two"))], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_was_measured_once_has_no_range(stored: Stored) -> None:
+    said = printed(stored("one repeat, no series"))
+    assert "interval or range" not in said
+    assert "descriptive only." not in said
+    assert "interval or range" in printed(stored("two"))

@@ -124,7 +124,18 @@ class TestMoreConnectionsThanPorts:
             network.only(PORTS)
             password = {"PGPASSWORD": "", "MYSQL_PWD": server.password or ""}
             dsn = f"{kind}://{server.user}@{server.host}:{server.port}/" + "postgres" * (kind == "postgresql")
-            words = ("-w", "ycsb:c", "--set", "workload.ycsb.recordcount=100", "-c", "60", "-n", "600", "--warmup", "0s")
+            words = (
+                "-w",
+                "ycsb:c",
+                "--set",
+                "workload.ycsb.recordcount=100",
+                "-c",
+                "60",
+                "-n",
+                "600",
+                "--warmup",
+                "0s",
+            )
             said = failed(called(tmp_path, "sql", dsn, *words, "-q", **password))
         self._told(only_trial(tmp_path), said, pages(tmp_path))
 

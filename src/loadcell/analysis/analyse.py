@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadcell.analysis import documents, effects, findings, groups, measures, placements, recommend, saturation
+from loadcell.analysis import (
+    documents,
+    effects,
+    findings,
+    groups,
+    measures,
+    placements,
+    recommend,
+    saturation,
+)
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.groups import OfGroup
 from loadcell.analysis.keeping_up import kept

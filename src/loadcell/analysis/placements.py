@@ -23,7 +23,11 @@ def findings(run: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> It
         labels = [str(level["label"]) for level in factor.get("levels") or ()]
         places = {label: _places(treatments, placed, key, label) for label in labels}
         for group in _alike(labels, places):
-            params: dict[str, Value] = {"factor": key, "levels": tuple(group), "cpus": _cpus(places[group[0]])}
+            params: dict[str, Value] = {
+                "factor": key,
+                "levels": tuple(group),
+                "cpus": _cpus(places[group[0]]),
+            }
             named = "found.same-place" if params["cpus"] else "found.same-place.memory"
             yield Finding("placements", "caution", Phrase(named, params))
 
@@ -38,7 +42,9 @@ def _places(
 ) -> dict[tuple[tuple[str, str], ...], Place]:
     """Where a level put things, by the levels of the other factors beside it."""
     return {
-        tuple((other, str(level)) for other, level in one["levels"].items() if other != key): placed[one["id"]]
+        tuple((other, str(level)) for other, level in one["levels"].items() if other != key): placed[
+            one["id"]
+        ]
         for one in treatments
         if str((one.get("levels") or {}).get(key)) == label
     }

@@ -13,6 +13,8 @@ from loadcell.analysis.best import NEARLY, overlap
 from loadcell.analysis.layout import Layout, asked
 from loadcell.analysis.treatments import Treatment
 
+#: How much is due: what arrives, and nothing that is chosen.
+RATE = "load.rate"
 #: Response-time figures to compare by, the first that all have.
 TAILS = ("p99_ms", "p95_ms", "mean_ms")
 
@@ -49,7 +51,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     measured = [item for item in treatments if item.measured]
     if len(measured) < 2 or not any(_speed(item) for item in measured):
         return None
-    if any(asked(key) for item in measured for key in item.levels):
+    if any(asked(key) or key == RATE for item in measured for key in item.levels):
         return None
     sound = [item for item in measured if _sound(item)] or measured
     best = max(sound, key=_speed)

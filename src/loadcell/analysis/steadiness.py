@@ -202,10 +202,11 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     """What there is to say of a run's steadiness; nothing without timelines."""
     labels = {treatment.id: treatment.label for treatment in treatments}
     able = [one for one in judged if one.steadiness.steady is not None]
-    if judged and not able:
-        short = all(one.steadiness.state == "too-short" for one in judged)
+    counted = [one for one in judged if one.trial.throughput_per_s is not None]
+    if counted and not able:
+        short = all(one.steadiness.state == "too-short" for one in counted)
         key = "found.steady.too-short" if short else "found.steady.unclear"
-        yield Finding("steady", "info", Phrase(key, {"count": len(judged)}))
+        yield Finding("steady", "info", Phrase(key, {"count": len(counted)}))
     unsettled = [one for one in able if one.steadiness.state == "never-settled"]
     trending = [one for one in able if one.steadiness.state == "trend"]
     if able and not unsettled and not trending:

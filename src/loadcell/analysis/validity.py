@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 from loadcell.analysis import littles_law, possible
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.trials import CHECKS, Trial
+
+#: The check that knows which processes had no part in a trial; a sentence names so many of them.
+OTHERS, MOST_NAMED = "other-processes", 3
+#: Its detail names a process with its number behind it, which is another one in each trial.
+_NUMBER = re.compile(r" \(\d+\)$")
 
 
 @dataclass(frozen=True)
@@ -45,18 +51,34 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
 def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     """A sentence a check, with where it was noticed and what to do."""
     noticed: dict[str, list[str]] = {}
+    used: dict[str, float] = {}
     broken: set[str] = set()
     for trial in trials:
         for doubt in doubts(trial):
             noticed.setdefault(doubt.name, []).append(trial.name)
             if doubt.broken:
                 broken.add(doubt.name)
+            if doubt.name == OTHERS:
+                _gather(doubt.detail, used)
     for name, where in noticed.items():
         params: dict[str, Value] = {"count": len(where)}
         if name in CHECKS:
-            params |= {"check": Phrase(f"check.{name}"), "advice": Phrase(f"advice.{name}")}
+            check = Phrase(f"check.{name}")
+            if name == OTHERS and used:
+                busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
+                check = Phrase("check.other-processes.named", {"names": tuple(busiest)})
+            params |= {"check": check, "advice": Phrase(f"advice.{name}")}
             phrase = Phrase("found.check.advice", params)
         else:
             params |= {"check": Phrase("check.other", {"name": name})}
             phrase = Phrase("found.check", params)
         yield Finding("checks", "problem" if name in broken else "caution", phrase, tuple(where))
+
+
+def _gather(detail: Mapping[str, Any], used: dict[str, float]) -> None:
+    """The most that each program above the check's limit used in any trial, in cores."""
+    cores, limit = detail.get("cores"), detail.get("limit") or 0.0
+    for process, most in cores.items() if isinstance(cores, Mapping) else ():
+        name = _NUMBER.sub("", str(process))
+        if most > limit:
+            used[name] = max(most, used.get(name, 0.0))

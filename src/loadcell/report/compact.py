@@ -13,7 +13,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.sections.results import adds_nothing
-from loadcell.report.terminal import WIDTH, print_findings, print_trouble
+from loadcell.report.terminal import GAP, WIDTH, print_findings, print_trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _SAID = ("checks", "expectations", "open-loop")
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
+#: Columns of several loads that give way, in this order, where a terminal has no room for all; the report has them.
+_SPARE = ("received", "mean_ms", "p99.9_ms")
+#: What a load is called may be cut down to so many characters; figures never are.
+_LEAST_NAME = 10
 _NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
 #: Operations that are parts of each request, where the workload times them (HTTP).
 _STAGES = {"connect": "compact.connect", "first_byte": "compact.first-byte"}
@@ -106,7 +110,7 @@ def print_compact(stored: StoredRun, lang: str = "en", console: Console | None =
         _single(scene, treatments[0], out)
     else:
         out.print()
-        out.print(_several(scene, treatments))
+        out.print(_several(scene, treatments, out.width))
         out.print(Text(scene.texts("compact.in-ms"), style="dim"))
     repeats = int(stored.run.get("repeats") or 1)
     if repeats > 1:
@@ -190,42 +194,71 @@ def _times(scene: Scene, found: Figures) -> Table:
     return table
 
 
-def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
-    """A row for each load."""
+def _several(scene: Scene, treatments: Sequence[Treatment], width: int) -> Table:
+    """A row for each load, with as many columns as there is room for."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     texts = scene.texts
     factors = factor_columns(scene)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    table.add_column(
-        texts("mark.list").join(short for _, short, _ in factors), no_wrap=True, overflow="ellipsis"
-    )
     several = [(treatment, figures(treatment)) for treatment in treatments]
-    times = [key for key in _SEVERAL if any(key in found.response for _, found in several)]
-    with_bytes = any(found.received_bytes_per_s is not None for _, found in several)
-    for title in (
-        texts("terminal.throughput"),
-        *((texts("compact.column.received"),) if with_bytes else ()),
-        *(_name(scene, key) for key in times),
-        texts("column.errors"),
-    ):
+    columns = {"rate": [texts("terminal.throughput"), *(_rate(scene, found) for _, found in several)]}
+    if any(found.received_bytes_per_s is not None for _, found in several):
+        columns["received"] = [
+            texts("compact.column.received"), *(_received(scene, found) for _, found in several)
+        ]  # fmt: skip
+    for key in _SEVERAL:
+        if any(key in found.response for _, found in several):
+            columns[key] = [
+                _name(scene, key), *(_milliseconds(scene, found.response.get(key)) for _, found in several)
+            ]  # fmt: skip
+    columns["errors"] = [texts("column.errors"), *(numbers.whole(found.failed) for _, found in several)]
+    names = [", ".join(one.levels.get(key, "") for key, _, _ in factors) or one.label for one in treatments]
+    name = texts("mark.list").join(short for _, short, _ in factors)
+    _make_room(columns, width - min(_LEAST_NAME, max(map(cell_len, (name, *names)))))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    left = max(_LEAST_NAME, width - _needed(columns))
+    table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=left)
+    for title, *_ in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
-    for treatment, found in several:
-        rate, received = found.throughput_per_s, found.received_bytes_per_s
+    for row, (treatment, found) in enumerate(several, 1):
         well = all(trial.status == "ok" for trial in treatment.trials)
+        styles = {
+            "rate": "bold" if treatment is scene.best else "" if well else "yellow",
+            "errors": "red" if found.failed else "",
+        }
         table.add_row(
-            Text(", ".join(treatment.levels.get(key, "") for key, _, _ in factors) or treatment.label),
-            Text(
-                texts("mark.none") if rate is None else numbers.rate(rate),
-                style="bold" if treatment is scene.best else "" if well else "yellow",
-            ),
-            *((texts("mark.none") if received is None else numbers.size(received),) if with_bytes else ()),
-            *(_milliseconds(scene, found.response.get(key)) for key in times),
-            Text(numbers.whole(found.failed), style="red" if found.failed else ""),
+            Text(names[row - 1]),
+            *(Text(cells[row], style=styles.get(key, "")) for key, cells in columns.items()),
         )
     return table
+
+
+def _make_room(columns: dict[str, list[str]], width: int) -> None:
+    """Without those columns that give way, as far as they must."""
+    for key in _SPARE:
+        if _needed(columns) <= width:
+            return
+        columns.pop(key, None)
+
+
+def _needed(columns: Mapping[str, Sequence[str]]) -> int:
+    """How wide these columns are, with what is left free before each."""
+    from rich.cells import cell_len
+
+    return sum(max(map(cell_len, cells)) + GAP for cells in columns.values())
+
+
+def _rate(scene: Scene, found: Figures) -> str:
+    rate = found.throughput_per_s
+    return scene.texts("mark.none") if rate is None else numbers.rate(rate)
+
+
+def _received(scene: Scene, found: Figures) -> str:
+    received = found.received_bytes_per_s
+    return scene.texts("mark.none") if received is None else numbers.size(received)
 
 
 def _name(scene: Scene, key: str) -> str:

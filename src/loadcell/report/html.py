@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import groupby
@@ -24,6 +25,10 @@ from loadcell.report.texts import Texts
 #: Tables with more rows than this can be filtered and scroll on their own.
 LONG_TABLE = 36
 PAGE = "page.html.j2"
+NO_BREAK = "\u00a0"
+#: A number and its unit, and a unit at the end of a heading, in the brackets of either language.
+_MEASURED = re.compile(r"[<>±+-]?[\d,.]+ [^\W\d]{1,3}(/s)?|[\d,.]+ (min|h) [\d,.]+ (min|s)")
+_UNIT = re.compile(r"（[^（）]{1,5}）$|\([^()]{1,5}\)$")
 
 
 @cache
@@ -37,6 +42,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["coded"] = coded
+    made.filters["headed"] = headed
     return made
 
 
@@ -78,10 +84,24 @@ def coded(sentence: str | Iterable[Part]) -> Markup:
     written = []
     for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code):
         inner = "".join(
-            f"<b>{escape(piece.text)}</b>" if piece.figure else escape(piece.text) for piece in alike
+            f"<b>{escape(_unbroken(piece.text))}</b>" if piece.figure else escape(piece.text)
+            for piece in alike
         )
         written.append(f"<code>{inner}</code>" if code else inner)
     return Markup("".join(written))  # noqa: S704 - every piece is escaped
+
+
+def _unbroken(figure: str) -> str:
+    """A number and its unit stay on one line."""
+    return figure.replace(" ", NO_BREAK) if _MEASURED.fullmatch(figure) else figure
+
+
+def headed(title: str) -> Markup:
+    """A column's heading: the unit in brackets at its end is not broken into lines."""
+    found = _UNIT.search(title)
+    if found is None:
+        return escape(title)
+    return Markup('{}<span class="unit">{}</span>').format(title[: found.start()], found[0])
 
 
 def _policy(scripts: Any) -> str:

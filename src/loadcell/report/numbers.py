@@ -27,6 +27,12 @@ def _digits(text: str) -> int:
     return len(text.replace(",", "").replace(".", "").replace("-", "").lstrip("0"))
 
 
+def short(value: float) -> str:
+    """As many digits as are significant and needed: `0.928`, `0.1`, `2`."""
+    text = significant(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def whole(value: float) -> str:
     """`1,234,567`."""
     return f"{value:,.0f}"

@@ -61,8 +61,8 @@ def print_scene(scene: Scene, console: Console | None = None) -> None:
         hidden = len(scene.analysis.treatments) - len(_shown(scene))
         if hidden > 0:
             out.print(Text(scene.texts("terminal.more-rows", count=hidden), style="dim"))
-        measured = any(treatment.measured for treatment in scene.analysis.treatments)
-        if measured and not scene.has_intervals and not _is_open(scene):
+        repeated = any(len(treatment.throughput.values) > 1 for treatment in scene.analysis.treatments)
+        if repeated and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         out.print()
     if (lost := memory.summary(scene)) is not None:
@@ -223,16 +223,19 @@ def _drawn(of_page: blocks.Table, width: int) -> Table:
 
 
 def _known(columns: Sequence[str], rows: list[list[str]], none: str) -> tuple[list[str], list[list[str]]]:
-    """Without response times that no row has a figure for: not every tool tells them."""
+    """Without columns that no row has a figure for: not every tool tells response times, and what is measured once has no range."""
     kept = [
         place
         for place, key in enumerate(columns)
-        if key not in _TIMES or any(row[place] != none for row in rows)
+        if key not in _SPARE or any(row[place] != none for row in rows)
     ]
     return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
-_TIMES = ("terminal.p50", "terminal.p99", "terminal.service-p99")
+_SPARE = (
+    *("terminal.throughput", "terminal.interval", "terminal.offered"),
+    *("terminal.p50", "terminal.p99", "terminal.service-p99"),
+)
 _OUTCOME = ("column.errors", "terminal.ok")
 _CLOSED_LOOP = ("terminal.throughput", "terminal.interval", "terminal.p50", "terminal.p99", *_OUTCOME)
 #: Throughput lies close to what was due; where it does not, the two stand side by side.
@@ -247,7 +250,7 @@ def _is_open(scene: Scene) -> bool:
 
 
 def _figures(treatment: Treatment, scene: Scene) -> list[str]:
-    ends = reach(treatment.throughput)
+    ends = reach(treatment.throughput) if len(treatment.throughput.values) > 1 else None
     return [
         _written(treatment.throughput.median, numbers.rate, scene),
         scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",

@@ -184,7 +184,7 @@ class Texts:
         if match["by"]:
             return self._word("unit" if value == 1 else "units")
         if match["one"] is not None:
-            return match["one"] if value == 1 else match["many"]
+            return match["one"] if value in (1, "1") else match["many"]
         return self.value(match["name"], value)
 
     def _word(self, name: str) -> str:

@@ -93,7 +93,9 @@ def test_levels_that_measure_unlike_things_are_not_held_against_each_other() -> 
 def test_where_no_two_levels_measure_the_same_another_run_is_asked_for() -> None:
     with pytest.raises(CannotCompareError) as error:
         sides.levels(*UNLIKE, wanted=("scan", "shuffle"))
-    assert error.value.advice == "Compare each with the same treatment of another run: `loadcell compare A B`."
+    assert (
+        error.value.advice == "Compare each with the same treatment of another run: `loadcell compare A B`."
+    )
 
 
 def test_a_level_of_which_nothing_was_measured_is_not_unlike_any() -> None:

@@ -23,7 +23,9 @@ def check(factor: str, levels: Mapping[str, Measured]) -> None:
     """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike things."""
     groups: list[list[str]] = []
     for level in levels:
-        group = next((one for one in groups if all(_alike(levels[level], levels[other]) for other in one)), None)
+        group = next(
+            (one for one in groups if all(_alike(levels[level], levels[other]) for other in one)), None
+        )
         if group is None:
             groups.append([level])
         else:

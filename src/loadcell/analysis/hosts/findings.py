@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from loadcell.analysis.hosts.compare import Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload

@@ -223,7 +223,7 @@ def row_axis() -> alt.Axis:
 def _x_axis(form: Form) -> alt.Axis:
     if form.ticks:
         return alt.Axis(
-            grid=False, values=list(form.ticks), format="~r", labelOverlap="greedy", labelSeparation=6
+            grid=False, values=list(form.ticks), format=style.LEVEL, labelOverlap="greedy", labelSeparation=6
         )
     return alt.Axis(grid=False, format=",~r", tickMinStep=1)
 
@@ -232,7 +232,7 @@ def _scale(channel: Any, figure: Figure, field: str = "value") -> Any:
     """A figure's axis: from 0, or logarithmic."""
     if figure.ticks:
         scale = alt.Scale(type="log", nice=False, padding=8)
-        axis = alt.Axis(format=",~r", values=list(figure.ticks), grid=True, labelOverlap="greedy")
+        axis = alt.Axis(format=",.3~r", values=list(figure.ticks), grid=True, labelOverlap="greedy")
     else:
         scale = alt.Scale(zero=True, nice=True)
         axis = alt.Axis(format=",~r", tickCount=6, grid=True, labelOverlap="greedy")

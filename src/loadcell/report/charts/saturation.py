@@ -141,7 +141,7 @@ def _x(x_axis: Axis, texts: Texts, *, last: bool, field: str = "x:Q") -> alt.X:
         title=texts("axis.clients") if last else None,
         scale=alt.Scale(type="log", base=2, **scale) if geometric else alt.Scale(zero=False, **scale),
         axis=alt.Axis(
-            grid=False, labels=last, ticks=last, format="~r", labelOverlap="greedy", labelSeparation=6,
+            grid=False, labels=last, ticks=last, format=style.LEVEL, labelOverlap="greedy", labelSeparation=6,
             **({"values": numbers} if few else {"tickMinStep": 1}),
         ),
     )  # fmt: skip

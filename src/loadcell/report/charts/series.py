@@ -12,7 +12,7 @@ import altair as alt
 from loadcell.analysis import series as thinning
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import by_group, style, waits
+from loadcell.report.charts import by_group, short, style, waits
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -74,7 +74,7 @@ PANELS = (
         Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
         Line(SENT, "series.sent-p99", "max"),
     )),
-    Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),)),
+    Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),), least=10),
     WAITS,
     Panel("server", "axis.wal", (Line("wal_bytes_per_s", "series.wal", divide=MIB),), least=1),
     Panel("server", "axis.blocks-read", (Line("blocks_read_per_s", "series.read"),), least=100),
@@ -108,7 +108,7 @@ def draw(scene: Scene) -> Chart | None:
 
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
     intervals, groups = scene.stored.intervals(), by_group.names(scene)
-    load = by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups)
+    load = short.whole(by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups))
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "host": scene.stored.samples("host"),
@@ -120,11 +120,12 @@ def draw(scene: Scene) -> Chart | None:
     frames = {
         name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
     }
+    sampled, frames = len(frames), short.drawable(frames)
     drawn = [_waits(scene) if panel is WAITS else panel for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
-    longest = max((_longest(frame) for frame in frames.values()), default=0)
-    if not panels or longest < 2:
+    if not panels:
         return None
+    longest = max(_longest(frame) for frame in frames.values())
     trials = max(frame["trial"].n_unique() for frame in frames.values())
     at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
     columns: dict[str, dict[str, thinning.How]] = {}
@@ -132,6 +133,7 @@ def draw(scene: Scene) -> Chart | None:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
     reaching: set[str] = set()
+    lone = {source for source in columns if short.alone(frames[source])}
     for source, of_source in columns.items():
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
@@ -149,6 +151,8 @@ def draw(scene: Scene) -> Chart | None:
     shown = _sensible(trials_shown, scene)
     texts = scene.texts
     caption = [texts("caption.series")]
+    if len(frames) < sampled:
+        caption.append(texts("caption.series.short"))
     if scene.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
     if size > 1:
@@ -159,7 +163,7 @@ def draw(scene: Scene) -> Chart | None:
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, scene, reaching, _clock(frames)),
+        _views(panels, scene, reaching, lone, _clock(frames)),
         {},
         caption,
         panels=len(panels),
@@ -270,7 +274,7 @@ def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataF
     }
     return frame.select(
         "trial",
-        pl.col("t_s").round(1).alias("t"),
+        pl.col("t_s").round(short.digits(frame)).alias("t"),
         *((pl.col(column) / by).round_sig_figs(4).alias(column) for column, by in divide.items()),
     )
 
@@ -347,10 +351,20 @@ def _number(value: Any) -> float:
     return float(value) if value is not None else 0.0
 
 
-def _views(panels: list[Panel], scene: Scene, reaching: Collection[str], clock: _Clock) -> dict[str, Any]:
+def _views(
+    panels: list[Panel], scene: Scene, reaching: Collection[str], lone: Collection[str], clock: _Clock
+) -> dict[str, Any]:
     """The views below one another, on one time axis."""
     views = [
-        _view(panel, scene, clock, reaching, last=panel is panels[-1], first=panel is panels[0])
+        _view(
+            panel,
+            scene,
+            clock,
+            reaching,
+            last=panel is panels[-1],
+            first=panel is panels[0],
+            lone=panel.source in lone,
+        )
         for panel in panels
     ]
     shared = {"scale": {"x": "shared", "y": "independent", "color": "independent"}}
@@ -358,7 +372,14 @@ def _views(panels: list[Panel], scene: Scene, reaching: Collection[str], clock: 
 
 
 def _view(
-    panel: Panel, scene: Scene, clock: _Clock, reaching: Collection[str], *, first: bool, last: bool
+    panel: Panel,
+    scene: Scene,
+    clock: _Clock,
+    reaching: Collection[str],
+    *,
+    first: bool,
+    last: bool,
+    lone: bool,
 ) -> dict[str, Any]:
     texts = scene.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
@@ -398,6 +419,7 @@ def _view(
         *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
         *_bands(panel, x, colours, reaching),
         shape,
+        *([short.point(base, x=x, y=y, color=colour)] if lone else []),
         handles,
     ]
     if panel.least:

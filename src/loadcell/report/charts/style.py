@@ -26,6 +26,8 @@ SHAPES = (
 )
 #: A logarithmic axis with fewer ticks than this is hard to read.
 FEWEST_TICKS = 4
+#: Writes a level as it was written: without a number of digits, ticks are rounded to the step between them, and 32 reads 30.
+LEVEL = ".9~r"
 #: Heights in pixels.
 PANEL, CHART, ROW = 84, 300, 26
 

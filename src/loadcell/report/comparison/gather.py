@@ -14,8 +14,8 @@ from loadcell.analysis.compare import compare as comparing
 from loadcell.analysis.compare import differences, sides
 from loadcell.analysis.compare.compare import Comparison, Noise
 from loadcell.analysis.compare.differences import Difference
-from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric
 from loadcell.analysis.compare.errors import CannotCompareError
+from loadcell.analysis.compare.metrics import METRICS, USUAL, Metric
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.store.errors import StoreError

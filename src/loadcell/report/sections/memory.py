@@ -52,6 +52,8 @@ def summary(scene: Scene) -> Table | None:
 
 
 def _lost(lost: Mapping[str, int], scene: Scene) -> Cell:
+    if not lost["blocks"]:
+        return Cell("0", sort=0)
     said = scene.texts("mark.lost", bytes=numbers.whole(lost["bytes"]), blocks=numbers.whole(lost["blocks"]))
     return Cell(said, sort=lost["bytes"], tone="caution" if lost["bytes"] else "")
 

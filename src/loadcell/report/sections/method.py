@@ -144,13 +144,21 @@ def _affinity(scene: Scene) -> list[tuple[str, str]]:
     ]
 
 
+#: Options that say what the one request is, and nothing where several are listed.
+_OF_ONE_REQUEST = ("method", "path", "body")
+
+
 def _part(name: str, options: Any) -> str:
     if not isinstance(options, dict):
         return str(name)
-    shown = [
+    listed = options.get("requests")
+    shown = [f"requests {', '.join(map(str, listed))}"] if isinstance(listed, dict) and listed else []
+    shown += [
         f"{key} {value}"
         for key, value in options.items()
-        if isinstance(value, str | int) and not isinstance(value, bool)
+        if isinstance(value, str | int)
+        and not isinstance(value, bool)
+        and not (shown and key in _OF_ONE_REQUEST)
     ]
     return f"{name}: {', '.join(shown[:8])}" if shown else str(name)
 

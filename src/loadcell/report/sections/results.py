@@ -36,13 +36,14 @@ def table(scene: Scene) -> Table:
     queries = any(map(_has_queries, scene.analysis.treatments))
     factors = factor_columns(scene)
     figures = own_figures(scene)
+    measured = any(item.measured for item in scene.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
         *([] if factors else [Column(texts("column.treatment"))]),
-        Column(texts("column.throughput"), figure=True),
-        Column(texts("column.interval"), figure=True),
-        Column(texts("column.repeats"), figure=True, many=True),
+        Column(texts("column.throughput"), figure=True, spare=True),
+        *([Column(texts("column.interval"), figure=True)] if measured else []),
+        Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(name, figure=True) for name in figures),
         *([Column(texts("column.queries"), figure=True)] if queries else []),
         *(Column(texts(key), figure=True, spare=True) for key in ("column.p50", "column.p95", "column.p99")),
@@ -53,13 +54,13 @@ def table(scene: Scene) -> Table:
     highest = (
         0.0 if best is None else max(item.throughput.median or 0.0 for item in scene.analysis.treatments)
     )
-    rows = [_row(treatment, scene, highest, queries) for treatment in scene.analysis.treatments]
+    rows = [_row(treatment, scene, highest, queries, measured) for treatment in scene.analysis.treatments]
     loops = {trial.open_loop is not None for trial in scene.analysis.trials if trial.counts}
     reported = scene.imported or {trial.reported for trial in scene.analysis.trials if trial.counts} == {True}
     note = texts(
         "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
     )
-    return Table("table-results", texts("table.treatments"), *known(columns, rows), note)
+    return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
 
 
 def _has_queries(treatment: Treatment) -> bool:
@@ -75,7 +76,7 @@ def own_figures(scene: Scene) -> list[str]:
     return list(dict.fromkeys(name for treatment in scene.analysis.treatments for name in treatment.figures))
 
 
-def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool) -> list[Cell]:
+def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, measured: bool) -> list[Cell]:
     none = scene.texts("mark.none")
     middle = treatment.throughput.median
     return [
@@ -84,7 +85,11 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool) -> l
         Cell(none)
         if middle is None
         else Cell(numbers.rate(middle), sort=middle, bar=middle / highest if highest else None),
-        Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else ""),
+        *(
+            [Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else "")]
+            if measured
+            else []
+        ),
         Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
         *(
             _figure(found.median if (found := treatment.figures.get(name)) else None, numbers.rate, none)

@@ -26,7 +26,9 @@ def section(scene: Scene) -> Section | None:
     blocks: list[Block] = [Sentences(said), *charts.drawn_in("saturation", scene)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
-        blocks += [marks(judged, scene), law(judged, scene)]
+        blocks.append(marks(judged, scene))
+        if any(line.law.missed is not None or line.law.rate is not None for line in judged):
+            blocks.append(law(judged, scene))
     return Section("saturation", scene.texts("section.saturation"), blocks)
 
 

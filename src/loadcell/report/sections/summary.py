@@ -57,7 +57,7 @@ def what_was_done(scene: Scene) -> list[Finding]:
     if keys:
         short = short_keys(keys)
         params |= {"count": len(treatments), "factors": tuple(short[key] for key in keys)}
-    said = [Finding("done", "info", Phrase("done.factors" if keys else "done.one", params))]
+    said = [Finding("done", "info", Phrase(_done(bool(keys), params["repeats"]), params))]
     search = run.get("search")
     if search:
         ends = {"low": search["levels"][0], "high": search["levels"][-1], "levels": len(search["levels"])}
@@ -70,6 +70,11 @@ def what_was_done(scene: Scene) -> list[Finding]:
     if elapsed_s is not None:
         said.append(Finding("done", "info", Phrase("done.took", {"elapsed_s": elapsed_s})))
     return said
+
+
+def _done(varied: bool, repeats: Value) -> str:
+    """The key of what was done: what is measured once is not said to be repeated."""
+    return ("done.factors" if varied else "done.one") + (".once" if repeats == 1 else "")
 
 
 def _what_was_read(scene: Scene) -> list[Finding]:

@@ -22,6 +22,8 @@ EVIDENCE = (
     "succeeded", "succeeded_total", "swapped_bytes", "taken", "threads", "tolerance", "too_hot_times", "transactions_ended", "unsent",
     "window_s", "wrong",
 )  # fmt: skip
+#: Endings of names that say a unit.
+_WITH_UNIT = ("_s", "_ms", "_bytes")
 #: Those of them that are fractions; a limit beside one of them is one, too.
 _SHARES = frozenset({"share", "quota_share", "busiest", "of_its_cores", "tolerance"})
 
@@ -133,4 +135,6 @@ def _value(key: str, value: Any, shares: Set[str], texts: Texts) -> str:
             return numbers.share(value)
         if key == "difference":
             return numbers.change(value)
+        if isinstance(value, float) and not key.endswith(_WITH_UNIT):
+            return numbers.short(value)
     return plain(key, value, texts)

@@ -163,7 +163,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = head.textContent;
+    button.append(...head.childNodes);
     button.title = head.dataset.label;
     head.replaceChildren(button);
     button.addEventListener("click", () => {

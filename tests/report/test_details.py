@@ -1,0 +1,125 @@
+"""What stands in a report's tables and sentences, down to a digit and a line break."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fake_runs
+from loadcell.report import numbers
+from loadcell.report.blocks import Section, Table
+from loadcell.report.build import build
+from loadcell.report.charts import style
+from loadcell.report.html import NO_BREAK, coded, headed
+from loadcell.report.scene import Scene
+from loadcell.report.sections import method, trouble
+from loadcell.report.texts import Texts
+from loadcell.store.read import StoredRun, read_run
+
+Stored = Callable[[str], StoredRun]
+
+
+@pytest.mark.parametrize(
+    ("title", "page"),
+    [
+        ("吞吐量（/秒）", '吞吐量<span class="unit">（/秒）</span>'),
+        ("Throughput (/s)", 'Throughput <span class="unit">(/s)</span>'),
+        ("<b> (ms)", '&lt;b&gt; <span class="unit">(ms)</span>'),
+        ("其中：连接 / 接收", "其中：连接 / 接收"),
+        ("Clients (a long remark)", "Clients (a long remark)"),
+    ],
+)
+def test_the_unit_of_a_heading_is_not_broken_into_lines(title: str, page: str) -> None:
+    assert str(headed(title)) == page
+
+
+@pytest.mark.parametrize("figure", ["5.97 ms", "1,234 µs", "<0.1 s", "2 min 5 s", "1.06 MiB"])
+def test_a_number_and_its_unit_stay_on_one_line(figure: str) -> None:
+    assert NO_BREAK in str(coded([(figure, True)]))
+    assert NO_BREAK not in str(coded([(figure, False)]))
+
+
+@pytest.mark.parametrize("figure", ["rate = 5", "20% and more", "clients = 4", "reads"])
+def test_other_figures_are_broken_where_they_have_to_be(figure: str) -> None:
+    assert NO_BREAK not in str(coded([(figure, True)]))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.9285, "0.928"), (0.1, "0.1"), (2.0, "2"), (100.0, "100"), (1234.5, "1,234"), (0.0, "0")],
+)
+def test_evidence_has_no_more_digits_than_it_needs(value: float, said: str) -> None:
+    assert numbers.short(value) == said
+
+
+def test_evidence_of_a_check_has_few_digits(stored: Stored) -> None:
+    scene = Scene.of(stored("two"), "en")
+    said = trouble.evidence({"cores": {"rustc (16004)": 0.92853}, "limit": 0.1}, scene)
+    assert said == "cores: rustc (16004) 0.929, limit: 0.1"
+
+
+def test_levels_on_an_axis_are_written_with_all_of_their_digits(stored: Stored) -> None:
+    """Without a precision, Vega writes ticks at 1, 8 and 32 as 1, 8 and 30."""
+    charts = {chart.id: chart for chart in build(stored("two")).charts()}
+    for name in ("chart-throughput", "chart-latency"):
+        spec = json.dumps(charts[name].spec)
+        assert f'"format": "{style.LEVEL}"' in spec
+        assert '"format": "~r"' not in spec
+
+
+def options(requests: dict[str, Any]) -> dict[str, Any]:
+    return {"version": "1.1", "method": "GET", "path": "/", "requests": requests, "streams": 1}
+
+
+def test_where_requests_are_listed_they_are_named_and_not_the_one_there_would_be() -> None:
+    said = method._part("http", options({"get": {"share": 80}, "set": {"share": 20}}))
+    assert said == "http: requests get, set, version 1.1, streams 1"
+    assert "method GET, path /" in method._part("http", options({}))
+
+
+@pytest.mark.parametrize("count", [1, "1"])
+def test_one_is_not_many_however_it_is_written(count: int | str) -> None:
+    said = Texts("en")("found.saturation.level", line="x", low=count, last="32")
+    assert "from 1 client on" in said
+
+
+def of_memory(home: Path) -> StoredRun:
+    """Runs under valgrind have no throughput, and are read for what was lost."""
+    run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=1))
+    for file in run.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["totals"] |= {"throughput_per_s": None, "response": None, "service": None}
+        document["memory"] = {"lost": {}, "errors": 0, "record_count": 0, "records": []}
+        for kind in ("definite", "indirect", "possible"):
+            document["memory"]["lost"][kind] = {"bytes": 0, "blocks": 0}
+        file.write_text(json.dumps(document))
+    return read_run(run)
+
+
+def table(sections: list[Section], name: str) -> Table:
+    return next(
+        block
+        for section in sections
+        for block in section.blocks
+        if isinstance(block, Table) and block.id == name
+    )
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_without_any_throughput_a_result_table_has_no_columns_of_dashes(tmp_path: Path, lang: str) -> None:
+    stored = of_memory(tmp_path)
+    scene = Scene.of(stored, lang)
+    found = table(list(build(stored, lang).sections), "table-results")
+    titles = {column.title for column in found.columns}
+    assert not {scene.texts(f"column.{name}") for name in ("throughput", "interval", "repeats")} & titles
+    assert not found.note
+
+
+def test_a_run_without_throughput_is_not_asked_for_a_steady_state(tmp_path: Path) -> None:
+    scene = Scene.of(of_memory(tmp_path), "en")
+    said = {finding.phrase.key for finding in scene.findings}
+    assert not any(key.startswith("found.steady") for key in said)

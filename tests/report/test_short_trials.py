@@ -1,0 +1,95 @@
+"""Pictures over time of trials of a second and less: fractions of a second, samples that are alone, pieces of intervals."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fake_runs
+from loadcell.report.blocks import Chart
+from loadcell.report.charts import series, short
+from loadcell.report.scene import Scene
+from loadcell.store.read import read_run
+
+
+def shortened(home: Path, sampled: dict[str, int]) -> Path:
+    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left."""
+    run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=1))
+    (trial,) = (run / "trials").iterdir()
+    for file in trial.glob("*.csv"):
+        with file.open(newline="") as lines:
+            head, *rows = list(csv.reader(lines))
+        instants = sorted({float(row[head.index("t_s")]) for row in rows})
+        last = instants[sampled[file.stem] - 1] if file.stem in sampled else instants[-1]
+        kept = [row for row in rows if float(row[head.index("t_s")]) <= last]
+        for row in kept:
+            for column in ("t_s", "duration_s"):
+                if column in head and row[head.index(column)]:
+                    row[head.index(column)] = str(float(row[head.index(column)]) / 10)
+        with file.open("w", newline="") as lines:
+            csv.writer(lines).writerows([head, *kept])
+    return run
+
+
+def drawn(run: Path, lang: str = "en") -> Chart:
+    """Its picture over time."""
+    chart = series.draw(Scene.of(read_run(run), lang))
+    assert chart is not None
+    return chart
+
+
+def titles(chart: Chart) -> list[str]:
+    """Its panels."""
+    return [view["title"] for view in chart.spec["vconcat"]]
+
+
+def test_neighbouring_points_of_a_short_trial_stand_beside_each_other(tmp_path: Path) -> None:
+    chart = drawn(shortened(tmp_path, {}))
+    times = chart.series[chart.chosen[0]]["load"]["t"]
+    assert len(set(times)) == len(times)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_was_sampled_once_has_no_empty_panel_and_the_caption_says_why(tmp_path: Path, lang: str) -> None:
+    scene = Scene.of(read_run(shortened(tmp_path, {"host": 1, "processes": 1})), lang)
+    chart = series.draw(scene)
+    assert chart is not None
+    assert scene.texts("axis.host-cpu") not in titles(chart)
+    assert scene.texts("axis.target-cpu") not in titles(chart)
+    assert scene.texts("caption.series.short") in chart.captions
+    whole = series.draw(Scene.of(read_run(shortened(tmp_path / "two", {"host": 2, "processes": 2})), lang))
+    assert whole is not None
+    assert scene.texts("axis.host-cpu") in titles(whole)
+    assert scene.texts("caption.series.short") not in whole.captions
+
+
+def frame(rows: list[tuple[str, float, float, int]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, ["trial", "t_s", "duration_s", "failed"], orient="row")
+
+
+def test_the_piece_that_a_warm_up_ends_with_is_not_drawn_as_a_fall() -> None:
+    rows = [("a", -1.02, 1.0, 0), ("a", -0.02, 0.02, 0), ("a", 0.0, 0.57, 0), ("b", 0.0, 0.1, 0)]
+    assert short.whole(frame(rows))["duration_s"].to_list() == [1.0, 0.57, 0.1]
+
+
+def test_a_piece_with_errors_stays() -> None:
+    rows = [("a", 0.0, 1.0, 0), ("a", 1.0, 0.02, 3)]
+    assert short.whole(frame(rows)).height == 2
+
+
+def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:
+    assert short.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+    assert not short.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+
+
+@pytest.mark.parametrize(("gap", "digits"), [(1.0, 1), (10.0, 1), (0.1, 2), (0.025, 3), (0.0001, 3)])
+def test_times_get_the_digits_that_tell_them_apart(gap: float, digits: int) -> None:
+    assert short.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
+
+
+def test_a_backlog_of_nothing_lies_on_the_axis() -> None:
+    panel = next(one for one in series.PANELS if one.title == "axis.backlog")
+    assert panel.least > 0
