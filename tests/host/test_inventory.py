@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from host import trees
+from host.fuse import mounted
 from loadcell.host import cpu, disks, inventory, memory, network, remarks, system
 from loadcell.host.ask import AT_ONCE, UnavailableError, ask
 from nobody import nobody
@@ -104,20 +103,8 @@ def test_5000_mounts_are_read_and_only_those_that_store_are_told(tmp_path: Path)
 def fuse(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A mounted FUSE file system, and the process that serves it."""
     place = tmp_path / "mount point"
-    place.mkdir()
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("fuse_server.py")), str(place)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "mounted\n"
+    with mounted("fuse_server", place) as server:
         yield place, server
-    finally:
-        server.kill()  # whoever waits for an answer of it is let go
-        server.communicate()
-        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
 
 
 def test_a_mount_whose_server_is_stopped_is_named_and_holds_nothing_up(

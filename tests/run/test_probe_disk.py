@@ -6,14 +6,13 @@ import ctypes
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from host.fuse import mounted
 from loadcell import report
 from run.live import Live, descendants, living, loadcell, until
 
@@ -126,21 +125,8 @@ def ramfs(tmp_path: Path) -> Iterator[Path]:
 def files(tmp_path: Path) -> Iterator[Path]:
     """A file system of our own: it lets files be opened for direct I/O, and refuses it when it comes."""
     place = tmp_path / "disk"
-    place.mkdir()
-    server = subprocess.Popen(
-        [sys.executable, "-m", "host.fuse_files", str(place)],
-        cwd=Path(__file__).parents[1],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "mounted\n"
+    with mounted("fuse_files", place):
         yield place
-    finally:
-        server.kill()
-        server.communicate()
-        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
 
 
 @pytest.mark.parametrize("kind", ["ramfs", "files"])

@@ -7,7 +7,6 @@ the loopback of a network of our own, which the kernel lets so many bits through
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import itertools
 import json
 import signal
@@ -23,6 +22,7 @@ from typing import Any
 import pytest
 
 from few_ports import few_ports
+from host.fuse import mounted, unmount
 from loadcell.targets.shared.process import free_port
 from truth.figures import agrees
 from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
@@ -49,24 +49,11 @@ class SlowDisk:
 
 @contextlib.contextmanager
 def slow_disk(place: Path) -> Iterator[SlowDisk]:
-    place.mkdir()
     disk = SlowDisk(place)
-    server = subprocess.Popen(
-        [sys.executable, "-m", "host.fuse_slow", str(place), str(READ_MS), str(FLUSH_MS)],
-        cwd=Path(__file__).parents[1],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "mounted\n"
+    with mounted("fuse_slow", place, str(READ_MS), str(FLUSH_MS)) as server:
         yield disk
-        assert ctypes.CDLL(None).umount2(bytes(place), 0) == 0
+        assert unmount(place), "somebody has a file open there"
         disk.account = json.loads(server.communicate(timeout=60)[0])
-    finally:
-        ctypes.CDLL(None).umount2(bytes(place), 2)  # MNT_DETACH
-        server.kill()
-        server.communicate()
 
 
 def probe(
