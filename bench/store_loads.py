@@ -1,7 +1,7 @@
 """Gets of one embedded store, by loadcell and by a loop written by hand in the same language.
 
 Both draw uniform keys of the same file and get them, each in a transaction of its own, on so many threads. loadcell times and
-records each of them, twice; the loop (`redb_loop.rs`, `lmdb_loop.rs`) only counts.
+records each of them, from when it was due and from when it was called; the loop (`redb_loop.rs`, `lmdb_loop.rs`) only counts.
 """
 
 from __future__ import annotations
