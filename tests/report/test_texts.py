@@ -44,7 +44,7 @@ from loadcell.report.sections.method import DESIGNS
 from loadcell.report.sections.summary import COUNTS
 from loadcell.report.sections.trouble import EVIDENCE
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
-from loadcell.report.values import FIELDS
+from loadcell.report.values import FIELDS, TARGET_FACTS
 from loadcell.run import meaning
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
@@ -90,6 +90,7 @@ FAMILIES = {
     "page.theme": ("auto", "light", "dark"),
     "env": HOST_KEYS,
     "field": FIELDS,
+    "fact": TARGET_FACTS,
     "host-page": [f"{key}.{word.partition(' ')[0]}" for key, words in SAID.items() for word in words],
     "host-reason": [key.partition(".")[2] for key in REASONS],
     "data-set": WAYS,

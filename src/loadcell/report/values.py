@@ -26,6 +26,22 @@ FIELDS = (
     "offloads", "online", "open_files", "open_files_hard", "options", "part", "queues", "rotational", "scheduler", "size_bytes",
     "source", "speed_mbits", "speed_mts", "state", "synchronised", "threads", "type", "usable_threads", "write_cache",
 )  # fmt: skip
+#: What a target says of itself, by its place in the record, that is called in the reader's language; what else there is stays as it
+#: is recorded, as the settings of a server do.
+TARGET_FACTS = (
+    "server", "product", "version", "version_number", "version_comment", "library", "software", "mode", "role", "host", "url", "peer",
+    "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
+    "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
+    "database", "database.name", "database.encoding", "database.collation", "database.ctype", "database.size_bytes", "database.keys",
+    "memory", "persistence",
+)  # fmt: skip
+
+
+def fact(path: str, texts: Texts) -> str:
+    """What a fact of a target is called, with what it is a part of: `data.image.path` is `Data: image: path`."""
+    whole, _, part = path.rpartition(".")
+    own = texts(f"fact.{path}") if path in TARGET_FACTS else name(part or path, texts)
+    return texts("mark.colon").join((fact(whole, texts), own)) if whole else own
 
 
 def name(key: str, texts: Texts) -> str:

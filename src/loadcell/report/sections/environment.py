@@ -12,8 +12,8 @@ from loadcell.report.host import in_words, reason
 from loadcell.report.numbers import seconds, size
 from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
+from loadcell.report.values import fact, plain
 from loadcell.report.values import name as called
-from loadcell.report.values import plain
 
 #: More settings than this are folded away.
 MOST_OPEN = 12
@@ -35,7 +35,7 @@ def section(scene: Scene) -> Section | None:
     ]
     found = facts({key: value for key, value in one.items() if key != "settings"} for one in described)
     if found:
-        entries = [(key, said(key, values, texts)) for key, values in found.items()]
+        entries = [(fact(key, texts), said(key, values, texts)) for key, values in found.items()]
         blocks.append(Definitions(entries, texts("env.target")))
     settings = _settings(described, texts)
     if settings is not None:
