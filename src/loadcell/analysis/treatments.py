@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis import measures
+from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.repeats import Repeats, summarise
-from loadcell.analysis.trials import QUANTILES, STATUSES, Trial
+from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.analysis.types import OfType, over
 
 #: Response-time figures a treatment has, by their key in a trial's record.

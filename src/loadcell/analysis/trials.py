@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import groups, leaks, open_loop, reasons, types
+from loadcell.analysis import groups, leaks, open_loop, quantiles, reasons, types
 from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning, Recorded
@@ -27,17 +27,6 @@ CHECKS = (
 
 #: The `reason_code` of a trial in which ever more was due than the target took.
 OVERLOADED = "overloaded"
-
-#: The quantiles kept in every record: key in the record -> quantile.
-QUANTILES = {
-    "p50_ms": 0.5,
-    "p90_ms": 0.9,
-    "p95_ms": 0.95,
-    "p99_ms": 0.99,
-    "p99.9_ms": 0.999,
-    "p99.99_ms": 0.9999,
-}
-
 
 @dataclass(frozen=True)
 class Check:
@@ -109,6 +98,8 @@ class Trial:
     pipeline: int = 1
     response: Mapping[str, float] | None = None
     service: Mapping[str, float] | None = None
+    #: quantiles of the response time that it had too few transactions for
+    left_out: tuple[str, ...] = ()
     open_loop: OpenLoop | None = None
     errors: tuple[ErrorCount, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -193,8 +184,9 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         duration_s=_section(record, "measure").get("duration_s"),
         clients=clients if isinstance(clients, int) else None,
         pipeline=_pipeline(record),
-        response=_figures(totals, "response"),
-        service=_figures(totals, "service"),
+        response=quantiles.carried(_figures(totals, "response")),
+        service=quantiles.carried(_figures(totals, "service")),
+        left_out=quantiles.left_out(_figures(totals, "response") or {}),
         open_loop=open_loop.from_record(record),
         errors=_errors(record),
         checks=tuple(
@@ -214,6 +206,12 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         reported=record.get("tool") is not None,
         groups={name: from_record(own) for name, own in groups.records(record).items()},
     )
+
+
+def lack(trials: Iterable[Trial], keys: Iterable[str]) -> bool:
+    """Whether any that counts had too few transactions for one of these quantiles."""
+    wanted = set(keys)
+    return any(trial.counts and wanted & {*trial.left_out} for trial in trials)
 
 
 def _pipeline(record: Mapping[str, Any]) -> int:

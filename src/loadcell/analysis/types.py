@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis.quantiles import carried
 from loadcell.analysis.repeats import Repeats, summarise
 
 #: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
@@ -48,7 +49,7 @@ def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
     operations, groups = record.get("operations") or {}, record.get("groups") or {}
     kinds = _OPERATIONS.get(record.get("unit", ""), (kind,)) if kind == TYPE else (kind,)
     return {
-        name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), one.get("response"))
+        name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), carried(one.get("response")))
         for name, one in operations.items()
         if one.get("kind") in kinds and name not in groups
     }

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis.quantiles import carried
 from loadcell.analysis.repeats import summarise
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import lack
 from loadcell.report import numbers
 from loadcell.report.scene import Scene
 from loadcell.report.sections import reproduce
@@ -92,7 +94,7 @@ def _stages(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, floa
         for record in records:
             operation = (record.get("operations") or {}).get(name) or {}
             if operation.get("response"):
-                found[name] = operation["response"]
+                found[name] = carried(operation["response"]) or {}
     return found
 
 
@@ -112,6 +114,8 @@ def print_compact(stored: StoredRun, lang: str = "en", console: Console | None =
         out.print()
         out.print(_several(scene, treatments, out.width))
         out.print(Text(scene.texts("compact.in-ms"), style="dim"))
+    if lack(scene.analysis.trials, _SINGLE if len(treatments) == 1 else _SEVERAL):
+        out.print(Text(scene.texts("table.left-out"), style="dim"))
     repeats = int(stored.run.get("repeats") or 1)
     if repeats > 1:
         out.print(Text(scene.texts("compact.median-of", repeats=repeats), style="dim"))

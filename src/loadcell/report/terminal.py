@@ -9,7 +9,7 @@ from loadcell.analysis.best import reach
 from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import Trial
+from loadcell.analysis.trials import Trial, lack
 from loadcell.report import blocks, evidence, numbers, spans
 from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
@@ -64,6 +64,8 @@ def print_scene(scene: Scene, console: Console | None = None) -> None:
         repeated = any(len(treatment.throughput.values) > 1 for treatment in scene.analysis.treatments)
         if repeated and not scene.has_intervals and not _is_open(scene):
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
+        if lack(scene.analysis.trials, _SHOWN):
+            out.print(Text(scene.texts("terminal.left-out"), style="dim"))
         out.print()
     if (lost := memory.summary(scene)) is not None:
         out.print(Text(lost.title, style="bold"))
@@ -232,6 +234,8 @@ def _known(columns: Sequence[str], rows: list[list[str]], none: str) -> tuple[li
     return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
+#: Response times of a row.
+_SHOWN = ("p50_ms", "p99_ms")
 _SPARE = (
     *("terminal.throughput", "terminal.interval", "terminal.offered"),
     *("terminal.p50", "terminal.p99", "terminal.service-p99"),
@@ -254,7 +258,7 @@ def _figures(treatment: Treatment, scene: Scene) -> list[str]:
     return [
         _written(treatment.throughput.median, numbers.rate, scene),
         scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
-        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in ("p50_ms", "p99_ms")),
+        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in _SHOWN),
     ]
 
 
@@ -265,7 +269,7 @@ def _figures_due(treatment: Treatment, scene: Scene) -> list[str]:
     return [
         _written(loop.offered.median if loop else None, numbers.rate, scene),
         _written(achieved.median, numbers.rate, scene),
-        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in ("p50_ms", "p99_ms")),
+        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in _SHOWN),
         _written(loop.service["p99_ms"].median if loop else None, numbers.significant, scene),
     ]
 

@@ -103,6 +103,7 @@ def compare(
                 higher_is_better=row.metric.higher_is_better,
                 least_effect=least_effect,
                 noise=floor,
+                scarce=_scarce(sides, row),
             ),
         )
         for row, p in zip(found, adjusted, strict=True)
@@ -126,6 +127,14 @@ def _noise_of(noise: Noise, sides: Sides, row: Row) -> float | None:
     metric = row.metric.name
     own = [noise[metric, treatment] for treatment in treatments if (metric, treatment) in noise]
     return max(own or [size for (name, _), size in noise.items() if name == metric], default=None)
+
+
+def _scarce(sides: Sides, row: Row) -> bool:
+    """Whether trials that the row is of had too few transactions for its percentile."""
+    contexts = sides.contexts if row.context == OVERALL else (row.context,)
+    both = (sides.sides[0], sides.sides[row.side])
+    trials = (trial for side in both for context in contexts for trial in side.trials.get(context, ()))
+    return any(trial.counts and row.metric.scarce(trial) for trial in trials)
 
 
 def noise_floor(arms: Comparison) -> dict[tuple[str, str], float]:

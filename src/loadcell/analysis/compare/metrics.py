@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.trials import QUANTILES, Trial
-
-#: A percentile of a trial means something when at least this many transactions lie beyond it.
-FEWEST_BEYOND = 5
+from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, QUANTILES, carries
+from loadcell.analysis.trials import Trial
 
 
 @dataclass(frozen=True)
@@ -29,12 +27,12 @@ class Metric:
         if self.key is None:
             value = trial.throughput_per_s
         else:
-            response = trial.response or {}
-            value = response.get(self.key)
-            quantile = QUANTILES.get(self.key)
-            if quantile is not None and response.get("count", 0) * (1 - quantile) < FEWEST_BEYOND - 1e-9:
-                return None
+            value = None if self.scarce(trial) else (trial.response or {}).get(self.key)
         return value if value is not None and math.isfinite(value) else None
+
+    def scarce(self, trial: Trial) -> bool:
+        """Whether too few of a trial's transactions lie beyond this percentile to compare it; of what is none, False."""
+        return self.key is not None and not carries(trial.response or {}, self.key, LEAST_BEYOND_TO_COMPARE)
 
 
 METRICS = {

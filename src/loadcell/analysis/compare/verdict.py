@@ -10,10 +10,10 @@ from loadcell.analysis.compare.correction import FALSE_DISCOVERIES
 from loadcell.analysis.compare.effect import Effect
 
 Word = Literal["same", "faster", "slower", "ambiguous"]
-#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few blocks; the interval holds "no difference"
+#: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile; too few blocks; the interval holds "no difference"
 #: and more than the least effect that matters; one such interval in so many is expected by chance; the difference is
 #: there, but whether it matters is not clear; it is no larger than what identical arms differ by.
-Reason = Literal["clear", "alike", "no-figure", "few", "wide", "chance", "small", "noise"]
+Reason = Literal["clear", "alike", "no-figure", "scarce", "few", "wide", "chance", "small", "noise"]
 
 #: Below 2 % a change is seldom worth having, and layout, ASLR and the like alone move figures by as much (Mytkowicz 2009).
 LEAST_EFFECT = 0.02
@@ -34,15 +34,16 @@ def judge(
     higher_is_better: bool,
     least_effect: float = LEAST_EFFECT,
     noise: float | None = None,
+    scarce: bool = False,
 ) -> Verdict:
-    """Judge B against A.
+    """Judge B against A; where there is no effect, `scarce` says that it is for want of transactions.
 
     `least_effect` is the smallest change that matters, as a fraction; `noise` what identical arms were seen to differ
     by. *Same* needs the whole interval within the least effect; *faster* and *slower* an interval without 1 that
     outlives the correction, and an estimate beyond both.
     """
     if effect is None:
-        return Verdict("ambiguous", "no-figure")
+        return Verdict("ambiguous", "scarce" if scarce else "no-figure")
     if effect.low is None or effect.high is None or adjusted_p is None:
         return Verdict("ambiguous", "few")
     least = 1 + least_effect

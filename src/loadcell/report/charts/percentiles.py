@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
+from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
-from loadcell.analysis.trials import QUANTILES, Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
@@ -111,19 +111,8 @@ def _points(treatment: Treatment) -> list[dict[str, Any]]:
         }
         for trial in treatment.trials
         for key, quantile in QUANTILES.items()
-        if trial.counts and known(trial, quantile) and ((trial.response or {}).get(key) or 0) > 0
+        if trial.counts and ((trial.response or {}).get(key) or 0) > 0
     ]
-
-
-def known(trial: Trial, quantile: float) -> bool:
-    """Whether at least one transaction lies beyond the quantile: below that, it is the maximum under another name.
-
-    A record that does not say how many there were is taken to have had enough: the tool that gave the figure knew.
-    """
-    if trial.response is None:
-        return False
-    count = trial.response.get("count")
-    return count is None or count * (1 - quantile) >= 1 - 1e-9
 
 
 def _axis() -> alt.Axis:

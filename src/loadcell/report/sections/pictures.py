@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadcell.analysis.treatments import LATENCIES
+from loadcell.analysis.trials import lack
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.columns import known
@@ -66,7 +67,8 @@ def table(scene: Scene) -> Table:
         for treatment in scene.analysis.treatments
         if treatment.measured
     ]
-    return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows))
+    note = texts("table.left-out") if lack(scene.analysis.trials, LATENCIES) else ""
+    return Table("table-percentiles", texts("table.percentiles"), *known(columns, rows), note)
 
 
 def title(key: str, scene: Scene) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadcell.analysis.imported import samples_alone
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import lack
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
@@ -11,6 +12,8 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import groups, types
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
+#: Response times of the result table.
+_SHOWN = ("p50_ms", "p95_ms", "p99_ms")
 #: Figures that differ by less are one and the same.
 SAME_SHARE = 0.001
 
@@ -60,6 +63,8 @@ def table(scene: Scene) -> Table:
     note = texts(
         "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
     )
+    if lack(scene.analysis.trials, _SHOWN):
+        note = f"{note} {texts('table.left-out')}"
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
 
 
@@ -98,7 +103,7 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, meas
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
         *(
             _figure(treatment.latency_ms(key), numbers.significant, none)
-            for key in ("p50_ms", "p95_ms", "p99_ms")
+            for key in _SHOWN
         ),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""

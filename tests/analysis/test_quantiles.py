@@ -1,0 +1,52 @@
+"""A percentile of too few observations is the maximum under another name, and so is none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from loadcell.analysis import trials
+from loadcell.analysis.compare.metrics import METRICS
+from loadcell.analysis.quantiles import QUANTILES, carried, carries, left_out
+
+TIMES = {"mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "p99_ms": 4.0, "p99.9_ms": 5.0, "max_ms": 5.0}
+
+
+@pytest.mark.parametrize("key", QUANTILES)
+def test_a_quantile_needs_as_many_as_make_it_another_than_the_last(key: str) -> None:
+    """The q-quantile of n is the ceil(nq)-th: the last, where fewer than one lies beyond it."""
+    least = round(1 / (1 - QUANTILES[key]))
+    for count in (1, least - 1, least, least + 1, 10 * least):
+        place = math.ceil(round(count * QUANTILES[key], 9))
+        assert carries({"count": count}, key) == (place < count)
+
+
+def test_what_is_no_quantile_or_comes_without_a_number_of_observations_stays() -> None:
+    assert carried({"count": 1, **TIMES}) == {"count": 1, "mean_ms": 2.0, "max_ms": 5.0}
+    assert carried(TIMES) == TIMES
+    assert carried(None) is None
+    assert left_out({"count": 99, **TIMES}) == ("p99_ms", "p99.9_ms")
+
+
+def trial(count: int) -> trials.Trial:
+    head = {"number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "status": "ok"}
+    totals = {"throughput_per_s": 5.0, "response": {"count": count, **TIMES}, "service": {"count": count, **TIMES}}
+    return trials.from_record({**head, "totals": totals})
+
+
+def test_a_trial_has_only_what_its_transactions_carry() -> None:
+    found = trial(99)
+    assert found.response == found.service == {"count": 99, "mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "max_ms": 5.0}
+    assert found.left_out == ("p99_ms", "p99.9_ms")
+    assert trials.lack([trial(10_000), found], ["p99_ms"])
+    assert not trials.lack([found], ["p95_ms", "max_ms"])
+    assert trial(1000).response == {"count": 1000, **TIMES}
+
+
+def test_to_compare_takes_five_beyond() -> None:
+    p99, mean = METRICS["p99"], METRICS["mean"]
+    assert [(p99.of(trial(count)), p99.scarce(trial(count))) for count in (99, 499, 500)] == [
+        (None, True), (None, True), (4.0, False),
+    ]  # fmt: skip
+    assert (mean.of(trial(1)), mean.scarce(trial(1))) == (2.0, False)
