@@ -17,9 +17,10 @@ from urllib.request import urlopen
 import pytest
 from rich.cells import cell_len
 
-from lines import CliRunner, called, command, planned, refused
+from lines import LOADCELL, CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.store.read import read_run
+from run.live import until
 from servers import die_with_parent, free_port
 
 NGINX = """
@@ -238,6 +239,47 @@ def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tup
     assert (trial["unit"], trial["totals"]["failed_response"]["count"]) == ("request", 50)
     assert {"name": "counting-identity", "verdict": "ok", "detail": {}} in trial["checks"]
     assert "writing results/http/" in found.stderr
+
+
+def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    url, log = nginx
+    before = log.stat().st_size
+    words = [
+        LOADCELL,
+        "http",
+        f"{url}/get",
+        "-c",
+        "1",
+        "-d",
+        "10min",
+        "--rate",
+        "200/s",
+        "--warmup",
+        "0s",
+        "-q",
+    ]
+    running = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: log.stat().st_size > before + 2000, "requests")
+        running.send_signal(signal.SIGINT)
+        said, complaints = running.communicate(timeout=90)
+    finally:
+        running.kill()
+    assert (running.returncode, complaints.strip()) == (130, "Interrupted.")
+    assert re.search(r"Throughput +[\d.,]+ +requests/s", said)
+    assert "aborted: the run was interrupted" in said
+    [path] = (tmp_path / "results" / "http").iterdir()
+    [trial] = read_run(path).trials
+    done = log.read_bytes()[before:].count(b"GET /get")
+    assert 0 < trial["totals"]["transactions"]["succeeded"] <= done
+    assert not (path / "report.html").exists()
 
 
 def test_json_has_the_reason_where_nobody_is_there(tmp_path: Path) -> None:

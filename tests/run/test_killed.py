@@ -91,6 +91,7 @@ def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
         assert living(children) == []
         stored = live.stored()
         assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
+        assert stored.trials[0]["totals"]["transactions"]["attempted"] >= 0
         trials = len(stored.planned)
         assert f"{trials} of {trials} trials are left. Go on with: loadcell run --resume" in live.err
         assert "Traceback" not in live.err

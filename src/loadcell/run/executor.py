@@ -39,7 +39,7 @@ class LoadTimeoutError(Exception):
 
 
 class LoadStoppedError(Exception):
-    """The load was ended early because an end was asked for."""
+    """The load was ended early because an end was asked for, and there is nothing to tell of it."""
 
 
 class Executor(Protocol):
@@ -62,7 +62,8 @@ class Executor(Protocol):
         `made_by` in the specification names the module that makes it; without it, the engine does. `pin` in it says where the
         process that makes it runs, `[cpus, memory]`.
 
-        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load and has not begun to. Raises LoadError, LoadTimeoutError, LoadStoppedError.
+        `on_tick` is called some ten times a second, `on_start` once, with the process that will make the load and has not begun to. Raises LoadError, LoadTimeoutError, and
+        LoadStoppedError where the end that was asked for came before anything was measured.
         """
         ...
 
@@ -143,7 +144,7 @@ class WorkerExecutor:
             code = process.wait(timeout=5)
         finally:
             self._end(process)
-        if asked_at is not None:
+        if asked_at is not None and not _measured(mode, last):
             raise LoadStoppedError
         if last is None:
             raise _died(code)
@@ -171,6 +172,13 @@ def _said(error: Mapping[str, Any]) -> Reason:
     if "args" in error:
         return Reason(error["code"], error["args"], words)
     return of_load(str(error.get("code", "")), *words)
+
+
+def _measured(mode: str, last: dict[str, Any] | None) -> bool:
+    """Whether what a worker said at its end is a load that had been measured for a while."""
+    if mode != "run" or last is None or last["type"] != "result":
+        return False
+    return bool((last["result"].get("window") or {}).get("duration_ns"))
 
 
 def _died(code: int) -> LoadError:
