@@ -52,8 +52,53 @@ def test_1024_processors_of_which_some_are_off(tmp_path: Path) -> None:
 def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Path) -> None:
     found = inventory.collect(tmp_path)
     assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
-    assert not {"caches", "numa", "governor", "turbo", "thp", "clocksource", "memory_bytes"} & set(found)
+    kept = {"caches", "governor", "turbo", "thp", "clocksource", "memory_bytes", "virtualisation", "disks", "filesystems", "network",
+            "mitigations", "simd", "settings", "kernel_command_line", "load_at_start"}  # fmt: skip
+    assert not {*kept, "numa"} & set(found)
+    assert kept < set(found["unavailable"]), "each with its reason"
+    assert found["unavailable"]["disks"] == "there is no /sys/block to be read"
+    assert "no cpufreq" in found["unavailable"]["governor"]
     assert found["cpu"]["model"] is None or isinstance(found["cpu"]["model"], str)
+
+
+def test_whether_the_clock_may_rise_is_known_or_it_is_said_who_does_not_say(tmp_path: Path) -> None:
+    trees.write(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "cppc_cpufreq")
+    with pytest.raises(UnavailableError, match=r"the driver of the clock \(cppc_cpufreq\) does not say"):
+        cpu.turbo(tmp_path)
+    trees.write(tmp_path, "sys/devices/system/cpu/cpufreq/boost", "0")
+    assert cpu.turbo(tmp_path) is False
+    trees.write(tmp_path, "sys/devices/system/cpu/intel_pstate/no_turbo", "0")
+    assert cpu.turbo(tmp_path) is True
+
+
+@pytest.mark.parametrize(
+    ("vendor", "cpuinfo", "known"),
+    [
+        ("QEMU", "processor\t: 0", "kvm"),
+        ("", "flags\t\t: fpu hypervisor avx2", "unknown hypervisor"),
+        ("", "flags\t\t: fpu avx2", "none"),
+        ("Huawei", "Features\t: fp asimd", "none"),
+        ("", "Features\t: fp asimd", None),  # Arm's processors never tell
+        ("", "", None),
+    ],
+)
+def test_whether_it_is_a_virtual_machine_is_never_guessed(
+    tmp_path: Path, vendor: str, cpuinfo: str, known: str | None
+) -> None:
+    trees.write(tmp_path, "proc/cpuinfo", cpuinfo)
+    if vendor:
+        trees.write(tmp_path, "sys/class/dmi/id/sys_vendor", vendor)
+    found = inventory.collect(tmp_path)
+    assert found.get("virtualisation") == known
+    assert ("virtualisation" in found["unavailable"]) == (known is None)
+
+
+def test_a_containers_root_is_told_though_it_is_an_overlay(tmp_path: Path) -> None:
+    trees.write(
+        tmp_path, "proc/self/mountinfo",
+        "1 0 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/a\n2 1 0:31 / /dev/shm rw - tmpfs shm rw",
+    )  # fmt: skip
+    assert [(one["mount"], one["type"]) for one in disks.mounts(tmp_path)] == [("/", "overlay")]
 
 
 def test_memory_modules_are_read_from_the_firmwares_table(tmp_path: Path) -> None:

@@ -49,6 +49,14 @@ def test_what_hurts_is_said_with_what_to_do(change: dict[str, Any], key: str, wo
     assert Texts("zh").say(finding.phrase)
 
 
+def test_alike_memory_modules_are_one_remark() -> None:
+    slow = [{"locator": f"DIMM{at}", "speed_mts": 3200, "configured_mts": 2933} for at in range(16)]
+    (one,) = findings({**GOOD, "dimms": [*slow, {"locator": "X", "speed_mts": 2933, "configured_mts": 2933}]})
+    said = Texts("en").say(one.phrase)
+    assert "16 memory modules run at 2,933 MT/s and could do 3,200 (DIMM0, DIMM1, DIMM2, DIMM3, ...)" in said
+    assert "16 条内存以 2,933 MT/s 运行" in Texts("zh").say(one.phrase)
+
+
 def test_the_gravest_comes_first() -> None:
     found = findings({**GOOD, "virtualisation": "kvm", "thp": "always", "swap_used_bytes": 5})
     assert [finding.severity for finding in found] == ["problem", "caution", "info"]

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from loadcell.host.ask import UnavailableError
 from loadcell.host.files import chosen, line, numbers, text, whole
 from loadcell.plan.affinity import ranges
 
@@ -31,6 +32,8 @@ _SIMD = (
     "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512_vnni", "amx_tile", "aes", "sha_ni",
     "asimd", "sve", "sve2", "sha2", "crc32", "atomics",
 )  # fmt: skip
+
+_NO_CPUFREQ = "the kernel has no control over the clock (no cpufreq; of a virtual machine its host has it)"
 
 
 def cpu(root: Path) -> dict[str, Any]:
@@ -115,21 +118,32 @@ def simd(root: Path) -> list[str] | None:
 
 
 def governor(root: Path) -> str | None:
-    """What decides the clock: of all processors, where they differ joined."""
+    """What decides the clock: of all processors, where they differ joined. Raises UnavailableError."""
     found = {
         line(root / _CPUS / f"cpu{number}/cpufreq/scaling_governor")
         for number in numbers(line(root / _CPUS / "online"))
     }
-    return ", ".join(sorted(name for name in found if name)) or None
+    names = ", ".join(sorted(name for name in found if name))
+    if not names:
+        raise UnavailableError(_NO_CPUFREQ)
+    return names
 
 
-def turbo(root: Path) -> bool | None:
-    """Whether the clock may rise above nominal; None when nothing says so."""
+def turbo(root: Path) -> bool:
+    """Whether the clock may rise above nominal. Raises UnavailableError where nothing says so."""
     off = line(root / _CPUS / "intel_pstate/no_turbo")
     if off is not None:
         return off == "0"
     boost = line(root / _CPUS / "cpufreq/boost")
-    return None if boost is None else boost == "1"
+    if boost is not None:
+        return boost == "1"
+    if (root / _CPUS / "cpu0/cpufreq").exists():
+        raise UnavailableError(f"the driver of the clock ({_driver(root)}) does not say")
+    raise UnavailableError(_NO_CPUFREQ)
+
+
+def _driver(root: Path) -> str:
+    return line(root / _CPUS / "cpu0/cpufreq/scaling_driver") or "cpufreq"
 
 
 def smt(root: Path) -> str | None:

@@ -18,6 +18,8 @@ _NO_STORAGE = {
     "fusectl", "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs",
     "squashfs", "sysfs", "tmpfs", "tracefs",
 }  # fmt: skip
+#: Whatever it is, it is what most files are on: in a container an overlay, on a machine without disks memory.
+_ROOT = "/"
 #: How long file systems may take to say their size.
 _ANSWER_S = 1.0
 
@@ -48,9 +50,11 @@ def mounts(root: Path) -> list[dict[str, Any]]:
     for row in text(root / "proc/self/mountinfo").splitlines():
         before, _, after = row.partition(" - ")
         head, tail = before.split(), after.split()
-        if len(head) < 6 or len(tail) < 2 or tail[0] in _NO_STORAGE:
+        if len(head) < 6 or len(tail) < 2:
             continue
         place, source = _plain(head[4]), _plain(tail[1])
+        if tail[0] in _NO_STORAGE and place != _ROOT:
+            continue
         options = sorted({*head[5].split(","), *(tail[2].split(",") if len(tail) > 2 else ())})
         found.setdefault(
             f"{tail[0]} {source}",

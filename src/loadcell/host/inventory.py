@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import socket
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.host import cpu, disks, memory, network, system
-from loadcell.host.ask import LIMIT_S, ask
+from loadcell.host.ask import LIMIT_S, UnavailableError, ask
 
 #: What tells who somebody is, and nothing about speed: left out for sharing.
 PRIVATE = ("hostname",)
@@ -51,12 +52,50 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
     }
 
 
+#: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container, another root).
+READ_FROM = {
+    "caches": "sys/devices/system/cpu/cpu0/cache",
+    "simd": "proc/cpuinfo",
+    "memory_bytes": "proc/meminfo",
+    "clocksource": "sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "thp": "sys/kernel/mm/transparent_hugepage/enabled",
+    "mitigations": "sys/devices/system/cpu/vulnerabilities",
+    "settings": "proc/sys",
+    "kernel_command_line": "proc/cmdline",
+    "load_at_start": "proc/loadavg",
+    "disks": "sys/block",
+    "filesystems": "proc/self/mountinfo",
+    "network": "sys/class/net",
+}
+
+
+def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[], Any]:
+    """A question that says why it has no answer, where the file that it is read from tells why."""
+
+    def answer() -> Any:
+        found = question()
+        place = READ_FROM[name]
+        if found not in (None, [], {}):
+            return found
+        if not (root / place).exists():
+            raise UnavailableError(f"there is no /{place} to be read")
+        if not os.access(root / place, os.R_OK):
+            raise UnavailableError(f"only root may read /{place}")
+        return found or None
+
+    return answer
+
+
 def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> dict[str, Any]:
     """Every answer by its question's name; `unavailable` says of the others why there is none.
 
     `anonymous` leaves names and addresses out: of the machine, its network, its mounts' servers, its kernel's command line.
     """
-    answers = ask(questions(root), limit_s)
+    asked = {
+        name: _reasoned(name, question, root) if name in READ_FROM else question
+        for name, question in questions(root).items()
+    }
+    answers = ask(asked, limit_s)
     host = dict(answers.found)
     if anonymous:
         host = nameless(host)

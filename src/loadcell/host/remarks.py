@@ -16,6 +16,8 @@ FEWEST_FILES = 10_000
 _QUICK_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 #: Governors under which the clock does not wander with the load of the last milliseconds.
 _STEADY_GOVERNORS = ("performance",)
+#: As many names stand in a sentence.
+_MOST_NAMED = 4
 
 
 def findings(host: Host) -> list[Finding]:
@@ -78,22 +80,20 @@ def _files(host: Host) -> Iterator[Finding]:
 
 
 def _modules(host: Host) -> Iterator[Finding]:
+    slow: dict[tuple[int, int], list[str]] = {}
     for module in host.get("dimms") or ():
         rated, configured = module.get("speed_mts"), module.get("configured_mts")
         if rated and configured and configured < rated:
-            yield _said(
-                "caution",
-                "host-found.slow-memory",
-                name=module.get("locator") or "?",
-                rated=rated,
-                configured=configured,
-            )
+            slow.setdefault((rated, configured), []).append(module.get("locator") or "?")
+    for (rated, configured), names in slow.items():
+        named = (*names[:_MOST_NAMED], *(("...",) if len(names) > _MOST_NAMED else ()))
+        yield _said("caution", "host-found.slow-memory", count=len(names), names=named, rated=rated, configured=configured)  # fmt: skip
 
 
 def _mitigations(host: Host) -> Iterator[Finding]:
     acting = [name for name, text in (host.get("mitigations") or {}).items() if text.startswith("Mitigation")]
     if acting:
-        yield _said("info", "host-found.mitigations", count=len(acting), names=tuple(acting[:4]))
+        yield _said("info", "host-found.mitigations", count=len(acting), names=tuple(acting[:_MOST_NAMED]))
 
 
 def _mounts(host: Host) -> Iterator[Finding]:

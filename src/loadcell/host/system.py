@@ -9,6 +9,7 @@ import resource
 from pathlib import Path
 from typing import Any
 
+from loadcell.host.ask import UnavailableError
 from loadcell.host.files import line, text
 from loadcell.monitors.procfs import process_ids
 
@@ -65,14 +66,21 @@ def clocksource(root: Path) -> str | None:
 
 
 def virtualisation(root: Path) -> str:
-    """The hypervisor by what the firmware says; `unknown hypervisor` when only the CPU tells of one; else `none`."""
+    """The hypervisor by what the firmware says; `unknown hypervisor` when only the CPU tells of one; `none` where one of both would.
+
+    Raises UnavailableError where neither says anything: only processors of x86 tell of a hypervisor.
+    """
     told = " ".join(line(root / f"sys/class/dmi/id/{name}") or "" for name in ("sys_vendor", "product_name"))
     for word, name in _VENDORS.items():
         if word in told.lower():
             return name
     rows = text(root / "proc/cpuinfo").splitlines()
     flags = next((row for row in rows if row.startswith(("flags", "Features"))), "")
-    return UNKNOWN if "hypervisor" in flags.split() else "none"
+    if "hypervisor" in flags.split():
+        return UNKNOWN
+    if not told.strip() and not flags.startswith("flags"):
+        raise UnavailableError("neither firmware (DMI) nor processor says whether this is a virtual machine")
+    return "none"
 
 
 def load(root: Path) -> list[float]:

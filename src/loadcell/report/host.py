@@ -43,6 +43,10 @@ REASONS = {
     "host-reason.only-root": re.compile(r"only root may read (?P<file>\S+)"),
     "host-reason.no-module": re.compile(r"the firmware's DMI table names no memory module"),
     "host-reason.no-names": re.compile(r"this machine has no list of PCI names \(.*"),
+    "host-reason.no-cpufreq": re.compile(r"the kernel has no control over the clock \(.*\)"),
+    "host-reason.no-turbo": re.compile(r"the driver of the clock \((?P<driver>.*)\) does not say"),
+    "host-reason.no-hypervisor": re.compile(r"neither firmware \(DMI\) nor processor says .*"),
+    "host-reason.no-file": re.compile(r"there is no (?P<file>\S+) to be read"),
     "host-reason.slow": re.compile(r"no answer within (?P<limit>\S+) s"),
     "host-reason.unreadable": re.compile(r"could not be read \((?P<error>.*)\)", re.DOTALL),
 }
@@ -100,7 +104,10 @@ def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
         value = host.get(key)
         if value in _NOTHING:
             continue
-        if isinstance(value, Mapping):
+        if key == "container":
+            limits = [f"{name(part, texts)} {plain(part, each, texts)}" for part, each in value.items()]
+            yield _name(key, texts), texts("mark.list").join(limits)
+        elif isinstance(value, Mapping):
             yield from ((name(part, texts), plain(part, each, texts)) for part, each in value.items())
         else:
             yield _name(key, texts), in_words(key, value, texts)
