@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import shutil
 import socket
 from pathlib import Path
@@ -15,6 +17,7 @@ from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.plan.ready import ready_plans
 from loadcell.store.read import read_run
+from nobody import nobody
 
 #: One probe of each kind that costs nothing to set up, as short as can be.
 SHORT = (
@@ -125,9 +128,62 @@ def test_the_plan_covers_every_part_of_a_machine() -> None:
 
 
 def test_a_directory_is_meant_from_here(tmp_path: Path) -> None:
-    found = call("--baseline", "--directory", str(tmp_path / "gone"), "--out", str(tmp_path / "run"), *SHORT)
+    (tmp_path / "here").mkdir()
+    with contextlib.chdir(tmp_path):
+        call("--baseline", "--directory", "here", "--out", "run", *NAMELESS[:-1])
+    assert f"target.host.directory={tmp_path / 'here'}" in read_run(tmp_path / "run").run["sets"]
+
+
+def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        Path("file").write_text("")
+        for name, said in (("gone", "gone is not there"), ("file", "file is a file")):
+            found = call("--baseline", "--directory", name, "--out", "run", *SHORT)
+            assert found.exit_code == 2
+            assert said in " ".join(found.output.split())
+        assert not Path("run").exists()
+    with nobody():
+        found = call("--baseline", "--directory", "/usr", "--out", str(tmp_path / "run"), *SHORT)
+    assert found.exit_code == 2
+    assert "/usr cannot be written to by you" in " ".join(found.output.split())
+
+
+def test_why_a_probe_has_no_figure_is_on_the_page_itself(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    probe = ("--only", "probe=network-rr", *NAMELESS[2:-1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        peer = f"127.0.0.1:{free.getsockname()[1]}"
+    found = call("--baseline", "--peer", peer, "--out", str(run), *probe)
     assert found.exit_code == 3
-    assert "there is no directory" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    for text in (found.stdout, (run / "host.html").read_text(encoding="utf-8")):
+        said = " ".join(re.sub(r"<[^>]+>", "", text).split())
+        assert f"network-rr: no loadcell answers at {peer}" in said
+        assert "loadcell host --serve" in said
+    found = call("--baseline", "--resume", str(run), "--lang", "zh", "--quiet")
+    assert "network-rr：" in found.stdout
+
+
+def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_files(tmp_path: Path) -> None:
+    secret, run = tmp_path / "customer-42", tmp_path / "run"
+    secret.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    probes = ("--only", "probe=cpu-1,network-rr", *NAMELESS[2:])
+    place = ("--baseline", "--directory", str(secret), "--peer", f"127.0.0.1:{port}")
+    found = call(*place, "--out", str(run), "--json", *probes)
+    assert found.exit_code == 3
+    texts = {str(file): file.read_text(encoding="utf-8") for file in run.rglob("*") if file.is_file()}
+    for name, text in {**texts, "JSON": found.stdout}.items():
+        assert not [word for word in ("customer-42", "127.0.0.1", str(tmp_path)) if word in text], name
+    assert "run" not in json.loads(found.stdout)
+    stored = read_run(run)
+    assert stored.run["command"] == []
+    assert f"target.host.peer=peer.example:{port}" in stored.run["sets"]
+    assert any(f"peer.example:{port}" in str(trial["reason"]) for trial in stored.trials)
+    again = call("--baseline", "--resume", str(run), "--anonymous", "--quiet")
+    assert "Primes" in again.stdout, "its page can still be written"
 
 
 @pytest.mark.parametrize(

@@ -20,18 +20,20 @@ def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path
         [LOADCELL, "host", "--serve", "127.0.0.1:0"], cwd=tmp_path, text=True, stdout=subprocess.PIPE
     )
     assert server.stdout is not None
-    first, second = server.stdout.readline(), server.stdout.readline()
+    first, second, third = (server.stdout.readline() for _ in range(3))
     server.send_signal(signal.SIGINT)
     rest, _ = server.communicate(timeout=60)
     address = first.removeprefix("Listening on ").split(",")[0]
     assert address.startswith("127.0.0.1:")
     assert "for this machine only" in first
-    assert second == f"Here:  loadcell run PLAN --set target.host.peer={address}\n"
+    assert second.startswith(f"Here:  loadcell host --baseline --peer {address} --only probe=network-rr,")
+    assert third == f"With a plan of your own:  loadcell run PLAN --set target.host.peer={address}\n"
     assert (server.returncode, rest) == (0, "Served 0 connections: 0 requests, 0 bytes of streams.\n")
 
 
 def test_for_others_it_says_so() -> None:
     assert "peer=10.0.0.5:7733" in welcome("10.0.0.5:7733")
+    assert "loadcell host --baseline --peer 10.0.0.5:7733 --only probe=network-rr" in welcome("10.0.0.5:7733")
     assert f"peer={socket.gethostname()}:7733" in welcome("0.0.0.0:7733")
     assert "whoever can reach it" in welcome("[::]:7733")
 

@@ -28,6 +28,8 @@ from loadcell.report.texts import Texts
 from loadcell.store.errors import StoreError
 from report import comparisons
 
+EN = Texts("en")
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -113,7 +115,7 @@ def test_the_roofs_are_of_caches_memory_disk_and_network(one: Source) -> None:
 def test_trials_that_failed_are_said_and_leave_the_rest(home: Path) -> None:
     short = source(str(home / "short"))
     report = page.build(short, "en")
-    said = [finding.phrase.key for finding in findings(short)]
+    said = [finding.phrase.key for finding in findings(short, EN)]
     assert "hosts.found.incomplete" in said
     assert "disk-write/write_mib_per_s" not in {score.id for score in short.machine.scores}
     assert "Disk, flushed writes" not in [row["layer"] for row in charts(report)["chart-roofs"].data["knees"]]
@@ -123,7 +125,7 @@ def test_a_probe_of_which_no_pass_ended_is_said(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "slow", repeats=1, only=("cpu-1", "memory-triad-1"))
     for record in path.glob("trials/*triad-1*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
-    (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.no-figure"]
+    (said,) = [one for one in findings(source(str(path)), EN) if one.phrase.key == "hosts.found.no-figure"]
     assert Texts("en").say(said.phrase).startswith("1 baseline has no figure")
     assert "STREAM Triad 256 MiB, 1 thread." in Texts("en").say(said.phrase)
     assert "内存 STREAM Triad 256 MiB，1 线程" in Texts("zh").say(said.phrase)
@@ -137,7 +139,7 @@ def test_of_many_probes_without_a_figure_some_are_named(tmp_path: Path) -> None:
     for record in path.glob("trials/*latency*/trial.json"):
         comparisons.change(record.parent, lambda trial: trial["totals"].update(figures={}), record.name)  # type: ignore[attr-defined]
     (said,) = [
-        one for one in findings(source(str(path))) if one.phrase.key.startswith("hosts.found.no-figure")
+        one for one in findings(source(str(path)), EN) if one.phrase.key.startswith("hosts.found.no-figure")
     ]
     text = Texts("en").say(said.phrase)
     assert text.startswith("5 baselines have no figure")
@@ -157,13 +159,13 @@ def test_what_trials_noticed_of_themselves_is_said(tmp_path: Path) -> None:
 def test_trials_that_were_not_run_are_said_with_what_goes_on(tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "half", repeats=2, only=("cpu-1", "disk-randread"))
     shutil.rmtree(next(path.glob("trials/*cpu-1*")))
-    (said,) = [one for one in findings(source(str(path))) if one.phrase.key == "hosts.found.missing"]
+    (said,) = [one for one in findings(source(str(path)), EN) if one.phrase.key == "hosts.found.missing"]
     assert said.phrase.params == {"count": 1, "of": 4, "run": "half"}
 
 
 def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
     path = machines.write_baseline(tmp_path / "noisy", scatter=0.2, only=("cpu-1", "disk-randread"))
-    assert "hosts.found.wide" in [finding.phrase.key for finding in findings(source(str(path)))]
+    assert "hosts.found.wide" in [finding.phrase.key for finding in findings(source(str(path)), EN)]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

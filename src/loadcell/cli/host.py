@@ -14,7 +14,7 @@ from loadcell.cli.arguments import language_option, runs
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Leave names and addresses out, for sharing; of the run of a baseline, too.",
+    help="Leave names and addresses out, for sharing; of a baseline's run paths and the command line, too. What you call it (--out) stays.",
 )
 @click.option(
     "--serve",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +47,8 @@ def measure(asked: Asked) -> int:
         ended = _run(asked)
         if ended.state == "failed" and ended.reason:
             click.echo(f"The run was {ended.reason}", err=True)
+        if asked.anonymous:
+            _without_names(ended)
         _pages(ended.path, asked)
     except PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
@@ -69,14 +73,37 @@ def _run(asked: Asked) -> Ended:
     return Runner(load(plan, sets, only), installed(), options, progress(asked.quiet)).run()
 
 
+def _without_names(ended: Ended) -> None:
+    """Of a run that goes on, the records keep where it measures until it has."""
+    from loadcell.run.unnamed import unname
+
+    if ended.exit_status == 130:
+        click.echo(
+            "Its records hold paths and addresses until it is whole: give --anonymous again.", err=True
+        )
+    else:
+        unname(ended.path)
+
+
 def _sets(asked: Asked) -> tuple[str, ...]:
     """What the options change in the plan. A path is meant from here, not from where the plan is."""
     own = []
     if asked.directory is not None:
-        own.append(f"target.host.directory={asked.directory.expanduser().absolute()}")
+        own.append(f"target.host.directory={_writable(asked.directory)}")
     if asked.peer is not None:
         own.append(f"target.host.peer={asked.peer}")
     return (*own, *asked.sets)
+
+
+def _writable(directory: Path) -> Path:
+    """The whole path of a directory that files can be made in: that is known before two minutes of measuring."""
+    whole = directory.expanduser().absolute()
+    if not whole.is_dir():
+        found = "a file" if whole.exists() else "not there"
+        raise click.BadParameter(f"{directory} is {found}: name a directory on the disk to be measured.", param_hint="--directory")  # fmt: skip
+    if not os.access(whole, os.W_OK | os.X_OK, effective_ids=True):
+        raise click.BadParameter(f"{directory} cannot be written to by you: name another directory on that disk.", param_hint="--directory")  # fmt: skip
+    return whole
 
 
 def _resumed(asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
@@ -104,20 +131,28 @@ def _pages(path: Path, asked: Asked) -> None:
     from loadcell.report.hosts.read import of_run
     from loadcell.store.read import read_run
 
+    path = path.resolve()
     stored = read_run(path)
     source = of_run(stored)
     if asked.anonymous:
         source = _nameless(source)
     written: list[Path] = []
     if stored.trials:
-        written = [page.write(source, asked.lang, ("loadcell", *sys.argv[1:]))]
-        written += report.write(path, lang=asked.lang, formats=("html",))
+        command = () if asked.anonymous else ("loadcell", *sys.argv[1:])
+        # A page to be shared names the run as it is called from beside it, not where that is.
+        home = path.resolve().parent if asked.anonymous else Path.cwd()
+        with contextlib.chdir(home):
+            written = [page.write(source, asked.lang, command)]
+            written += report.write(path, lang=asked.lang, formats=("html",))
     if asked.as_json:
         import json
 
         from loadcell.report.hosts.document import baseline
 
-        click.echo(json.dumps(baseline(source, asked.lang), indent=2, ensure_ascii=False))
+        document = baseline(source, asked.lang)
+        if asked.anonymous:
+            del document["run"]
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     elif stored.trials:
         from loadcell.report.hosts.terminal import print_baseline
         from loadcell.report.sections.reproduce import shown

@@ -65,12 +65,20 @@ def welcome(address: str) -> str:
     if plain.is_loopback:
         return (
             f"Listening on {address}, for this machine only; `loadcell host --serve ADDRESS` listens for others. Ctrl-C ends it.\n"
-            f"Here:  loadcell run PLAN --set target.host.peer={address}"
+            f"Here:  {_measured_from(address)}"
         )
     reached = f"{socket.gethostname()}:{port}" if plain.is_unspecified else address
     return (
         f"Listening on {address}. It answers probes of whoever can reach it: end it with Ctrl-C when you are done.\n"
-        f"On the other machine:  loadcell run PLAN --set target.host.peer={reached}"
+        f"On the other machine:  {_measured_from(reached)}"
+    )
+
+
+def _measured_from(reached: str) -> str:
+    """What measures against it: without a plan, and with one."""
+    return (
+        f"loadcell host --baseline --peer {reached} --only probe=network-rr,network-crr,network-stream\n"
+        f"With a plan of your own:  loadcell run PLAN --set target.host.peer={reached}"
     )
 
 

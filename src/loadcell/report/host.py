@@ -104,7 +104,7 @@ def _plain(host: Host, keys: Any, texts: Texts) -> Iterator[Row]:
         value = host.get(key)
         if value in _NOTHING:
             continue
-        if key == "container":
+        if key == "container" and isinstance(value, Mapping):
             limits = [f"{name(part, texts)} {plain(part, each, texts)}" for part, each in value.items()]
             yield _name(key, texts), texts("mark.list").join(limits)
         elif isinstance(value, Mapping):

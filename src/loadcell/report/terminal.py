@@ -15,7 +15,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.texts import Texts
-from loadcell.store.layout import FLAMES
+from loadcell.store.layout import FLAMES, OUTPUT
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,8 +143,9 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
             steps.append((texts("terminal.profile"), str(reproduce.shown(picture))))
     broken = [trial for trial in scene.analysis.trials if trial.status in _BROKEN]
     for trial in broken[:MOST_REASONS]:
-        log = stored.directory(trial.name) / "output.log"
-        steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
+        log = stored.directory(trial.name) / OUTPUT
+        if log.is_file():  # what was never started has said nothing
+            steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
     if stored.run.get("aa"):
         steps.append((texts("terminal.compare-arms"), f"loadcell compare {path}"))
     if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):

@@ -19,7 +19,7 @@ def baseline(source: Source, lang: str) -> dict[str, Any]:
         "schema": 1,
         "host": dict(source.machine.host),
         "findings": [
-            {**finding.document(), "text": texts.say(finding.phrase)} for finding in findings(source)
+            {**finding.document(), "text": texts.say(finding.phrase)} for finding in findings(source, texts)
         ],
         "scores": [score.document() for score in source.machine.scores],
         "run": source.path.name,

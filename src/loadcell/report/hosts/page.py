@@ -85,7 +85,7 @@ def _summary(source: Source, texts: Texts) -> Iterator[Block]:
     tiles = list(_tiles(source.machine.distinct, texts))
     if tiles:
         yield Tiles(tiles)
-    said = findings(source)
+    said = findings(source, texts)
     nothing = Finding("host", "good", Phrase("host-found.none"))
     yield Sentences(said or [nothing])
 

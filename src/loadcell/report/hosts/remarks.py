@@ -10,19 +10,23 @@ from loadcell.analysis.hosts.names import listed, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.host import remarks
 from loadcell.report.hosts.read import Source
+from loadcell.report.texts import Texts
+from loadcell.store.read import StoredRun
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
 WIDE = 0.1
 #: As many are named in a sentence.
 MOST_NAMED = 4
+#: Of more reasons the run's own report has the rest.
+MOST_REASONS = 3
 
 
-def findings(source: Source) -> list[Finding]:
+def findings(source: Source, texts: Texts) -> list[Finding]:
     """What hurts measurements on the machine, and what was found while it was measured."""
-    return [*_of_run(source), *remarks.findings(source.machine.host)]
+    return [*_of_run(source, texts), *remarks.findings(source.machine.host)]
 
 
-def _of_run(source: Source) -> Iterator[Finding]:
+def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:
     stored, machine = source.run, source.machine
     if stored is None:
         return
@@ -32,6 +36,7 @@ def _of_run(source: Source) -> Iterator[Finding]:
     bad = sum(trial.get("status") != "ok" for trial in stored.trials)
     if bad:
         yield _said("problem", "hosts.found.incomplete", count=bad, of=len(stored.trials))
+        yield from _why(stored, texts)
     yield from validity.findings(trials.of_run(stored.run, stored.trials))
     scored = {score.id.partition("/")[0] for score in machine.scores}
     ended = {trial["treatment"] for trial in stored.trials if trial.get("status") == "ok"}
@@ -53,6 +58,20 @@ def _of_run(source: Source) -> Iterator[Finding]:
         yield _said(
             "caution", "hosts.found.wide", count=len(wide), wide_share=WIDE, worst=worst, most_share=most
         )
+
+
+def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
+    """Each reason once, with the probes that it kept from a figure, and what to do about it."""
+    named = {one["id"]: scores.name_of(one) or one["id"] for one in stored.run.get("treatments") or ()}
+    kept: dict[tuple[str, str], dict[str, None]] = {}
+    for trial in trials.of_run(stored.run, stored.trials):
+        reason = texts.recorded(trial.why)
+        if trial.status not in ("ok", "not-run") and reason:
+            kept.setdefault((reason, texts.recorded(trial.remedy)), {})[named.get(trial.treatment, "")] = None
+    for (reason, advice), probes in list(kept.items())[:MOST_REASONS]:
+        names = (*list(probes)[:MOST_NAMED], *(("...",) if len(probes) > MOST_NAMED else ()))
+        said = {"names": names, "reason": reason.rstrip(".。")}
+        yield _said("problem", "hosts.found.why", **said, advice=advice) if advice else _said("problem", "hosts.found.why.bare", **said)  # fmt: skip
 
 
 def _said(severity: Severity, key: str, **params: Value) -> Finding:

@@ -43,7 +43,7 @@ def print_baseline(
     out.print()
     out.print(_table(source.machine.distinct, texts))
     out.print()
-    said = findings(source)
+    said = findings(source, texts)
     print_findings(said[:MOST_FINDINGS], texts, out)
     if len(said) > MOST_FINDINGS:
         out.print(Text(texts("hosts.terminal.more", count=len(said) - MOST_FINDINGS), style="dim"))

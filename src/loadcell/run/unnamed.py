@@ -1,0 +1,73 @@
+"""Takes out of a run's records what tells whose machine it was: where it measured, against whom, and how it was called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from loadcell.store.durable import json_text, write_text
+from loadcell.store.errors import cannot_write
+from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL
+
+#: What stands for a directory and for another machine: each of a form that a plan takes.
+DIRECTORY, MOUNT, PEER = "/directory", "/mount", "peer.example"
+
+
+def unname(run: Path) -> None:
+    """Rewrite the records of a run that has ended: paths and addresses of its target `host`, and its command line. Raises StoreError."""
+    trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
+    documents = {place: json.loads(place.read_text(encoding="utf-8")) for place in (run / RUN, *trials)}
+    instead = _instead(documents.values())
+    documents[run / RUN]["command"] = []
+    texts = [place for name in (EVENTS, OUTPUT) for place in (run / name, *run.glob(f"trials/*/{name}"))]
+    place = run
+    try:
+        for place, document in documents.items():
+            write_text(place, json_text(_said_anew(document, instead)))
+        for place in texts:
+            if place.is_file():
+                write_text(place, _anew(place.read_text(encoding="utf-8", errors="replace"), instead))
+    except OSError as error:
+        raise cannot_write(place, error, run) from None
+
+
+def _instead(documents: Any) -> dict[str, str]:
+    """What is replaced by what, the longest first: a path within another goes before that one."""
+    found: dict[str, str] = {}
+    for document in documents:
+        for options in _hosts(document):
+            if options.get("directory"):
+                found[str(options["directory"])] = DIRECTORY
+            if options.get("peer"):
+                host, _, port = str(options["peer"]).rpartition(":")
+                found |= {f"{host}:{port}": f"{PEER}:{port}", host: PEER}
+        data = (document.get("target") or {}).get("data") or {}
+        for each in (data, data.get("image") or {}):
+            if each.get("path"):
+                found[each["path"]] = f"{DIRECTORY}/{Path(each['path']).name}"
+            if each.get("mount", "/") != "/":
+                found[each["mount"]] = MOUNT
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+
+
+def _hosts(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for one in (document, *document.get("treatments", ())):
+        yield ((one.get("settings") or {}).get("target") or {}).get("host") or {}
+
+
+def _said_anew(value: Any, instead: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _anew(value, instead)
+    if isinstance(value, list):
+        return [_said_anew(one, instead) for one in value]
+    if isinstance(value, dict):
+        return {key: _said_anew(one, instead) for key, one in value.items()}
+    return value
+
+
+def _anew(text: str, instead: Mapping[str, str]) -> str:
+    for private, public in instead.items():
+        text = text.replace(private, public)
+    return text
