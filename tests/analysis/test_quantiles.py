@@ -31,13 +31,21 @@ def test_what_is_no_quantile_or_comes_without_a_number_of_observations_stays() -
 
 def trial(count: int) -> trials.Trial:
     head = {"number": 1, "name": "001-a-r1", "treatment": "a", "repeat": 1, "status": "ok"}
-    totals = {"throughput_per_s": 5.0, "response": {"count": count, **TIMES}, "service": {"count": count, **TIMES}}
+    totals = {
+        "throughput_per_s": 5.0,
+        "response": {"count": count, **TIMES},
+        "service": {"count": count, **TIMES},
+    }
     return trials.from_record({**head, "totals": totals})
 
 
 def test_a_trial_has_only_what_its_transactions_carry() -> None:
     found = trial(99)
-    assert found.response == found.service == {"count": 99, "mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "max_ms": 5.0}
+    assert (
+        found.response
+        == found.service
+        == {"count": 99, "mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "max_ms": 5.0}
+    )
     assert found.left_out == ("p99_ms", "p99.9_ms")
     assert trials.lack([trial(10_000), found], ["p99_ms"])
     assert not trials.lack([found], ["p95_ms", "max_ms"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.runs import run_of, said
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.phrase import FigureName
 
 
 def operation(kind: str, succeeded: int, p99_ms: float, failed: int = 0) -> dict[str, Any]:
@@ -49,7 +50,10 @@ def test_figures_of_the_workloads_own_have_medians_and_are_told() -> None:
     [treatment] = found.treatments
     assert treatment.figures["tpmC"].median == 2_730.0
     figures = [dict(one.phrase.params) for one in found.findings if one.phrase.key == "found.figure.alone"]
-    assert [(one["name"], one["figure"]) for one in figures] == [("tpmC", 2_730), ("tpmTotal", 6_000)]
+    assert [(one["name"], one["figure"]) for one in figures] == [
+        (FigureName("tpmC"), 2_730),
+        (FigureName("tpmTotal"), 6_000),
+    ]
     document = found.document()["treatments"][0]
     assert document["figures"]["tpmC"]["median"] == 2_730.0
     assert [one["name"] for one in document["types"]] == ["new_order", "payment"]

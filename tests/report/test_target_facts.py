@@ -65,7 +65,11 @@ def test_a_chinese_page_calls_them_so(tmp_path: Path) -> None:
     run = fake_runs.write_run(tmp_path / "run", fake_runs.Shape(seconds=10, monitors=False))
 
     def described(document: dict[str, object]) -> None:
-        document["target"] = {"server": "embedded", "run_as": "nobody", "database": {"name": "shop", "keys": 7}}
+        document["target"] = {
+            "server": "embedded",
+            "run_as": "nobody",
+            "database": {"name": "shop", "keys": 7},
+        }
 
     for trial in (run / "trials").iterdir():
         comparisons.change(trial, described, "trial.json")

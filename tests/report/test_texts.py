@@ -33,7 +33,7 @@ from loadcell.analysis.unit import UNITS
 from loadcell.design.search.words import Stage, Why
 from loadcell.host.inventory import questions
 from loadcell.monitors.postgres import monitor
-from loadcell.report import flame
+from loadcell.report import figures, flame
 from loadcell.report.charts import saturation
 from loadcell.report.host import REASONS, SAID
 from loadcell.report.hosts.words import NAMED
@@ -88,6 +88,7 @@ FAMILIES = {
     "check": (*CHECKS, "other"),
     "advice": (*CHECKS, "other"),
     "page.theme": ("auto", "light", "dark"),
+    "figure": (*figures.KNOWN, *(f"sync.{key}" for key in figures.SYNC)),
     "env": HOST_KEYS,
     "field": FIELDS,
     "fact": TARGET_FACTS,
@@ -213,6 +214,7 @@ def test_chinese_is_chinese() -> None:
         "series.cpu",
         "series.wal",
         "env.cpu",
+        "figure.iops",
         "unit.MiB",
         "unit.MiB.many",
         "unit.MiB.short",

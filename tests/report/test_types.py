@@ -73,7 +73,7 @@ def test_figures_of_the_workloads_own_have_columns(tmp_path: Path) -> None:
     text = page(tmp_path, "en")
     assert "| tpmC | tpmTotal |" in text
     assert "| 12,346 | 27,400 |" in text
-    assert "tpmC was 12,346" in text
+    assert "tpmC: 12,346" in text
 
 
 def test_what_a_reader_must_know_is_said_and_an_unknown_note_is_shown_as_it_is(tmp_path: Path) -> None:

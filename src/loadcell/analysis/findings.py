@@ -23,7 +23,7 @@ from loadcell.analysis import (
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.phrase import Finding, Meaning, Phrase, Severity, Value
+from loadcell.analysis.phrase import FigureName, Finding, Meaning, Phrase, Severity, Value
 from loadcell.analysis.reasons import why
 from loadcell.analysis.recommend import Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
@@ -72,8 +72,9 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     yield Finding("throughput", well, Phrase(key, params), (top.id,))
     for name, found in top.figures.items():
         if found.median is not None:
-            figure = round(found.median) if abs(found.median) >= WHOLE_FROM else found.median
-            own: dict[str, Value] = {"name": name, "figure": figure, "treatment": top.label}
+            counted = abs(found.median) >= WHOLE_FROM or found.median == round(found.median)
+            figure = round(found.median) if counted else found.median
+            own: dict[str, Value] = {"name": FigureName(name), "figure": figure, "treatment": top.label}
             key = "found.figure" if len(measured) > 1 else "found.figure.alone"
             yield Finding("throughput", "info", Phrase(key, own), (top.id,))
     yield from groups.findings(top)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 #: A value in a sentence. Numbers carry their unit in the parameter's name: `p99_ms`, `spread_share`, `duration_s`.
-Value = Union[str, int, float, "Meaning", "Recorded", "Phrase", Sequence["Phrase"], Sequence[str]]
+Value = Union[
+    str, int, float, "Meaning", "Recorded", "FigureName", "Phrase", Sequence["Phrase"], Sequence[str]
+]
 
 Severity = Literal["good", "info", "caution", "problem"]
 
@@ -35,6 +37,13 @@ class Recorded:
     code: str
     args: Mapping[str, Any]
     recorded: str
+
+
+@dataclass(frozen=True)
+class FigureName:
+    """A figure of a workload's or a tool's own: as the catalogue calls it, or, if it does not know it, by the name in the record."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,8 @@ def _plain(value: Any) -> Any:
         return {"key": value.key, "params": {name: _plain(item) for name, item in value.params.items()}}
     if isinstance(value, Meaning | Recorded):
         return value.recorded
+    if isinstance(value, FigureName):
+        return value.name
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

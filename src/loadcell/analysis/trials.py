@@ -28,6 +28,7 @@ CHECKS = (
 #: The `reason_code` of a trial in which ever more was due than the target took.
 OVERLOADED = "overloaded"
 
+
 @dataclass(frozen=True)
 class Check:
     """One check of a trial: `verdict` is ok, noticed, broken or unknown; `detail` is its evidence."""

@@ -49,7 +49,9 @@ def counted(record: Mapping[str, Any], kind: str) -> dict[str, Counted]:
     operations, groups = record.get("operations") or {}, record.get("groups") or {}
     kinds = _OPERATIONS.get(record.get("unit", ""), (kind,)) if kind == TYPE else (kind,)
     return {
-        name: Counted(one["succeeded"], one["failed"], one.get("throughput_per_s"), carried(one.get("response")))
+        name: Counted(
+            one["succeeded"], one["failed"], one.get("throughput_per_s"), carried(one.get("response"))
+        )
         for name, one in operations.items()
         if one.get("kind") in kinds and name not in groups
     }

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+#: What is moved, and not done: there is more or less of it, but none that fails.
+DATA = "MiB"
 #: What there is a word for in a report.
-UNITS = ("transaction", "request", "operation", "composite", "MiB")
+UNITS = ("transaction", "request", "operation", "composite", DATA)
 
 
 def of(records: Iterable[Mapping[str, Any]]) -> str:

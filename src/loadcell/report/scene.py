@@ -11,6 +11,7 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
+from loadcell.report import numbers
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -95,6 +96,20 @@ class Scene:
             return next(one for one in self.analysis.treatments if one.levels.get(key) == level)
         measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
         return max(measured, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether throughput counts one thing in some trials and another in others."""
+        return len({trial.unit for trial in self.analysis.trials if trial.counts}) > 1
+
+    def throughput(self, treatment: Treatment) -> str:
+        """A treatment's throughput a second; with what it counts, where that is not the same for all."""
+        middle = treatment.throughput.median
+        if middle is None:
+            return self.texts("mark.none")
+        units = {trial.unit for trial in treatment.trials if trial.counts}
+        unit = self.texts.or_none(f"unit.{units.pop()}.short") if self.mixed and len(units) == 1 else None
+        return f"{numbers.rate(middle)} {unit}" if unit else numbers.rate(middle)
 
     @cached_property
     def has_intervals(self) -> bool:

@@ -177,6 +177,8 @@ def _table(scene: Scene, width: int) -> Table:
     figures_of = _figures_due if _is_open(scene) else _figures
     rows = [[*figures_of(treatment, scene), *_outcome(treatment)] for treatment in shown]
     known, rows = _known(columns, rows, texts("mark.none"))
+    if scene.mixed:
+        known = ["terminal.throughput.mixed" if key == "terminal.throughput" else key for key in known]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     needed = [
         max(cell_len(text) for text in [texts(key), *(row[position] for row in rows)])
@@ -184,21 +186,40 @@ def _table(scene: Scene, width: int) -> Table:
     ]
     left = max(10, width - sum(needed) - GAP * len(needed))
     factors = factor_columns(scene)
-    name = texts("mark.list").join(short for _, short, _ in factors) or texts("column.treatment")
+    heading = [short for _, short, _ in factors] or [texts("column.treatment")]
+    name = texts("mark.list").join(heading)
+    if cell_len(name) > left:
+        name = ",\n".join(heading)
     table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=left)
+    labels = [
+        ", ".join(treatment.levels[key] for key, _, _ in factors) or treatment.label for treatment in shown
+    ]
     for key, least in zip(known, needed, strict=True):
         table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
-    for treatment, row in zip(shown, rows, strict=True):
+    for treatment, label, row in zip(shown, told_apart(labels, left), rows, strict=True):
         best = treatment is scene.best and len(shown) > 1
         *figures, failed, well = row
         table.add_row(
-            Text(", ".join(treatment.levels[key] for key, _, _ in factors) or treatment.label),
+            Text(label),
             *figures,
             Text(failed, style="red" if treatment.failed else ""),
             Text(well, style="" if set(treatment.statuses) <= {"ok"} else "yellow"),
             style="bold" if best else None,
         )
     return table
+
+
+def told_apart(names: Sequence[str], width: int) -> list[str]:
+    """Names for a column of this width: cut at their beginning where, cut at their end, some would be the same."""
+    from rich.cells import cell_len, set_cell_size
+
+    cut = [name if cell_len(name) <= width else set_cell_size(name, width - 1) for name in names]
+    if len(set(cut)) == len(set(names)):
+        return list(names)
+    return [
+        name if cell_len(name) <= width else "…" + set_cell_size(name[::-1], width - 1)[::-1]
+        for name in names
+    ]
 
 
 def _drawn(of_page: blocks.Table, width: int) -> Table:
@@ -257,7 +278,7 @@ def _is_open(scene: Scene) -> bool:
 def _figures(treatment: Treatment, scene: Scene) -> list[str]:
     ends = reach(treatment.throughput) if len(treatment.throughput.values) > 1 else None
     return [
-        _written(treatment.throughput.median, numbers.rate, scene),
+        scene.throughput(treatment),
         scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
         *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in _SHOWN),
     ]

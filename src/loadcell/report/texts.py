@@ -16,9 +16,9 @@ from importlib.resources import files
 from typing import Any
 
 from loadcell import reasons
-from loadcell.analysis.phrase import Meaning, Phrase, Recorded
+from loadcell.analysis.phrase import FigureName, Meaning, Phrase, Recorded
 from loadcell.reasons import Reason
-from loadcell.report import numbers
+from loadcell.report import figures, numbers
 
 LANGUAGES = ("en", "zh")
 
@@ -161,6 +161,8 @@ class Texts:
                 or (self.or_none(f"code.class-{kind}") if kind else None)
                 or value.recorded
             )
+        if isinstance(value, FigureName):
+            return figures.name(value.name, self)
         if isinstance(value, Recorded):
             return self.recorded(value).rstrip(".。")
         if isinstance(value, list | tuple):

@@ -41,6 +41,7 @@ _TOOLS = {
     "read": "an answer could not be read",
     "write": "a request could not be sent",
     "exceptions": "the tool met an error of another kind",
+    "error": "the tool counts it as failed, and does not say why",
     "non-2xx": "an answer with another status than 2xx",
     "status": "an answer with another status than 2xx or 3xx",
 }

@@ -62,6 +62,8 @@ class Panel:
     stacked: bool = False
     top: float | None = None
     least: float = 0.0
+    #: whether its title does not say what a line by itself is
+    several: bool = False
 
 
 WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
@@ -73,7 +75,7 @@ PANELS = (
     Panel("load", "axis.response", (
         Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
         Line(SENT, "series.sent-p99", "max"),
-    )),
+    ), several=True),
     Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),), least=10),
     WAITS,
     Panel("server", "axis.wal", (Line("wal_bytes_per_s", "series.wal", divide=MIB),), least=1),
@@ -85,15 +87,15 @@ PANELS = (
     Panel("host", "axis.host-io", (
         Line("disk_read_bytes_per_s", "series.read", divide=MIB),
         Line("disk_write_bytes_per_s", "series.write", divide=MIB),
-    ), least=1),
+    ), least=1, several=True),
     Panel("jvm", "axis.jvm-heap", (
         Line("eden_percent", "series.eden", "max"), Line("old_percent", "series.old", "max"),
         Line("metaspace_percent", "series.metaspace", "max"),
-    ), top=100),
+    ), top=100, several=True),
     Panel("jvm", "axis.jvm-gc", (
         Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
         Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
-    ), least=10),
+    ), least=10, several=True),
     Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu", envelope=True),), least=10),
     Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
     Panel("target", "axis.target-io", (
@@ -118,7 +120,7 @@ def draw(scene: Scene) -> Chart | None:
         "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }
     frames = {
-        name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
+        name: frame for name, frame in frames.items() if "t_s" in frame.columns and _longest(frame) >= 2
     }
     sampled, frames = len(frames), short.drawable(frames)
     drawn = [_waits(scene) if panel is WAITS else panel for panel in _panels(groups)]
@@ -148,7 +150,8 @@ def draw(scene: Scene) -> Chart | None:
             own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
     size = thinning.bucket_size(longest, at_most)
     trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
-    shown = _sensible(trials_shown, scene)
+    lines = {name: sum(len(of["t"]) > 1 for of in own.values()) for name, own in series.items()}
+    shown = _sensible(trials_shown, scene, lines)
     texts = scene.texts
     caption = [texts("caption.series")]
     if len(frames) < sampled:
@@ -300,15 +303,17 @@ def _printed(record: Mapping[str, Any]) -> int:
     return int((record.get("imported") or {}).get("joined", 1))
 
 
-def _sensible(trials: list[Trial], scene: Scene) -> Trial:
-    """The best treatment's trial that lies nearest to its median; else the first there is."""
+def _sensible(trials: list[Trial], scene: Scene, lines: Mapping[str, int]) -> Trial:
+    """The best treatment's trial that lies nearest to its median; else the first. Before others those with the most `lines`: of
+    how many sources there are some."""
     best = scene.best
-    if best is not None:
-        middle = best.throughput.median or 0.0
-        own = [trial for trial in trials if trial.treatment == best.id and trial.counts]
-        if own:
-            return min(own, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))
-    return trials[0]
+    own = [trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts]
+    most = max(lines[trial.name] for trial in own or trials)
+    fullest = [trial for trial in own or trials if lines[trial.name] == most]
+    if not own or best is None:
+        return fullest[0]
+    middle = best.throughput.median or 0.0
+    return min(fullest, key=lambda trial: abs((trial.throughput_per_s or 0.0) - middle))
 
 
 def _name(trial: Trial, scene: Scene) -> str:
@@ -392,7 +397,9 @@ def _view(
     scale = alt.Scale(domain=[0, panel.top]) if panel.top else alt.Scale(zero=True, nice=True)
     axis = alt.Axis(tickCount=3, format=",~r", minExtent=58, maxExtent=58, labelOverlap="greedy")
     y = alt.Y("value:Q", title=None, axis=axis, scale=scale, stack="zero" if panel.stacked else None)
-    legend = alt.Legend(title=None, symbolOpacity=1, **_place(panel)) if len(names) > 1 else None
+    legend = (
+        alt.Legend(title=None, symbolOpacity=1, **_place(panel)) if panel.several or len(names) > 1 else None
+    )
     colours = [
         line.colour or SERIES[(n + SOURCES[panel.source]) % len(SERIES)] for n, line in enumerate(panel.lines)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.imported import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
-from loadcell.report import numbers
+from loadcell.report import figures, numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
 from loadcell.report.scene import Scene
@@ -14,6 +14,8 @@ from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 #: Response times of the result table.
 _SHOWN = ("p50_ms", "p95_ms", "p99_ms")
+#: More figures of the workload's own than this have a table of their own: beside everything else they would run out of the page.
+MOST_OWN = 4
 #: Figures that differ by less are one and the same.
 SAME_SHARE = 0.001
 
@@ -27,7 +29,13 @@ def section(scene: Scene) -> Section | None:
         blocks.append(table(scene))
     blocks += [
         found
-        for found in (groups.table(scene), types.table(scene), expectations(scene), errors(scene))
+        for found in (
+            of_its_own(scene),
+            groups.table(scene),
+            types.table(scene),
+            expectations(scene),
+            errors(scene),
+        )
         if found is not None
     ]
     return Section("results", scene.texts("section.results"), blocks) if blocks else None
@@ -38,7 +46,7 @@ def table(scene: Scene) -> Table:
     texts = scene.texts
     queries = any(map(_has_queries, scene.analysis.treatments))
     factors = factor_columns(scene)
-    figures = own_figures(scene)
+    beside = _beside(scene)
     measured = any(item.measured for item in scene.analysis.treatments)
     columns = [
         Column(texts("column.number"), figure=True),
@@ -47,7 +55,7 @@ def table(scene: Scene) -> Table:
         Column(texts("column.throughput"), figure=True, spare=True),
         *([Column(texts("column.interval"), figure=True)] if measured else []),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
-        *(Column(name, figure=True) for name in figures),
+        *(Column(figures.name(name, texts), figure=True) for name in beside),
         *([Column(texts("column.queries"), figure=True)] if queries else []),
         *(Column(texts(key), figure=True, spare=True) for key in ("column.p50", "column.p95", "column.p99")),
         Column(texts("column.errors"), figure=True),
@@ -63,6 +71,8 @@ def table(scene: Scene) -> Table:
     note = texts(
         "table.results.reported" if reported else "table.results.open" if loops == {True} else "table.results"
     )
+    if scene.mixed:
+        note = texts("table.results.reported.mixed" if reported else "table.results.mixed")
     if lack(scene.analysis.trials, _SHOWN):
         note = f"{note} {texts('table.left-out')}"
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
@@ -81,6 +91,50 @@ def own_figures(scene: Scene) -> list[str]:
     return list(dict.fromkeys(name for treatment in scene.analysis.treatments for name in treatment.figures))
 
 
+def _beside(scene: Scene) -> list[str]:
+    """Those that stand beside throughput; none where there are too many."""
+    own = own_figures(scene)
+    return own if len(own) <= MOST_OWN else []
+
+
+def of_its_own(scene: Scene) -> Table | None:
+    """A row a treatment and figure, where there are too many of them to stand beside throughput."""
+    own, texts = own_figures(scene), scene.texts
+    if len(own) <= MOST_OWN:
+        return None
+    factors = factor_columns(scene)
+    columns = [
+        Column(texts("column.number"), figure=True),
+        *(Column(name, figure=numeric) for _, name, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+        Column(texts("column.figure-name"), keep=True),
+        Column(texts("axis.median"), figure=True),
+        Column(texts("column.repeats"), figure=True, many=True),
+    ]
+    rows = [
+        [
+            Cell(str(treatment.index), sort=treatment.index),
+            *treatment_cells(treatment, factors),
+            Cell(figures.name(name, texts)),
+            Cell(figures.write(found.median, found.values), sort=found.median),
+            Cell("  ".join(figures.write(value, found.values) for value in found.values), sort=found.median),
+        ]
+        for treatment in scene.analysis.treatments
+        for name in own
+        if (found := treatment.figures.get(name)) is not None and found.median is not None
+    ]
+    return Table(
+        "table-own-figures", texts("table.own-figures"), columns, rows, texts("table.own-figures.note")
+    )
+
+
+def _own(treatment: Treatment, name: str, none: str) -> Cell:
+    found = treatment.figures.get(name)
+    if found is None or found.median is None:
+        return Cell(none)
+    return Cell(figures.write(found.median, found.values), sort=found.median)
+
+
 def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, measured: bool) -> list[Cell]:
     none = scene.texts("mark.none")
     middle = treatment.throughput.median
@@ -89,22 +143,16 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, meas
         *treatment_cells(treatment, factor_columns(scene)),
         Cell(none)
         if middle is None
-        else Cell(numbers.rate(middle), sort=middle, bar=middle / highest if highest else None),
+        else Cell(scene.throughput(treatment), sort=middle, bar=middle / highest if highest else None),
         *(
             [Cell(interval(treatment, scene), tone="info" if treatment.throughput.descriptive_only else "")]
             if measured
             else []
         ),
         Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
-        *(
-            _figure(found.median if (found := treatment.figures.get(name)) else None, numbers.rate, none)
-            for name in own_figures(scene)
-        ),
+        *(_own(treatment, name, none) for name in _beside(scene)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(
-            _figure(treatment.latency_ms(key), numbers.significant, none)
-            for key in _SHOWN
-        ),
+        *(_figure(treatment.latency_ms(key), numbers.significant, none) for key in _SHOWN),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
         ),

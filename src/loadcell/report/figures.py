@@ -1,0 +1,39 @@
+"""Figures that a workload or a tool has of its own: what they are called, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from loadcell.report import numbers
+
+if TYPE_CHECKING:
+    from loadcell.report.texts import Texts
+
+#: Those there is a word for; all others go by the name in the record, as a plan's own figures do.
+KNOWN = (
+    "events_per_s", "mib_per_s", "best_mib_per_s", "average_mib_per_s", "access_ns", "iops", "read_mib_per_s", "write_mib_per_s",
+    "written_mib_per_s", "reads_per_s", "writes_per_s", "fsyncs_per_s", "transactions_per_s", "mbit_per_s", "mbits_per_s",
+    "sent_mbits_per_s", "send_errors", "throughput_interval_percent", "retransmits", "client_cpu_percent", "connect_mean_ms",
+    "processing_mean_ms", "waiting_mean_ms", "per_cpu_s", "user_s", "system_s",
+)  # fmt: skip
+#: fio's syncs have all that response times have.
+_SYNC = "sync_"
+SYNC = ("min_ms", "mean_ms", "stdev_ms", "max_ms")
+
+
+def name(figure: str, texts: Texts) -> str:
+    """A figure in the reader's words, with its unit."""
+    if figure in KNOWN:
+        return texts(f"figure.{figure}")
+    own = figure.removeprefix(_SYNC)
+    if own == figure or not own.endswith("_ms"):
+        return figure
+    what = texts(f"figure.sync.{own}") if own in SYNC else own.removesuffix("_ms")
+    return texts("figure.sync", what=what)
+
+
+def write(value: float, repeats: Iterable[float]) -> str:
+    """A figure as people read it: what is counted (retransmits) whole, everything else by its first digits."""
+    counted = value == round(value) and all(each == round(each) for each in repeats)
+    return numbers.whole(value) if counted else numbers.rate(value)

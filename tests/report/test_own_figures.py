@@ -1,0 +1,123 @@
+"""Figures that tools and probes have of their own: their names, their units, and where they stand."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from imports.made import made
+from loadcell.report import build, figures, markdown
+from loadcell.report.blocks import Table
+from loadcell.report.terminal import print_run, told_apart
+from loadcell.report.texts import Texts
+from loadcell.store.read import read_run
+
+OUTPUTS = Path(__file__).parent.parent / "tools" / "outputs"
+
+
+def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table]:
+    report = build.build(made(home, tool, *(OUTPUTS / name for name in names)), language)
+    return {
+        block.id: block for section in report.sections for block in section.blocks if isinstance(block, Table)
+    }
+
+
+def printed(home: Path, tool: str, *names: str) -> str:
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    print_run(made(home, tool, *(OUTPUTS / name for name in names)), "en", console)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> None:
+    english, chinese = Texts("en"), Texts("zh")
+    assert [figures.name(name, english) for name in ("iops", "retransmits", "queue_depth", "sync_seen")] == [
+        "IOPS", "Retransmits", "queue_depth", "sync_seen",
+    ]  # fmt: skip
+    assert figures.name("sync_mean_ms", english) == "Flush, mean (ms)"
+    assert figures.name("sync_p99.9_ms", chinese) == "落盘，p99.9（毫秒）"
+
+
+@pytest.mark.parametrize(
+    ("value", "repeats", "written"),
+    [(12.0, (12.0,), "12"), (12.0, (11.5, 12.5), "12.00"), (4598.26, (4598.26,), "4,598")],
+)
+def test_what_is_counted_is_whole(value: float, repeats: tuple[float, ...], written: str) -> None:
+    assert figures.write(value, repeats) == written
+
+
+def test_a_few_stand_beside_throughput_under_their_names(tmp_path: Path) -> None:
+    found = tables(tmp_path, "zh", "iperf3", "iperf3.json")
+    headings = [column.title for column in found["table-results"].columns]
+    assert {"Mbit/秒", "重传次数", "客户端 CPU，%"} <= set(headings)
+    assert "table-own-figures" not in found
+
+
+def test_many_have_a_table_of_their_own(tmp_path: Path) -> None:
+    found = tables(tmp_path, "en", "fio", "fio.json")
+    assert not any("Flush" in column.title for column in found["table-results"].columns)
+    own = found["table-own-figures"]
+    name = [column.title for column in own.columns].index("Figure")
+    assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in own.rows}
+
+
+def test_findings_call_them_by_the_same_names(tmp_path: Path) -> None:
+    assert "Mbit/s: " in printed(tmp_path / "a", "iperf3", "iperf3.json")
+    text = markdown.render(
+        build.build(made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-memory.txt"), "en")
+    )
+    assert "mib_per_s" not in text
+
+
+def test_throughputs_of_unlike_units_have_each_its_own(tmp_path: Path) -> None:
+    names = ("netperf-stream.txt", "netperf-rr.txt")
+    text = printed(tmp_path / "terminal", "netperf", *names)
+    assert "per second" in text
+    assert "1,122 MiB" in text
+    assert "35,345 tx" in text
+    results = tables(tmp_path / "page", "zh", "netperf", *names)["table-results"]
+    assert results.rows[0][2].text == "1,122 MiB"
+    assert "操作/秒" not in (results.note or "")
+
+
+def test_no_data_that_failed_is_counted_where_data_are_moved(tmp_path: Path) -> None:
+    text = markdown.render(build.build(made(tmp_path, "dd", OUTPUTS / "dd.txt"), "en"))
+    assert "Failed MiB" not in text
+
+
+def test_names_that_end_differently_are_still_told_apart_where_they_are_cut() -> None:
+    assert told_apart(["my_result_100000, 8", "my_result_110000, 8"], 12) == ["…t_100000, 8", "…t_110000, 8"]
+    assert told_apart(["short", "a longer one"], 8) == ["short", "a longer one"]
+
+
+def test_a_single_execution_has_no_range(tmp_path: Path) -> None:
+    row = next(line for line in printed(tmp_path, "iperf3", "iperf3.json").splitlines() if "1/1" in line)
+    assert "–" in row.split()
+
+
+def test_a_load_of_one_is_one_client() -> None:
+    said = Texts("en")("found.saturation.falls", line="Saturation", low="1", high="4")
+    assert "at 1 client, the lowest" in said
+
+
+def test_a_line_by_itself_is_named_where_the_title_does_not_say_what_it_is(tmp_path: Path) -> None:
+    table = tmp_path / "result.csv"
+    rows = (f"7,{number * 10},{5 + number % 7},4,NEW_ORDER,0,0,0\n" for number in range(1, 1_001))
+    table.write_text("run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n" + "".join(rows))
+    report = build.build(made(tmp_path, "benchmarksql", table), "en")
+    (chart,) = [one for one in report.charts() if one.id == "chart-series"]
+    throughput, response = chart.spec["vconcat"]
+    assert '"legend": null' in json.dumps(throughput)
+    assert '"legend": null' not in json.dumps(response)
+
+
+def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
+    stored = made(tmp_path, "auto", OUTPUTS / "sysbench-oltp.txt")
+    once = "t_s,utc,cpu_user_percent,cpu_system_percent\n1.0,2026-01-01T00:00:01Z,5,5\n"
+    for trial in stored.trials:
+        (stored.directory(trial["name"]) / "host.csv").write_text(once)
+    (chart,) = [one for one in build.build(read_run(stored.path), "en").charts() if one.id == "chart-series"]
+    assert {source for own in chart.series.values() for source in own} == {"load"}
