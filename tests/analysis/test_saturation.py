@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from analysis.simulated import sweep, sweep_run, usl
 from loadcell.analysis import saturation
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.saturation import Saturation
+from loadcell.analysis.saturation_findings import reasons
 from loadcell.analysis.sweep import Sweep, sweeps
+from loadcell.analysis.usl import Estimate
 from loadcell.report.texts import LANGUAGES, Texts
 
 POWERS = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -207,3 +210,26 @@ def test_ten_thousand_trials_are_analysed_at_once() -> None:
     assert line.law.peak_load is not None
     assert line.law.peak_load.low is not None
     assert line.law.peak_load.low < math.sqrt(0.97 / 0.0003) < (line.law.peak_load.high or math.inf)
+
+
+def test_a_ceiling_below_what_was_measured_is_not_said() -> None:
+    """A curve that misses the highest load by a third has one; nobody believes the sentence beside the figures."""
+    loads = (1, 4, 16, 32, 64, 128, 250)
+    typical = (18.4, 20.9, 30.7, 37.5, 21.4, 29.7, 27.4)
+    analysis = analysis_of(
+        {str(load): [rate * 1000, rate * 1100] for load, rate in zip(loads, typical, strict=True)}
+    )
+    (line,) = (line for line in analysis.saturation if isinstance(line, Saturation))
+    for ceiling, key in ((30_000.0, "no-peak"), (50_000.0, "no-peak.ceiling")):
+        law = replace(line.law, reason="no-peak", ceiling=Estimate(ceiling, ceiling, ceiling))
+        (found,) = (one for one in reasons([replace(line, law=law)]) if "why" in one.phrase.key)
+        assert found.phrase.key == f"found.saturation.why.{key}"
+
+
+def test_the_highest_level_is_said_with_those_that_it_might_as_well_be() -> None:
+    rates = {"1": [100.0, 101, 99, 100, 102, 98], "2": [200.0, 190, 210, 195, 205, 198]}
+    rates |= {"4": [198.0, 204, 192, 207, 196, 200], "8": [120.0, 121, 119, 122, 118, 120]}
+    (found,) = (
+        one for one in analysis_of(rates).findings if one.phrase.key.startswith("found.saturation.measured")
+    )
+    assert found.phrase.params["best"] in ("2 (2–4)", "4 (2–4)")

@@ -14,7 +14,7 @@ from loadcell.report import numbers
 from loadcell.report.blocks import Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import style
-from loadcell.report.html import NO_BREAK, coded, headed
+from loadcell.report.html import NO_BREAK, coded, counted, headed
 from loadcell.report.scene import Scene
 from loadcell.report.sections import method, trouble
 from loadcell.report.texts import Texts
@@ -123,3 +123,59 @@ def test_a_run_without_throughput_is_not_asked_for_a_steady_state(tmp_path: Path
     scene = Scene.of(of_memory(tmp_path), "en")
     said = {finding.phrase.key for finding in scene.findings}
     assert not any(key.startswith("found.steady") for key in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [("5 次正常、1 次超时", "5_次正常、1_次超时"), ("5 ok, 1 timed out", "5_ok, 1_timed out")],
+)
+def test_a_number_stays_with_what_it_counts(text: str, page: str) -> None:
+    assert counted(text) == page.replace("_", NO_BREAK)
+
+
+def of_an_embedded_store(home: Path, times: float) -> StoredRun:
+    """A run whose response times are so many times those of a database."""
+    run = fake_runs.write_run(home, fake_runs.two_treatments())
+    for file in run.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        response = document["totals"]["response"]
+        response |= {key: value * times for key, value in response.items() if key.endswith("_ms")}
+        file.write_text(json.dumps(document))
+    return read_run(run)
+
+
+@pytest.mark.parametrize(("lang", "micro", "milli"), [("en", "(µs)", "(ms)"), ("zh", "（微秒）", "（毫秒）")])
+def test_times_of_an_embedded_store_are_read_in_microseconds(
+    tmp_path: Path, lang: str, micro: str, milli: str
+) -> None:
+    def titles(stored: StoredRun) -> tuple[str, str, str]:
+        report = build(stored, lang)
+        results = table(list(report.sections), "table-results")
+        specs = json.dumps([chart.spec for chart in report.charts()], ensure_ascii=False)
+        p50 = next(n for n, column in enumerate(results.columns) if column.title.startswith("p50"))
+        return results.columns[p50].title, results.rows[0][p50].text, specs
+
+    usual, usual_p50, usual_specs = titles(of_an_embedded_store(tmp_path / "usual", 1))
+    short, short_p50, short_specs = titles(of_an_embedded_store(tmp_path / "short", 1e-3))
+    assert (milli in usual, micro in short) == (True, True)
+    assert usual_p50 == short_p50
+    assert micro in short_specs
+    assert micro not in usual_specs
+
+
+def test_without_response_times_there_is_no_unit_to_choose(stored: Stored) -> None:
+    assert not Scene.of(stored("nothing measured"), "en").texts.micro
+
+
+def test_of_a_part_its_factors_and_what_another_distribution_would_need_are_not_said() -> None:
+    options = {"reads": "20%", "keys": 1000, "distribution": "uniform", "hot_data": "20%", "deviation": "10%"}
+    assert method._part("kv", options, {"reads"}) == "kv: keys 1000, distribution uniform"
+    hot = method._part("kv", {**options, "distribution": "hotspot"}, {"reads"})
+    assert hot == "kv: keys 1000, distribution hotspot, hot_data 20%"
+
+
+def test_one_trial_alone_makes_no_picture_of_throughput(tmp_path: Path) -> None:
+    once = read_run(fake_runs.write_run(tmp_path / "once", fake_runs.Shape(factors={}, repeats=1)))
+    twice = read_run(fake_runs.write_run(tmp_path / "twice", fake_runs.Shape(factors={}, repeats=2)))
+    assert "curves" not in {section.id for section in build(once).sections}
+    assert "curves" in {section.id for section in build(twice).sections}

@@ -101,7 +101,7 @@ def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
         start = line.reach(line.peak)
         return "found.saturation.level", {"low": _number(start[0]) if start else best, "last": last}
     key = "found.saturation.measured" if line.peak.first is not None else "found.saturation.once"
-    return key, {"best": best, "low": _number(low_end), "high": _number(high_end)}
+    return key, {"best": _with_reach(line, line.peak), "low": _number(low_end), "high": _number(high_end)}
 
 
 def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
@@ -116,7 +116,8 @@ def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:
         key = f"found.saturation.why.{reason}"
         if reason == "no-peak":
             ceilings = [line.law.ceiling.value for line in own if line.law.ceiling is not None]
-            if len(ceilings) == 1:
+            highest = max(float(line.sweep.throughput.max()) for line in own)
+            if len(ceilings) == 1 and ceilings[0] >= highest:  # else what was measured is above it already
                 key = "found.saturation.why.no-peak.ceiling"
                 params["ceiling_per_s"] = ceilings[0]
         evidence = tuple(name for line in own for name in _evidence(line))

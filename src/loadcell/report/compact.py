@@ -271,7 +271,7 @@ def _name(scene: Scene, key: str) -> str:
 
 
 def _milliseconds(scene: Scene, value: float | None) -> str:
-    return scene.texts("mark.none") if value is None else numbers.significant(value)
+    return scene.texts("mark.none") if value is None else scene.texts.time(value)
 
 
 def _errors(scene: Scene, out: Console) -> None:

@@ -28,6 +28,7 @@ PAGE = "page.html.j2"
 NO_BREAK = "\u00a0"
 #: A number and its unit, and a unit at the end of a heading, in the brackets of either language.
 _MEASURED = re.compile(r"[<>±+-]?[\d,.]+ [^\W\d]{1,3}(/s)?|[\d,.]+ (min|h) [\d,.]+ (min|s)")
+_COUNT = re.compile(r"(?<=\d) (?=[^\W\d])")
 _UNIT = re.compile(r"（[^（）]{1,5}）$|\([^()]{1,5}\)$")
 
 
@@ -43,6 +44,7 @@ def environment() -> Environment:
     )
     made.filters["coded"] = coded
     made.filters["headed"] = headed
+    made.filters["counted"] = counted
     return made
 
 
@@ -94,6 +96,11 @@ def coded(sentence: str | Iterable[Part]) -> Markup:
 def _unbroken(figure: str) -> str:
     """A number and its unit stay on one line."""
     return figure.replace(" ", NO_BREAK) if _MEASURED.fullmatch(figure) else figure
+
+
+def counted(text: str) -> str:
+    """Each number stays with what it counts: `5 次正常、` and `1 次超时` on a line each."""
+    return _COUNT.sub(NO_BREAK, text)
 
 
 def headed(title: str) -> Markup:

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from loadcell.store.read import StoredRun
 
 
+#: Where all medians and all 99th percentiles of response times are shorter than these (ms), they are read in microseconds:
+#: an embedded store answers in 0.000982 ms.
+MICRO_P50_MS, MICRO_P99_MS = 0.1, 1.0
+
+
+def _is_micro(analysis: Analysis) -> bool:
+    found = [(one.latency_ms("p50_ms"), one.latency_ms("p99_ms")) for one in analysis.treatments]
+    times = [(p50, p99 or 0.0) for p50, p99 in found if p50 is not None]
+    return bool(times) and all(p50 < MICRO_P50_MS and p99 < MICRO_P99_MS for p50, p99 in times)
+
+
 @dataclass(frozen=True)
 class Scene:
     """One run, seen in one language."""
@@ -31,7 +42,8 @@ class Scene:
     @classmethod
     def of(cls, stored: StoredRun, language: str) -> Scene:
         """Analyse a run and get ready to speak about it."""
-        return cls(stored, analyse(stored.run, stored.trials), Texts(language, unit.of(stored.trials)))
+        analysis = analyse(stored.run, stored.trials)
+        return cls(stored, analysis, Texts(language, unit.of(stored.trials), micro=_is_micro(analysis)))
 
     @cached_property
     def steadiness(self) -> tuple[Judged, ...]:

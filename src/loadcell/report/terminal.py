@@ -280,7 +280,7 @@ def _figures(treatment: Treatment, scene: Scene) -> list[str]:
     return [
         scene.throughput(treatment),
         scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
-        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in _SHOWN),
+        *(_written(treatment.latency_ms(key), scene.texts.time, scene) for key in _SHOWN),
     ]
 
 
@@ -291,8 +291,8 @@ def _figures_due(treatment: Treatment, scene: Scene) -> list[str]:
     return [
         _written(loop.offered.median if loop else None, numbers.rate, scene),
         _written(achieved.median, numbers.rate, scene),
-        *(_written(treatment.latency_ms(key), numbers.significant, scene) for key in _SHOWN),
-        _written(loop.service["p99_ms"].median if loop else None, numbers.significant, scene),
+        *(_written(treatment.latency_ms(key), scene.texts.time, scene) for key in _SHOWN),
+        _written(loop.service["p99_ms"].median if loop else None, scene.texts.time, scene),
     ]
 
 

@@ -2,7 +2,7 @@
 
 The catalogue is `texts.toml` and, beside it, `texts-*.toml`. It holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
 first form where the number is 1, else the second. What throughput counts is `{unit}`, `{units}` or, by a number,
-`{count:units}`; `{Units}` begins a heading, `{unit_short}` is for where there is little room. The name of a parameter says its unit, and so how it is written:
+`{count:units}`; `{time_unit}` is that of response times in tables and pictures; `{Units}` begins a heading, `{unit_short}` is for where there is little room. The name of a parameter says its unit, and so how it is written:
 `p99_ms`, `throughput_per_s`, `spread_share`, `low_change`, `duration_s`, `size_bytes`, `factor_times`.
 """
 
@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 #: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
-_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short"}
+_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 _UNITS: dict[str, Callable[[float], str]] = {
     "_per_s": numbers.rate,
     "_ms": numbers.milliseconds,
@@ -58,14 +58,26 @@ def placeholders(text: str) -> frozenset[str]:
 
 
 class Texts:
-    """The catalogue in one language, speaking of one kind of work: `unit` is one of `loadcell.analysis.unit.UNITS`."""
+    """The catalogue in one language, speaking of one kind of work: `unit` is one of `loadcell.analysis.unit.UNITS`.
 
-    def __init__(self, language: str, unit: str = "transaction") -> None:
+    Response times stand in tables and pictures in milliseconds or, where `micro` says so, in microseconds.
+    """
+
+    def __init__(self, language: str, unit: str = "transaction", *, micro: bool = False) -> None:
         """Raises ValueError for a language that the catalogue does not have."""
         if language not in LANGUAGES:
             raise ValueError(f"no language {language!r}: there are {', '.join(LANGUAGES)}")
         self.language = language
         self.unit = unit
+        self.micro = micro
+
+    def in_unit(self, milliseconds: float) -> float:
+        """A response time in the unit of tables and pictures."""
+        return milliseconds * 1e3 if self.micro else milliseconds
+
+    def time(self, milliseconds: float) -> str:
+        """The same, written."""
+        return numbers.significant(self.in_unit(milliseconds))
 
     def __call__(self, key: str, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
@@ -190,7 +202,9 @@ class Texts:
         return self.value(match["name"], value)
 
     def _word(self, name: str) -> str:
-        """What throughput counts, as this placeholder has it."""
+        """What throughput counts, as this placeholder has it, or the unit of response times."""
+        if name == "time_unit":
+            return self("time-unit.microseconds" if self.micro else "time-unit.milliseconds")
         said = catalogue()[f"unit.{self.unit}{_WORDS[name]}"][self.language]
         return said[0].upper() + said[1:] if name[0].isupper() else said
 

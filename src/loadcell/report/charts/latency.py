@@ -27,6 +27,8 @@ def draw(scene: Scene) -> Chart | None:
     if not any(treatment.latency[f"{name}_ms"].values for treatment in treatments for name in SHOWN):
         return None
     form = compare.drawn(form, rows)
+    for row in rows:
+        row |= {name: texts.in_unit(row[name]) for name in ("value", "low", "high") if name in row}
     known = {row["percentile" if form.groups else "group"] for row in rows}
     names = [name for name in SHOWN if name in known]  # a tool tells but one or two of them
     values = [row["value"] for row in rows if row["value"] > 0]

@@ -14,6 +14,7 @@ from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
+from loadcell.report.texts import Texts
 
 SECTION, PLACE = "percentiles", 1
 #: As many lines as colours that can be told apart.
@@ -30,7 +31,7 @@ def draw(scene: Scene) -> Chart | None:
     points: list[dict[str, Any]] = []
     drawn: list[Treatment] = []
     for treatment in scene.analysis.treatments:
-        own = _points(treatment)
+        own = _points(treatment, texts)
         if not own:
             continue
         drawn.append(treatment)
@@ -101,13 +102,13 @@ def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Trea
     return [item for n, item in enumerate(treatments) if n in picked or item is best]
 
 
-def _points(treatment: Treatment) -> list[dict[str, Any]]:
+def _points(treatment: Treatment, texts: Texts) -> list[dict[str, Any]]:
     return [
         {
             "treatment": treatment.brief,
             "percentile": f"{key.removeprefix('p').removesuffix('_ms')}%",
             "tail": round(1 / (1 - quantile)),
-            "value": (trial.response or {}).get(key),
+            "value": texts.in_unit((trial.response or {})[key]),
         }
         for trial in treatment.trials
         for key, quantile in QUANTILES.items()

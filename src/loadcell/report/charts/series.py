@@ -123,7 +123,7 @@ def draw(scene: Scene) -> Chart | None:
         name: frame for name, frame in frames.items() if "t_s" in frame.columns and _longest(frame) >= 2
     }
     sampled, frames = len(frames), short.drawable(frames)
-    drawn = [_waits(scene) if panel is WAITS else panel for panel in _panels(groups)]
+    drawn = [_proper(panel, scene) for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
@@ -197,6 +197,13 @@ def rows(chart: Chart, trial: str) -> dict[str, list[dict[str, Any]]]:
     start = min((row["t"] for own in sources.values() for row in own), default=0)
     warmup = [{"from": start, "to": 0}] if start < 0 else []
     return {**{name: [] for name in SOURCES}, **sources, "warmup": warmup}
+
+
+def _proper(panel: Panel, scene: Scene) -> Panel:
+    """A panel with the lines and the unit that it has in this run."""
+    if panel.title == "axis.response" and scene.texts.micro:
+        return replace(panel, lines=tuple(replace(line, divide=1e-3) for line in panel.lines))
+    return _waits(scene) if panel is WAITS else panel
 
 
 def _waits(scene: Scene) -> Panel:

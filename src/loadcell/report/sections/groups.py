@@ -60,7 +60,7 @@ def _row(
         *([figure(group.offered.median, numbers.rate)] if opened else []),
         figure(group.throughput.median, numbers.rate),
         figure(group.share, numbers.share),
-        *(figure(group.response[key].median, numbers.significant) for key in _TIMES),
+        *(figure(group.response[key].median, scene.texts.time) for key in _TIMES),
         *([figure(group.backlog.median, numbers.whole)] if opened else []),
         Cell(numbers.whole(group.failed), sort=group.failed, tone="problem" if group.failed else ""),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
@@ -109,7 +110,7 @@ def _what(scene: Scene) -> list[tuple[str, str]]:
         part = settings.get(key)
         if isinstance(part, dict) and len(part) == 1:
             name, options = next(iter(part.items()))
-            entries.append((texts(title), _part(name, options)))
+            entries.append((texts(title), _part(name, options, _varied(scene, f"{key}.{name}."))))
     for name, group in (settings.get("workloads") or {}).items():
         workload = next((key for key in group if key not in ("share", "load")), "")
         entries.append((texts("method.group", name=name), _part(workload, group.get(workload))))
@@ -148,9 +149,28 @@ def _affinity(scene: Scene) -> list[tuple[str, str]]:
 _OF_ONE_REQUEST = ("method", "path", "body")
 
 
-def _part(name: str, options: Any) -> str:
+#: Options that have a meaning only with one distribution of keys.
+_OF_DISTRIBUTIONS = {
+    "hot_data": "hotspot",
+    "hot_operations": "hotspot",
+    "deviation": "gaussian",
+    "percentile": "exponential",
+    "fraction": "exponential",
+}
+
+
+def _varied(scene: Scene, path: str) -> set[str]:
+    """The options below a part's path that are factors: no value of theirs holds for the whole run."""
+    keys = [str(factor.get("key")) for factor in scene.stored.run.get("factors") or ()]
+    return {key.removeprefix(path).partition(".")[0] for key in keys if key.startswith(path)}
+
+
+def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
     if not isinstance(options, dict):
         return str(name)
+    distribution = options.get("distribution")
+    unused = {key for key, needs in _OF_DISTRIBUTIONS.items() if distribution not in (None, needs)}
+    options = {key: value for key, value in options.items() if key not in varied | unused}
     listed = options.get("requests")
     shown = [f"requests {', '.join(map(str, listed))}"] if isinstance(listed, dict) and listed else []
     shown += [
@@ -213,7 +233,7 @@ def order(scene: Scene) -> Table:
             Cell(str(trial.block), sort=trial.block),
             Cell(texts(f"status.{trial.status}"), tone="" if trial.status == "ok" else "problem"),
             _figure(trial.throughput_per_s, numbers.rate, scene),
-            _figure((trial.response or {}).get("p99_ms"), numbers.significant, scene),
+            _figure((trial.response or {}).get("p99_ms"), texts.time, scene),
         ]
         for trial in scene.analysis.trials
     ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from loadcell.analysis.treatments import LATENCIES
 from loadcell.analysis.trials import lack
-from loadcell.report import charts, numbers
+from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.columns import known
 from loadcell.report.scene import Scene
 from loadcell.report.sections import steady
 
+#: Trials that make a picture: one alone is the figure that stands in the table.
+FEWEST = 2
 #: Figures of times that are no percentiles.
 _NAMED = {
     "mean_ms": "column.mean",
@@ -20,7 +22,8 @@ _NAMED = {
 
 def curves(scene: Scene) -> Section | None:
     """Throughput and response time against the factors; None when nothing was measured, or unlike things were."""
-    if not scene.analysis.comparable:
+    measured = sum(trial.throughput_per_s is not None for trial in scene.analysis.trials)
+    if not scene.analysis.comparable or measured < FEWEST:
         return None
     drawn = charts.drawn_in("curves", scene)
     return Section("curves", scene.texts("section.curves"), drawn) if drawn else None
@@ -60,7 +63,7 @@ def table(scene: Scene) -> Table:
             Cell(str(treatment.index), sort=treatment.index),
             Cell(treatment.label, sort=treatment.index),
             *(
-                Cell(texts("mark.none")) if value is None else Cell(numbers.significant(value), sort=value)
+                Cell(texts("mark.none")) if value is None else Cell(texts.time(value), sort=value)
                 for value in (treatment.latency_ms(key) for key in LATENCIES)
             ),
         ]

@@ -152,7 +152,7 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, meas
         Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
         *(_own(treatment, name, none) for name in _beside(scene)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(_figure(treatment.latency_ms(key), numbers.significant, none) for key in _SHOWN),
+        *(_figure(treatment.latency_ms(key), scene.texts.time, none) for key in _SHOWN),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
         ),

@@ -68,6 +68,6 @@ def _row(
         figure(found.succeeded, numbers.whole),
         figure(found.share, numbers.share),
         figure(found.throughput.median, numbers.rate),
-        *(figure(found.response[key].median, numbers.significant) for key in FIGURES),
+        *(figure(found.response[key].median, scene.texts.time) for key in FIGURES),
         *([errors] if failed else []),
     ]
