@@ -120,7 +120,7 @@ def draw(scene: Scene) -> Chart | None:
         "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }
     frames = {
-        name: frame for name, frame in frames.items() if "t_s" in frame.columns and _longest(frame) >= 2
+        name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
     }
     sampled, frames = len(frames), short.drawable(frames)
     drawn = [_proper(panel, scene) for panel in _panels(groups)]
