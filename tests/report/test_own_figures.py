@@ -121,3 +121,14 @@ def test_a_source_of_single_moments_has_no_panel(tmp_path: Path) -> None:
         (stored.directory(trial["name"]) / "host.csv").write_text(once)
     (chart,) = [one for one in build.build(read_run(stored.path), "en").charts() if one.id == "chart-series"]
     assert {source for own in chart.series.values() for source in own} == {"load"}
+
+
+def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_one_point(
+    tmp_path: Path,
+) -> None:
+    report = build.build(made(tmp_path, "iperf3", OUTPUTS / "iperf3.json"), "en")
+    results = next(
+        block for section in report.sections for block in section.blocks if isinstance(block, Table)
+    )
+    assert "Each repeat" not in [column.title for column in results.columns]
+    assert {chart.id for chart in report.charts()}.isdisjoint({"chart-throughput", "chart-latency"})

@@ -149,8 +149,8 @@ def draw(scene: Scene) -> Chart | None:
             own["to"].append(None if one.end_s is None else round(one.end_s, 1))
             own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
     size = thinning.bucket_size(longest, at_most)
-    trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
     lines = {name: sum(len(of["t"]) > 1 for of in own.values()) for name, own in series.items()}
+    trials_shown = [trial for trial in scene.analysis.trials if lines.get(trial.name)]
     shown = _sensible(trials_shown, scene, lines)
     texts = scene.texts
     caption = [texts("caption.series")]

@@ -109,7 +109,7 @@ def of_its_own(scene: Scene) -> Table | None:
         *([] if factors else [Column(texts("column.treatment"))]),
         Column(texts("column.figure-name"), keep=True),
         Column(texts("axis.median"), figure=True),
-        Column(texts("column.repeats"), figure=True, many=True),
+        Column(texts("column.repeats"), figure=True, many=True, spare=True),
     ]
     rows = [
         [
@@ -117,15 +117,19 @@ def of_its_own(scene: Scene) -> Table | None:
             *treatment_cells(treatment, factors),
             Cell(figures.name(name, texts)),
             Cell(figures.write(found.median, found.values), sort=found.median),
-            Cell("  ".join(figures.write(value, found.values) for value in found.values), sort=found.median),
+            _repeats([figures.write(value, found.values) for value in found.values], found.median, scene),
         ]
         for treatment in scene.analysis.treatments
         for name in own
         if (found := treatment.figures.get(name)) is not None and found.median is not None
     ]
-    return Table(
-        "table-own-figures", texts("table.own-figures"), columns, rows, texts("table.own-figures.note")
-    )
+    note = texts("table.own-figures.note")
+    return Table("table-own-figures", texts("table.own-figures"), *known(columns, rows), note)
+
+
+def _repeats(values: list[str], middle: float | None, scene: Scene) -> Cell:
+    """Each repeat's figure, to be sorted by their median; what was measured once by nothing, as the median says it all."""
+    return Cell("  ".join(values) or scene.texts("mark.none"), sort=middle if len(values) > 1 else None)
 
 
 def _own(treatment: Treatment, name: str, none: str) -> Cell:
@@ -149,7 +153,7 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, meas
             if measured
             else []
         ),
-        Cell("  ".join(numbers.rate(value) for value in treatment.throughput.values) or none, sort=middle),
+        _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, scene),
         *(_own(treatment, name, none) for name in _beside(scene)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
         *(_figure(treatment.latency_ms(key), scene.texts.time, none) for key in _SHOWN),
