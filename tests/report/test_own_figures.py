@@ -38,6 +38,8 @@ def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> N
         "IOPS", "Retransmits", "queue_depth", "sync_seen",
     ]  # fmt: skip
     assert figures.name("sync_mean_ms", english) == "Flush, mean (ms)"
+    assert figures.name("a.job-read.mib_per_s", english) == "a.job-read: MiB/s"
+    assert figures.name("nightly-write.sync_p99.9_ms", english) == "nightly-write: Flush, p99.9 (ms)"
     assert figures.name("sync_p99.9_ms", chinese) == "落盘，p99.9（毫秒）"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,19 +19,25 @@ KNOWN = (
     "processing_mean_ms", "waiting_mean_ms", "per_cpu_s", "user_s", "system_s",
 )  # fmt: skip
 #: fio's syncs have all that response times have.
-_SYNC = "sync_"
+_SYNCED = re.compile(r"sync_(?P<of>\S+_ms)")
 SYNC = ("min_ms", "mean_ms", "stdev_ms", "max_ms")
+#: Of what a tool reports apart (fio's jobs, mbw's methods): which of it, and its figure.
+_OF_A_PART = re.compile(
+    rf"(?P<part>.+?)\.(?P<figure>{'|'.join(KNOWN)}|{_SYNCED.pattern.replace('?P<of>', '?:')})"
+)
 
 
 def name(figure: str, texts: Texts) -> str:
     """A figure in the reader's words, with its unit."""
     if figure in KNOWN:
         return texts(f"figure.{figure}")
-    own = figure.removeprefix(_SYNC)
-    if own == figure or not own.endswith("_ms"):
-        return figure
-    what = texts(f"figure.sync.{own}") if own in SYNC else own.removesuffix("_ms")
-    return texts("figure.sync", what=what)
+    if (sync := _SYNCED.fullmatch(figure)) is not None:
+        own = sync["of"]
+        what = texts(f"figure.sync.{own}") if own in SYNC else own.removesuffix("_ms")
+        return texts("figure.sync", what=what)
+    if (of_part := _OF_A_PART.fullmatch(figure)) is not None:
+        return texts("figure.of-part", part=of_part["part"], figure=name(of_part["figure"], texts))
+    return figure
 
 
 def write(value: float, repeats: Iterable[float]) -> str:
