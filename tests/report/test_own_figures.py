@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from imports.made import made
-from loadcell.report import build, figures, markdown
+from loadcell.report import build, figures, markdown, values
 from loadcell.report.blocks import Table
 from loadcell.report.terminal import print_run, told_apart
 from loadcell.report.texts import Texts
@@ -134,3 +134,22 @@ def test_what_was_measured_once_has_neither_a_column_of_repeats_nor_a_chart_of_o
     )
     assert "Each repeat" not in [column.title for column in results.columns]
     assert {chart.id for chart in report.charts()}.isdisjoint({"chart-throughput", "chart-latency"})
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "column"),
+    [
+        ("sysbench", "sysbench-oltp.txt", "response_p95_ms"),
+        ("pgbench", "pgbench.txt", "response_mean_ms"),
+    ],
+)
+def test_times_of_intervals_are_shown_by_whatever_the_tool_prints_of_them(
+    tmp_path: Path, tool: str, name: str, column: str
+) -> None:
+    report = build.build(made(tmp_path, tool, OUTPUTS / name), "en")
+    chart = next(one for one in report.charts() if one.id == "chart-series")
+    assert column in next(iter(chart.series.values()))["load"]
+
+
+def test_a_size_is_written_as_one() -> None:
+    assert values.plain("bytes", 134_217_728, Texts("en")) == "128 MiB"

@@ -210,6 +210,7 @@ def test_chinese_is_chinese() -> None:
         "mark.quoted",
         "column.number",
         "series.p50",
+        "series.p95",
         "series.p99",
         "series.cpu",
         "series.wal",

@@ -57,7 +57,7 @@ def plain(key: str, value: Any, texts: Texts) -> str:
         return texts("mark.none")
     if isinstance(value, int | float):
         for suffix, write in _UNITS:
-            if key.endswith(suffix) and value >= 0:
+            if f"_{key}".endswith(suffix) and value >= 0:
                 return write(value)
         return str(value) if isinstance(value, int) else f"{value:,.4g}"
     if isinstance(value, list | tuple):

@@ -64,6 +64,8 @@ class Panel:
     least: float = 0.0
     #: whether its title does not say what a line by itself is
     several: bool = False
+    #: what stands in for its lines where none of them has values: tools print other figures of an interval than the engine does
+    otherwise: tuple[Line, ...] = ()
 
 
 WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
@@ -75,7 +77,7 @@ PANELS = (
     Panel("load", "axis.response", (
         Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
         Line(SENT, "series.sent-p99", "max"),
-    ), several=True),
+    ), several=True, otherwise=(Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max"))),
     Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),), least=10),
     WAITS,
     Panel("server", "axis.wal", (Line("wal_bytes_per_s", "series.wal", divide=MIB),), least=1),
@@ -150,7 +152,7 @@ def draw(scene: Scene) -> Chart | None:
             own["reason"].append(scene.texts(f"checkpoint.{one.reason}"))
     size = thinning.bucket_size(longest, at_most)
     lines = {name: sum(len(of["t"]) > 1 for of in own.values()) for name, own in series.items()}
-    trials_shown = [trial for trial in scene.analysis.trials if lines.get(trial.name)]
+    trials_shown = [trial for trial in scene.analysis.trials if trial.name in series]
     shown = _sensible(trials_shown, scene, lines)
     texts = scene.texts
     caption = [texts("caption.series")]
@@ -263,7 +265,11 @@ def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
     frame = frames.get(panel.source)
     if frame is None:
         return None
-    lines = tuple(line for line in panel.lines if line.column in frame.columns and frame[line.column].count())
+    lines, others = (
+        tuple(line for line in some if line.column in frame.columns and frame[line.column].count())
+        for some in (panel.lines, panel.otherwise)
+    )
+    lines = lines or others
     lines = tuple(
         line for line in lines if line.column not in ("failed", "rest") or frame[line.column].sum() > 0
     )
@@ -312,9 +318,10 @@ def _printed(record: Mapping[str, Any]) -> int:
 
 def _sensible(trials: list[Trial], scene: Scene, lines: Mapping[str, int]) -> Trial:
     """The best treatment's trial that lies nearest to its median; else the first. Before others those with the most `lines`: of
-    how many sources there are some."""
+    how many sources there are some; where the best has none at all, another's."""
     best = scene.best
     own = [trial for trial in trials if best is not None and trial.treatment == best.id and trial.counts]
+    own = own if any(lines[trial.name] for trial in own) else []
     most = max(lines[trial.name] for trial in own or trials)
     fullest = [trial for trial in own or trials if lines[trial.name] == most]
     if not own or best is None:
