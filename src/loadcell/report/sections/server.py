@@ -108,7 +108,7 @@ def statements(scene: Scene) -> Table | None:
             Cell(one.query),
             Cell(numbers.share(one.share), sort=one.share, bar=one.share),
             Cell(numbers.whole(round(one.calls)), sort=one.calls),
-            Cell(numbers.significant(one.total_ms / one.calls), sort=one.total_ms / one.calls),
+            Cell(texts.time(one.total_ms / one.calls), sort=one.total_ms / one.calls),
             Cell(numbers.significant(one.rows / one.calls), sort=one.rows / one.calls),
             _figure(one.hit_share, numbers.share, scene),
         ]
