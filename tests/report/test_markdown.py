@@ -53,6 +53,7 @@ def test_pictures_are_whole_svg_files_that_the_text_refers_to(
 def test_pictures_are_painted_even_when_the_painter_dies(stored: Stored) -> None:
     drawings = [markdown.drawing(chart) for chart in build(stored("two")).charts()]
     with Painter(VEGA_LITE) as painter:
+        assert painter._process is not None
         painter._process.kill()
         painter.hand_over(drawings)
         pictures = painter.pictures()
@@ -60,10 +61,21 @@ def test_pictures_are_painted_even_when_the_painter_dies(stored: Stored) -> None
     assert all(picture.startswith("<svg") for picture in pictures)
 
 
+def test_pictures_are_painted_even_when_no_process_can_be_started(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawings = [markdown.drawing(chart) for chart in build(stored("two")).charts()][:1]
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with Painter(VEGA_LITE) as painter:
+        painter.hand_over(drawings)
+        assert [picture[:4] for picture in painter.pictures()] == ["<svg"]
+
+
 def test_a_picture_that_cannot_be_painted_leaves_no_process_behind() -> None:
     with pytest.raises(ValueError, match="conversion failed"), Painter(VEGA_LITE) as painter:  # noqa: PT012
         painter.hand_over([{"mark": 7}])
         painter.pictures()
+    assert painter._process is not None
     assert painter._process.returncode is not None
 
 

@@ -81,33 +81,37 @@ def import_(
     What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
     for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
-    from loadcell.imports import arrange, attach, read, run, table
-    from loadcell.imports.formats import ImportProblemError
-    from loadcell.imports.inputs import Inputs
-    from loadcell.imports.progress import Bar
     from loadcell.report.soon import Soon
-    from loadcell.store.errors import StoreError
 
-    try:
-        with Soon() as soon, Inputs() as inputs:
-            plain = inputs.plain(files)
-            if tool == "csv":
-                mapping = table.parse(columns)
-                sources = [table.read_csv(file, mapping, unit) for file in plain]
-                own = (*own, *(column for column, what in mapping.items() if what == "factor"))
-            else:
-                with Bar(sys.stderr, soon.begin) as told:
-                    sources = read.read(plain, tool, interval_s=interval, told=told)
-            sources = inputs.as_named(sources)
-            arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
-            filed = name or (sources[0].tool if len({source.tool for source in sources}) == 1 else "imported")
-            path = run.write(
-                arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
-                command=["loadcell", *sys.argv[1:]],
-            )  # fmt: skip
-            scene = soon.publish(path, lang)
-    except (ImportProblemError, StoreError) as error:
-        raise click.ClickException(str(error)) from None
+    with Soon() as soon:  # a process of its own, which gets ready while the rest is loaded
+        from loadcell.imports import arrange, attach, read, run, table
+        from loadcell.imports.formats import ImportProblemError
+        from loadcell.imports.inputs import Inputs
+        from loadcell.imports.progress import Bar
+        from loadcell.store.errors import StoreError
+
+        try:
+            with Inputs() as inputs:
+                plain = inputs.plain(files)
+                if tool == "csv":
+                    mapping = table.parse(columns)
+                    sources = [table.read_csv(file, mapping, unit) for file in plain]
+                    own = (*own, *(column for column, what in mapping.items() if what == "factor"))
+                else:
+                    with Bar(sys.stderr, soon.begin) as told:
+                        sources = read.read(plain, tool, interval_s=interval, told=told)
+                sources = inputs.as_named(sources)
+                arranged = attach.attached(arrange.arrange(sources, by_file=by_file, own=own), sources)
+                filed = name or (
+                    sources[0].tool if len({source.tool for source in sources}) == 1 else "imported"
+                )
+                path = run.write(
+                    arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
+                    command=["loadcell", *sys.argv[1:]],
+                )  # fmt: skip
+                scene = soon.publish(path, lang)
+        except (ImportProblemError, StoreError) as error:
+            raise click.ClickException(str(error)) from None
     _tell(path, scene, sources, as_json=as_json)
 
 

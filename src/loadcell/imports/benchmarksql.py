@@ -10,13 +10,14 @@ from pathlib import Path
 
 from loadcell.imports.formats import ImportProblemError, Source, is_directory, named, read_file
 from loadcell.tools.base import MOST_SHOWN
-from loadcell.tools.benchmarksql_host import PATTERNS, Collected
 from loadcell.tools.blocks import Output, Told
 from loadcell.workloads.benchmarksql_file import parse
 
 TOOL = "benchmarksql"
 #: Where they are in the folder that `runBenchmark.sh` makes.
 RESULT, INFO, PROPERTIES = Path("data/result.csv"), Path("data/runInfo.csv"), Path("run.properties")
+#: What its collector sampled: beside result.csv, where `osCollectorScript` was set.
+COLLECTED = ("sys_info.csv", "blk_*.csv", "net_*.csv")
 #: Properties that say what was run. Who ran it, with which password, is nobody's business.
 _SAID = {
     "db": "db", "warehouses": "warehouses", "terminals": "terminals", "runMins": "run_minutes",
@@ -74,6 +75,10 @@ def _with_samples(source: Source) -> Source:
     found, reading = _collected(source.path.parent), source.reading
     if not found:
         return source
+    from loadcell.tools.benchmarksql_host import (
+        Collected,
+    )  # the columns of a monitor, and with it all of a plan
+
     began_s = reading.measured[0].began_s if reading.measured else None
     collected = Collected(began_s)
     for file in found:
@@ -93,7 +98,7 @@ def _with_samples(source: Source) -> Source:
 
 
 def _collected(data: Path) -> list[Path]:
-    return [file for pattern in PATTERNS for file in sorted(data.glob(pattern)) if file.is_file()]
+    return [file for pattern in COLLECTED for file in sorted(data.glob(pattern)) if file.is_file()]
 
 
 def files(path: Path) -> list[Path]:

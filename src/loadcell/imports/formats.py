@@ -3,61 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from loadcell.tools import (
-    ab,
-    benchmarksql,
-    dd,
-    fio,
-    iperf3,
-    jstat,
-    mbw,
-    netperf,
-    nmon,
-    pgbench,
-    pgbench_log,
-    redis_benchmark,
-    sar,
-    stress_ng,
-    sysbench,
-    wrk,
-)  # fmt: skip
 from loadcell.tools.base import NotItsOutputError, Reading
 from loadcell.tools.blocks import BLOCK_BYTES, Output, Told, decoded
 
 Read = Callable[[Output], Reading]
 
 
-def _by_line(read: Callable[[Iterable[str]], Reading]) -> Read:
-    return lambda output: read(output.lines())
+def _module(name: str) -> Any:
+    """Imported once it is asked for: all of them together take longer than some outputs to be read."""
+    return import_module(f"loadcell.tools.{name}")
 
 
-def _by_text(read: Callable[[Iterable[str]], Reading]) -> Read:
+def _by_itself(module: str) -> Read:
+    return lambda output: _module(module).read_output(output)
+
+
+def _by_line(module: str) -> Read:
+    return lambda output: _module(module).read(output.lines())
+
+
+def _by_text(module: str) -> Read:
     """Of documents, whose lines may be as long as they like."""
-    return lambda output: read(decoded(block) for block in output.blocks())
+    return lambda output: _module(module).read(decoded(block) for block in output.blocks())
 
 
 #: By the name that `loadcell import` takes; the surest to be recognised first.
 READERS: Mapping[str, Read] = {
-    "sysbench": sysbench.read_output,
-    "pgbench": _by_line(pgbench.read),
-    "pgbench-log": pgbench_log.read_output,
-    "benchmarksql": benchmarksql.read_output,
-    "fio": _by_text(fio.read),
-    "iperf3": _by_text(iperf3.read),
-    "netperf": _by_line(netperf.read),
-    "ab": _by_line(ab.read),
-    "wrk": _by_line(wrk.read),
-    "redis-benchmark": _by_line(redis_benchmark.read),
-    "mbw": _by_line(mbw.read),
-    "stress-ng": _by_line(stress_ng.read),
-    "jstat": _by_line(jstat.read),
-    "nmon": _by_line(nmon.read),
-    "sar": _by_line(sar.read),
-    "dd": _by_line(dd.read),
+    "sysbench": _by_itself("sysbench"),
+    "pgbench": _by_line("pgbench"),
+    "pgbench-log": _by_itself("pgbench_log"),
+    "benchmarksql": _by_itself("benchmarksql"),
+    "fio": _by_text("fio"),
+    "iperf3": _by_text("iperf3"),
+    "netperf": _by_line("netperf"),
+    "ab": _by_line("ab"),
+    "wrk": _by_line("wrk"),
+    "redis-benchmark": _by_line("redis_benchmark"),
+    "mbw": _by_line("mbw"),
+    "stress-ng": _by_line("stress_ng"),
+    "jstat": _by_line("jstat"),
+    "nmon": _by_line("nmon"),
+    "sar": _by_line("sar"),
+    "dd": _by_line("dd"),
 }
 #: Stands for whichever recognises the output.
 ANY = "auto"

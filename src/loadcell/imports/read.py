@@ -8,7 +8,6 @@ from pathlib import Path
 
 from loadcell.imports import attach, benchmarksql
 from loadcell.imports.formats import ANY, Source, read_file, together
-from loadcell.tools import jstat
 from loadcell.tools.blocks import Told
 
 
@@ -37,6 +36,8 @@ def _one(path: Path, also: Sequence[Path], tool: str, interval_s: float | None, 
     samples = source.reading.samples
     if interval_s is not None and samples is not None and samples.assumed_interval_s is not None:
         # Lines without times: only now it is known that how far apart they are matters.
+        from loadcell.tools import jstat
+
         timed = partial(jstat.read, interval_s=interval_s)
         return read_file(path, source.tool, also=also, read=lambda output: timed(output.lines()))
     return source

@@ -7,7 +7,6 @@ from typing import Any
 
 from loadcell.imports.arrange import Execution, Watched
 from loadcell.imports.documents import at_utc
-from loadcell.monitors.base import table_file
 from loadcell.store.layout import SAMPLE_HEAD
 from loadcell.store.write import TrialWriter
 from loadcell.tools.samples import OTHER_COLUMNS, ROWS_AT_ONCE, Samples, batched
@@ -24,6 +23,8 @@ def write(trial: TrialWriter, execution: Execution) -> dict[str, Any]:
 
 
 def _one(trial: TrialWriter, watched: Watched, samples: Samples) -> dict[str, Any]:
+    from loadcell.monitors.base import table_file  # and with it all of a plan
+
     count = 0
     for rows in batched(_rows(watched, samples), ROWS_AT_ONCE):
         trial.rows(samples.file, (*SAMPLE_HEAD, *samples.columns), rows)

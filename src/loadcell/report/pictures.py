@@ -14,7 +14,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
-#: The Vega-Lite version charts are written for: altair's own, which takes half a second to ask (a test does).
+#: The Vega-Lite version charts are written for.
 VEGA_LITE = "v6.4"
 #: Anything: it only makes Vega ready.
 _WARM_UP = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}
@@ -28,12 +28,7 @@ class Painter:
         self._version = version
         self._waiting: list[dict[str, Any]] = []
         self._painted: list[bytes] = []
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, version],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = _started([sys.executable, "-m", __name__, version])
         # a picture is larger than a pipe: without a reader, it and we would wait for each other
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -44,18 +39,20 @@ class Painter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        self._process.wait()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
         self._close()
         self._reader.join()
 
     def hand_over(self, specs: list[dict[str, Any]]) -> None:
         """Give it everything there is to paint, at once."""
         self._waiting = specs
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it has died: `pictures` does its work
-            for spec in specs:
-                self._process.stdin.write(json.dumps(spec).encode() + b"\n")
+        if self._process is not None:
+            assert self._process.stdin is not None
+            with contextlib.suppress(OSError):  # it has died: `pictures` does its work
+                for spec in specs:
+                    self._process.stdin.write(json.dumps(spec).encode() + b"\n")
         self._close()
 
     def pictures(self) -> list[str]:
@@ -65,15 +62,27 @@ class Painter:
         return painted + [paint(spec, self._version) for spec in self._waiting[len(painted) :]]
 
     def _read(self) -> None:
+        if self._process is None:
+            return
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             self._painted.extend(lines)
 
     def _close(self) -> None:
         """Say that there is no more: closing a pipe that nobody reads complains once, and is closed then."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+
+def _started(command: list[str]) -> subprocess.Popen[bytes] | None:
+    """None where one may not start it, or where there is no room for another process: `pictures` does its work then."""
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return None
 
 
 def paint(spec: dict[str, Any], version: str) -> str:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Soon:
-    """Told to `begin` while the run is being made, if that takes a while; `publish` once it is there."""
+    """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a while. `publish` once it
+    is there."""
 
     def __init__(self) -> None:
-        self._painter: Painter | None = None
+        self._painter = Painter(VEGA_LITE)
         self._loading: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -30,15 +31,13 @@ class Soon:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._painter is not None:
-            self._painter.__exit__(kind, error, trace)
+        self._painter.__exit__(kind, error, trace)
 
     def begin(self) -> None:
-        """Start the painter, and a thread that loads everything else; what has begun is not begun again."""
+        """Start a thread that loads what is still to be loaded; what has begun is not begun again."""
         if self._loading is None:
             self._loading = threading.Thread(target=_load, daemon=True)
             self._loading.start()
-            self._painter = Painter(VEGA_LITE)
 
     def publish(self, run_dir: Path, lang: str) -> Scene:
         """Write report.html and report.md into the run's directory; returns what they were made of. Raises StoreError."""

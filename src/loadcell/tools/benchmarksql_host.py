@@ -10,9 +10,6 @@ from loadcell.tools.base import Unread
 from loadcell.tools.samples import Samples, TooManyError
 
 NAME = "benchmarksql"
-#: Beside result.csv, where `osCollectorScript` was set.
-PATTERNS = ("sys_info.csv", "blk_*.csv", "net_*.csv")
-
 #: Shares of all processors' time, of 1. The time of guests is within that of users, and counted once more in what they are shares of.
 _SHARES = (
     "cpu_user",
