@@ -175,6 +175,14 @@ def test_a_tool_that_is_missing_is_remarked_on_with_how_to_get_it(tmp_path: Path
     assert [one["text"] for one in said["remarks"]] == ["no-such-program is not installed on this machine"]
 
 
+def test_a_script_beside_the_plan_that_is_not_called_as_one_is_remarked_on(tmp_path: Path) -> None:
+    (tmp_path / "ours.sh").write_text("#!/bin/sh\n")
+    _, said = checked(tmp_path, "command: ours.sh ${duration_s}")
+    assert [one["text"] for one in said["remarks"]] == [
+        "ours.sh is not on PATH. It lies beside the plan: write `./ours.sh`"
+    ]
+
+
 def test_a_command_that_is_not_told_how_long_to_run_is_remarked_on(tmp_path: Path) -> None:
     _, said = checked(tmp_path, "command: 'true'")
     [remark] = said["remarks"]

@@ -153,6 +153,22 @@ def test_whatever_goes_wrong_is_said_with_what_to_do(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_script_beside_the_plan_says_how_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "ours.sh").write_text("#!/bin/sh\necho 1\n")
+    said = error(order(tmp_path, command="ours.sh"))
+    assert "ours.sh is not on PATH" in said["finding"]
+    assert "write `./ours.sh`" in said["advice"]
+
+
+def test_what_is_wrong_stands_before_the_usage_that_a_tool_prints_after_it(tmp_path: Path) -> None:
+    script = "echo 'wrong number of arguments' >&2; echo 'Usage: ours [options]' >&2; echo '  -E file' >&2; exit 22"
+    said = error(order(tmp_path, command=["sh", "-c", script]))
+    assert said["finding"] == "sh ended with status 22: wrong number of arguments"
+    script = "echo 'usage: ours [-h]' >&2; echo 'ours: error: no FILE' >&2; exit 2"
+    said = error(order(tmp_path, command=["sh", "-c", script]))
+    assert said["finding"] == "sh ended with status 2: ours: error: no FILE"
+
+
 def test_a_password_that_could_only_stand_on_a_command_line_is_refused(tmp_path: Path) -> None:
     redis = {
         "protocol": "resp",

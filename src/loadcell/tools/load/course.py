@@ -107,7 +107,7 @@ class Course:
         environment = self.order.environment(duration_ns)
         program = shutil.which(words[0], path=environment["PATH"])
         if program is None:
-            raise OrderError(_missing(words[0]))
+            raise OrderError(_missing(words[0], Path(self.order.section["plan"])))
         output.announce(words)
         try:
             return self._children.run(
@@ -237,8 +237,10 @@ def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
     )
 
 
-def _missing(program: str) -> Reason:
-    """That a program is not installed, and where it is to be had if that is known."""
+def _missing(program: str, plan: Path) -> Reason:
+    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the plan."""
+    if "/" not in program and (plan / program).is_file():
+        return because("tool.beside", program=program)
     tool = TOOLS.get(program)
     if tool is None:
         return because("tool.missing", program=program)

@@ -26,6 +26,8 @@ class Output:
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 (see close)
         self._bytes = self._passed = self._left_out = 0
         self._last = {1: "", 2: ""}
+        #: streams on which a tool has begun to say how it is called: what was wrong it has said before
+        self._usage: set[int] = set()
 
     def announce(self, words: Sequence[str]) -> None:
         """Say what is run."""
@@ -36,8 +38,11 @@ class Output:
         """One more line; whether it is one to be read. Raises TooMuchError."""
         size = len(line) + 1
         self._bytes += size
-        if line.strip():
-            self._last[stream] = line.strip()
+        if line.strip() and stream not in self._usage:
+            if self._last[stream] and line.lstrip().lower().startswith("usage:"):
+                self._usage.add(stream)
+            else:
+                self._last[stream] = line.strip()
         self._pass_on(line, size)
         if self._apart and stream == 2:
             return False
@@ -55,7 +60,7 @@ class Output:
 
     @property
     def last_words(self) -> str:
-        """The last line that is not empty, of errors if there were any."""
+        """The last line that is not empty and not how the tool is called, of errors if there were any."""
         return (self._last[2] or self._last[1])[:500]
 
     def lines(self) -> Iterator[str]:

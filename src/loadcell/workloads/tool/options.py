@@ -153,6 +153,11 @@ class ToolOptions(Options):
                 )
         return named
 
+    @property
+    def home(self) -> Path:
+        """The plan's directory."""
+        return self._plan
+
     @model_validator(mode="after")
     def _hangs_together(self, info: ValidationInfo) -> ToolOptions:
         self._plan = _directory(info)

@@ -142,10 +142,12 @@ class Tool(Workload[ToolOptions]):
                 said.append(
                     Advice(tool.name, f"{program} is not installed on this machine. {tool.how_to_get}")
                 )
-        elif (missing := _missing(options.words(Setting()))) is not None:
+        elif (missing := _missing(options.words(Setting()), options.home)) is not None:
             said.append(Advice(COMMAND, missing))
         for which in ("prepare", "before", "after"):
-            found = [one for words in options.others(which) if (one := _missing(words)) is not None]
+            found = [
+                one for words in options.others(which) if (one := _missing(words, options.home)) is not None
+            ]
             said += [Advice(which, found[0])] if found else []
         if options.name is None and "duration_s" not in places.named(options.words(Setting())):
             said.append(
@@ -158,11 +160,13 @@ class Tool(Workload[ToolOptions]):
         return said
 
 
-def _missing(words: list[str]) -> str | None:
-    """That a command's program is not on this machine, and how to get it."""
+def _missing(words: list[str], plan: Path) -> str | None:
+    """That a command's program is not on this machine, and how to get it; or that it lies beside the plan."""
     program = words[0]
     if "${" in program or shutil.which(program) is not None:
         return None
+    if "/" not in program and (plan / program).is_file():
+        return f"{program} is not on PATH. It lies beside the plan: write `./{program}`"
     known = TOOLS.get(Path(program).name)
     return f"{program} is not installed on this machine" + (
         f". {known.how_to_get}" if known is not None else ""
