@@ -13,6 +13,7 @@ from loadcell.analysis.reasons import remedy, why
 from loadcell.reasons import Reason, because, of_load
 from loadcell.report import write
 from loadcell.report.texts import Texts
+from loadcell.run.trial import _of_outcome
 from loadcell.store.read import Damage
 
 
@@ -95,6 +96,31 @@ def test_figures_of_the_engine_make_the_sentence_exact() -> None:
     assert said({**overloaded, "reason_args": {**words, **figures}}, "en")[0].startswith(
         "12,000 requests were due and could not be sent, the oldest for 3.2 s, and the backlog grew: 5,012/s fell due"
     )
+
+
+def test_an_end_that_needs_no_figures_is_said_in_the_readers_language_alone() -> None:
+    stopped = {"reason": "it was stopped before its time", "advice": "run it again", "reason_code": "stopped"}
+    assert said({**stopped, "reason_args": {}}) == ("负载在到时之前被停止", "请重新运行该试验")
+    assert said({**stopped, "reason_args": {}}, "en") == (stopped["reason"], stopped["advice"])
+    unsettled = {**stopped, "reason_code": "unsettled", "reason_args": {"limit_s": 5.0}}
+    assert said(unsettled)[0] == "预热的最后一批请求在 5 s 内没有得到应答"
+
+
+def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_language() -> None:
+    full = _of_outcome(
+        {
+            "outcome": "connect-failed", "reason": "1 of 9 clients could not connect ...", "advice": "raise max_connections ...",
+            "reason_args": {"refused": 1, "clients": 9, "where": "a", "said": "b", "code": "53300", "group": "g"},
+        },
+        "postgres",
+    )  # fmt: skip
+    assert said(record(full)) == (
+        "客户端组 g：9 个客户端中有 1 个无法连接到 a：“b”",
+        "请提高服务器的 max_connections，或减少客户端",
+    )
+    assert said(record(full), "en")[1] == "raise max_connections on the server, or use fewer clients"
+    unknown = _of_outcome({"outcome": "lost", "reason": "x", "advice": "y", "reason_args": {"code": "odd"}}, "resp")
+    assert said(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
 
 
 def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None:

@@ -34,7 +34,7 @@ impl Outcome {
 
     pub fn stopped() -> Self {
         let reason = Some("it was stopped before its time".into());
-        Self { name: "stopped", reason, advice: None, args: Value::Null }
+        Self { name: "stopped", reason, advice: Some("run it again".into()), args: Value::Null }
     }
 
     pub fn lost(ground: &Ground, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
@@ -48,7 +48,7 @@ impl Outcome {
         };
         // Where nobody said anything, a reason of its own stands in the place of the words.
         let said = said.map_or_else(|| json!({"code": "nothing-said"}), Value::from);
-        let args = json!({"where": ground.endpoint.to_string(), "said": said});
+        let args = json!({"where": ground.endpoint.to_string(), "said": said, "code": code});
         Self { name: "lost", reason: Some(reason), advice: advised(ground, code), args }
     }
 
@@ -78,10 +78,10 @@ impl Outcome {
     pub fn unsettled(load: &Load) -> Self {
         let seconds = load.drain_ns as f64 / 1e9;
         Self {
-            name: "unfinished",
+            name: "unsettled",
             reason: Some(format!("the last requests of the warm-up had no answer within {seconds} s")),
             advice: Some("the measurement of a number of requests begins when all before it have ended".into()),
-            args: Value::Null,
+            args: json!({"limit_s": seconds}),
         }
     }
 
@@ -127,12 +127,14 @@ impl Outcome {
 
     pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
         let said = said(&first.why.code, &first.why.message);
-        let args = json!({"refused": refused, "clients": clients, "where": ground.endpoint.to_string(), "said": said});
+        let code = &first.why.code;
+        let place = ground.endpoint.to_string();
+        let args = json!({"refused": refused, "clients": clients, "where": place, "said": said, "code": code});
         let doing = if ground.endpoint.is_here() { "begin on" } else { "connect to" };
         Self {
             name: "connect-failed",
             reason: Some(format!("{refused} of {clients} clients could not {doing} {}: {said}", ground.endpoint)),
-            advice: advised(ground, &first.why.code),
+            advice: advised(ground, code),
             args,
         }
     }

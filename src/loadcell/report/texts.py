@@ -118,7 +118,7 @@ class Texts:
     def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
         """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
         if (said := self._complete(f"{code}.exact", args)) is not None:
-            group = args.get("group")
+            group = None if code.endswith(".advice") else args.get("group")
             return self("mark.in-group", group=group, said=said) if isinstance(group, str) else said
         if (said := self._complete(code, args)) is not None:
             return said

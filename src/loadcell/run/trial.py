@@ -14,7 +14,7 @@ from loadcell.design.order import Trial
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
-from loadcell.reasons import Reason, because
+from loadcell.reasons import Reason, because, texts
 from loadcell.run import checks, groups, others, pinning, profiling, reported
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
@@ -32,8 +32,8 @@ from loadcell.store.write import TrialWriter
 from loadcell.targets.base import Target
 from loadcell.workloads.together import Together
 
-#: The engine's outcome, and the `reason_code`, of a number of requests that were not made within their limit.
-UNFINISHED = "unfinished"
+#: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their limit.
+UNFINISHED = ("unfinished", "unsettled")
 
 
 @dataclass
@@ -157,7 +157,7 @@ class TrialRun:
                 self.writer.latency(result.get("hlog", []))
                 self.writer.latency_head(result["hlog_header"])
             if result["outcome"] != "completed":
-                raise self._broken_off(result)
+                raise self._broken_off(result, spec["target"]["protocol"])
         return result
 
     def _specification(self, target: Target[Any]) -> dict[str, Any]:
@@ -181,12 +181,12 @@ class TrialRun:
             totals["figures"] = {**own, **result.get("figures", {})}
             self._document.update(groups.recorded(result, together, measure["duration_s"]))
 
-    def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
+    def _broken_off(self, result: dict[str, Any], protocol: str) -> TrialEndedError:
         """Why a load did not run to its end."""
         if self.means.interrupts.requested:
             return TrialEndedError("aborted", because("interrupted"))
         outcome = result["outcome"]
-        return TrialEndedError("timed-out" if outcome == UNFINISHED else "failed", _of_outcome(result))
+        return TrialEndedError("timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, protocol))
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
         self._document["target"] = target.describe()
@@ -371,9 +371,13 @@ class TrialRun:
         }
 
 
-def _of_outcome(result: Mapping[str, Any]) -> Reason:
-    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words."""
+def _of_outcome(result: Mapping[str, Any], protocol: str) -> Reason:
+    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
+    catalogue knows to do about a failure of this kind in this protocol, or in any."""
     bare = because("unexplained", outcome=result["outcome"])
     words = result.get("reason") or bare.finding, result.get("advice") or bare.advice
     args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
+    remedies = (f"remedy.{protocol}.{args.get('code')}", f"remedy.{args.get('code')}")
+    if (remedy := next((one for one in remedies if one in texts()), None)) is not None:
+        args["remedy"] = because(remedy)
     return Reason(result["outcome"], args, words)
