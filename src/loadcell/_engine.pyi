@@ -23,7 +23,7 @@ def run(spec: str, on_event: Callable[[str], None]) -> str:
 
     The result's `outcome` is `completed`, `stopped` (by `stop`), `lost` (no connection was to be had for `lost_ns`),
     `overloaded` (of an open loop: ever more was due than the target took), `unfinished` (a number of requests was not made
-    within `duration_ns`) or `connect-failed` (nothing was measured;
+    within `duration_ns`), `unsettled` (nor was the warm-up's last one) or `connect-failed` (nothing was measured;
     `window` is null); `reason` and `advice` say more, and `reason_args` has the figures and names of the reason, with `group`
     where it is that of one group among several (null where it is words alone).
 
@@ -127,7 +127,8 @@ def import_pgbench_log(files: Sequence[Path], on_event: Callable[[str], None]) -
     how many ended well; how often each word stood in place of a time (`failed`, `skipped` ...); how many lines are none of the
     log, and the first of them. Where any ended also `{"began_s", "length_s", "clients", "response", "intervals"}`: `response` has
     milliseconds by the record's keys; `intervals` are columns of seconds (`done`, `mean_ms`, `p99_ms`; null where nothing ended), from
-    number `first` on, each `width_s` wide, where number 0 begins at `origin_s`. Raises OSError.
+    number `first` on, each `width_s` wide, where number 0 begins at `origin_s`; where `width_s` is not 1, `lowest` and `highest` are
+    the throughputs of any second in it (of a log of more than twelve days: of any few seconds), else null. Raises OSError.
     """
 
 def import_benchmarksql(files: Sequence[Path], on_event: Callable[[str], None]) -> str:

@@ -7,6 +7,7 @@ mod digits;
 mod ledger;
 mod lines;
 mod pgbench_log;
+mod reach;
 mod seconds;
 mod stretches;
 #[cfg(test)]

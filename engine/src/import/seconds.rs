@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::reach::Reach;
+
 /// More than a day of seconds. Beyond it neighbours are joined two by two, so that memory and files stay small.
 const MOST: usize = 100_000;
 /// Counts that are kept once they are put together.
@@ -12,12 +14,12 @@ const MOST_COUNTS: usize = 1 << 20;
 /// 64 buckets for each doubling: a percentile is right within 0.8%.
 const PART_BITS: u32 = 6;
 const BUCKETS: usize = 65 << PART_BITS;
-/// Of a key: above them is the second.
+/// Of a key: above them is the interval.
 const BUCKET_BITS: u32 = 13;
 /// Seconds that are counted in tables; whatever comes is near the last.
 const PAGES: usize = 16;
 
-/// One second (or more of them together) while things end in it.
+/// One second (or, of very many, some of them together) while things end in it.
 struct Page {
     second: i64,
     /// Empty until anything ends in it.
@@ -28,20 +30,33 @@ struct Page {
     sum: f64,
 }
 
-/// Counts by second and bucket, in the order of time. Seconds are below 2^50.
+/// Counts by interval and bucket, in the order of time. Seconds are below 2^50.
 pub struct Seconds {
-    width_s: i64,
-    per_width: f64,
+    /// How wide a page's second is.
+    second_s: i64,
+    per_second: f64,
+    /// An interval is of so many seconds, as a power of two.
+    joined_bits: u32,
     pages: Vec<Page>,
-    /// By `second << BUCKET_BITS | bucket`; some may be there twice until they are put together.
+    /// By `interval << BUCKET_BITS | bucket`; some may be there twice until they are put together.
     counts: Vec<(i64, u64)>,
-    /// Ticks of what ended, by second.
+    /// Ticks of what ended, by interval.
     sums: BTreeMap<i64, f64>,
+    /// What ended, by second.
+    reach: Reach,
 }
 
 impl Default for Seconds {
     fn default() -> Self {
-        Self { width_s: 1, per_width: 1.0, pages: Vec::new(), counts: Vec::new(), sums: BTreeMap::new() }
+        Self {
+            second_s: 1,
+            per_second: 1.0,
+            joined_bits: 0,
+            pages: Vec::new(),
+            counts: Vec::new(),
+            sums: BTreeMap::new(),
+            reach: Reach::default(),
+        }
     }
 }
 
@@ -63,9 +78,9 @@ impl Seconds {
 
     #[inline]
     fn second(&self, since_s: f64) -> i64 {
-        let widths = since_s * self.per_width; // exact: a power of two
-        let whole = widths as i64;
-        whole - i64::from(whole as f64 > widths)
+        let seconds = since_s * self.per_second; // exact: a power of two
+        let whole = seconds as i64;
+        whole - i64::from(whole as f64 > seconds)
     }
 
     #[inline(never)]
@@ -78,7 +93,10 @@ impl Seconds {
         if self.counts.len() > 2 * MOST_COUNTS || self.sums.len() > MOST {
             self.settle();
         }
-        let second = self.second(since_s); // it may have become wider
+        while !self.reach.reserve(self.second(since_s)) {
+            self.coarsen();
+        }
+        let second = self.second(since_s);
         let page = &mut self.pages[slot(second)];
         page.second = second;
         page.counts.resize(BUCKETS, 0);
@@ -91,25 +109,44 @@ impl Seconds {
         if page.low > page.high {
             return;
         }
+        let (interval, mut all) = (page.second >> self.joined_bits, 0);
         for (bucket, count) in page.counts[page.low..=page.high].iter_mut().enumerate() {
             if *count > 0 {
                 let bucket = (page.low + bucket) as i64;
-                self.counts.push((page.second << BUCKET_BITS | bucket, std::mem::take(count)));
+                all += *count;
+                self.counts.push((interval << BUCKET_BITS | bucket, std::mem::take(count)));
             }
         }
-        *self.sums.entry(page.second).or_default() += page.sum;
+        *self.sums.entry(interval).or_default() += page.sum;
+        self.reach.add(page.second, all);
         (page.second, page.low, page.high, page.sum) = (i64::MIN, BUCKETS, 0, 0.0);
     }
 
-    /// Puts counts of the same second and bucket together, and makes seconds wider where there are too many.
+    /// Puts counts of the same interval and bucket together, and makes intervals wider where there are too many.
     fn settle(&mut self) {
-        for slot in 0..self.pages.len() {
-            self.close(slot);
-        }
+        self.close_all();
         self.put_together();
         while self.sums.len() > MOST || self.counts.len() > MOST_COUNTS {
             self.widen();
         }
+    }
+
+    fn close_all(&mut self) {
+        for slot in 0..self.pages.len() {
+            self.close(slot);
+        }
+    }
+
+    /// Makes seconds wider: there are too many of them to know what ended in each. Intervals are never narrower.
+    fn coarsen(&mut self) {
+        self.close_all();
+        if self.joined_bits == 0 {
+            self.widen();
+        }
+        self.joined_bits -= 1;
+        self.second_s *= 2;
+        self.per_second /= 2.0;
+        self.reach.halve();
     }
 
     fn put_together(&mut self) {
@@ -123,23 +160,24 @@ impl Seconds {
         });
     }
 
+    /// Joins intervals two by two.
     fn widen(&mut self) {
-        self.width_s *= 2;
-        self.per_width /= 2.0;
+        self.joined_bits += 1;
         for (key, _) in &mut self.counts {
-            let (second, bucket) = parts(*key);
-            *key = second >> 1 << BUCKET_BITS | bucket as i64;
+            let (interval, bucket) = parts(*key);
+            *key = interval >> 1 << BUCKET_BITS | bucket as i64;
         }
         self.put_together();
         let mut sums = BTreeMap::new();
-        for (second, sum) in std::mem::take(&mut self.sums) {
-            *sums.entry(second >> 1).or_default() += sum;
+        for (interval, sum) in std::mem::take(&mut self.sums) {
+            *sums.entry(interval >> 1).or_default() += sum;
         }
         self.sums = sums;
     }
 
-    /// Columns of all seconds, also those in which nothing ended, but for the last, which is cut: `first` is the number of the
-    /// first, each `width_s` wide. Times are null where nothing ended.
+    /// Columns of all intervals, also those in which nothing ended, but for the last, which is cut: `first` is the number of the
+    /// first, each `width_s` wide. Times are null where nothing ended. `lowest` and `highest` are throughputs (per s) of the seconds
+    /// that were joined to one; null where none were.
     pub fn intervals(&mut self, ticks_per_ms: f64) -> Value {
         self.settle();
         let (mut low, mut high) = (0, 0);
@@ -153,22 +191,40 @@ impl Seconds {
         let number = (high - low) as usize;
         let mut done = vec![0; number];
         let (mut means, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) = (vec![None; number], vec![None; number]);
-        for of_second in self.counts.chunk_by(|one, next| parts(one.0).0 == parts(next.0).0) {
-            let second = parts(of_second[0].0).0;
-            let place = (second - low) as usize;
+        for within in self.counts.chunk_by(|one, next| parts(one.0).0 == parts(next.0).0) {
+            let interval = parts(within[0].0).0;
+            let place = (interval - low) as usize;
             if place == number {
                 continue;
             }
-            done[place] = of_second.iter().map(|(_, count)| count).sum::<u64>();
-            means[place] = Some(self.sums[&second] / done[place] as f64 / ticks_per_ms);
-            let mut within = 0;
-            let reached = of_second.iter().find(|(_, count)| {
-                within += count;
-                within as f64 >= 0.99 * done[place] as f64
+            done[place] = within.iter().map(|(_, count)| count).sum::<u64>();
+            means[place] = Some(self.sums[&interval] / done[place] as f64 / ticks_per_ms);
+            let mut up_to = 0;
+            let reached = within.iter().find(|(_, count)| {
+                up_to += count;
+                up_to as f64 >= 0.99 * done[place] as f64
             });
             lates[place] = reached.map(|(key, _)| middle(parts(*key).1) / ticks_per_ms);
         }
-        json!({"first": low, "width_s": self.width_s, "done": done, "mean_ms": means, "p99_ms": lates})
+        let (lowest, highest) = self.extremes(low, high).unzip();
+        json!({
+            "first": low, "width_s": self.width_s(), "done": done, "mean_ms": means, "p99_ms": lates,
+            "lowest": lowest, "highest": highest,
+        })
+    }
+
+    fn width_s(&self) -> i64 {
+        self.second_s << self.joined_bits
+    }
+
+    /// The lowest and the highest throughput of the seconds in each of these intervals; none where each is a second.
+    fn extremes(&self, low: i64, high: i64) -> Option<(Vec<f64>, Vec<f64>)> {
+        let rate = |count: u64| count as f64 * self.per_second;
+        let of = |interval: i64| {
+            let (fewest, most) = self.reach.between(interval << self.joined_bits, 1 << self.joined_bits);
+            (rate(fewest), rate(most))
+        };
+        (self.joined_bits > 0).then(|| (low..high).map(of).unzip())
     }
 }
 
@@ -177,7 +233,7 @@ fn slot(second: i64) -> usize {
     (second & (PAGES as i64 - 1)) as usize
 }
 
-/// Second and bucket.
+/// Interval and bucket.
 fn parts(key: i64) -> (i64, usize) {
     (key >> BUCKET_BITS, (key & ((1 << BUCKET_BITS) - 1)) as usize)
 }
@@ -227,6 +283,7 @@ mod tests {
         let found = seconds.intervals(1.0);
         assert_eq!((&found["first"], &found["width_s"]), (&json!(-1), &json!(1)));
         assert_eq!(found["done"], json!([1, 1, 0, 0, 1]));
+        assert_eq!((&found["lowest"], &found["highest"]), (&Value::Null, &Value::Null), "nothing was joined");
         assert_eq!(column(&found, "mean_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
         assert_eq!(column(&found, "p99_ms"), [Some(7.0), Some(1.0), None, None, Some(2.0)]);
     }
@@ -254,10 +311,36 @@ mod tests {
         let found = seconds.intervals(1.0);
         let done = column(&found, "done");
         assert!((10_000..=MOST).contains(&done.len()), "{}", done.len());
-        assert!(found["width_s"].as_i64().unwrap() > 300);
+        let (width_s, seconds_s) = (found["width_s"].as_i64().unwrap(), seconds.second_s);
+        assert!(width_s > 300 && 1 < seconds_s && seconds_s < width_s, "{seconds_s} {width_s}");
+        let highest = column(&found, "highest");
+        assert!(highest.iter().all(|highest| *highest == Some(1.0 / seconds_s as f64)), "one at most ended in any");
+        assert!(column(&found, "lowest").iter().all(|lowest| *lowest == Some(0.0)));
         let all: f64 = done.iter().map(|one| one.unwrap()).sum();
         assert!((345_590.0..=345_600.0).contains(&all), "{all}");
         assert!(column(&found, "p99_ms").iter().all(|late| *late == Some(7.0)));
+    }
+
+    #[test]
+    fn how_far_throughput_went_within_what_was_joined_is_kept_whatever_the_order() {
+        let mut seconds = Seconds::default();
+        let stalled = 70_001;
+        for start in [1, 0] {
+            // Two logs, one after the other: of the odd seconds, and of the even ones.
+            for second in (start..150_000).step_by(2).filter(|second| *second != stalled) {
+                for number in 0..1 + 2 * u64::from(second == 90_000) {
+                    seconds.add(f64::from(second) + 0.1 * number as f64, 7);
+                }
+            }
+        }
+        let found = seconds.intervals(1.0);
+        assert_eq!((&found["width_s"], seconds.second_s), (&json!(2), 1));
+        let (lowest, highest) = (column(&found, "lowest"), column(&found, "highest"));
+        let odd = |column: &[Option<f64>]| {
+            let others = |(_, value): &(usize, &Option<f64>)| **value != Some(1.0);
+            column.iter().enumerate().filter(others).map(|(place, value)| (place, value.unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!((odd(&lowest), odd(&highest)), (vec![(35_000, 0.0)], vec![(45_000, 3.0)]));
     }
 
     #[test]

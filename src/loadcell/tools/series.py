@@ -39,6 +39,8 @@ class Intervals(Sequence[Interval]):
         self._fresh: list[Columns] = []
         self._kept: list[Columns] = []
         self._joined = 1
+        #: How many printed ones, or seconds, each stood for when it came.
+        self._each = 1
 
     @classmethod
     def of(cls, intervals: Sequence[Interval]) -> Intervals:
@@ -54,7 +56,8 @@ class Intervals(Sequence[Interval]):
     def of_seconds(cls, found: Mapping[str, Any]) -> Intervals:
         """As the engine counts transactions: `first` is the number of the first interval, each `width_s` wide; in it `done` ended.
 
-        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins.
+        `mean_ms` and `p99_ms` are None where nothing did; `origin_s` is where number 0 begins. Where an interval is of several seconds,
+        `lowest` and `highest` are the throughputs of any of them.
         """
         import numpy as np
 
@@ -63,18 +66,20 @@ class Intervals(Sequence[Interval]):
         if len(done):
             start = np.arange(found["first"], found["first"] + len(done)) * width_s + found["origin_s"]
             same = np.full(len(done), float(width_s))
-            times = {key: np.array(found[key], dtype=np.float64) for key in ("mean_ms", "p99_ms")}
+            keys = ("mean_ms", "p99_ms", *(() if found["lowest"] is None else ("lowest", "highest")))
+            own = {key: np.array(found[key], dtype=np.float64) for key in keys}
+            intervals._each = width_s
             intervals.extend(
-                start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **times
+                start.astype(np.float64), same, done / width_s, np.full(len(done), np.nan), **own
             )
         return intervals
 
     @property
     def joined(self) -> int:
-        """How many intervals that were added one that is kept stands for, at most."""
+        """How many printed ones, or seconds, one that is kept stands for, at most."""
         if not self._few:
             self._settle()
-        return self._joined
+        return self._joined * self._each
 
     @property
     def _few(self) -> bool:
@@ -90,7 +95,8 @@ class Intervals(Sequence[Interval]):
     def extend(
         self, start: Column, duration: Column, rate: Column, failed: Column, **response: Column
     ) -> None:
-        """Many more; in `failed` and `response` (by the record's keys) NaN is what was not said."""
+        """Many more; in `failed` and `response` (by the record's keys) NaN is what was not said. Of those that are joined already
+        `lowest` and `highest` say how far the rate went."""
         self._hold()
         self._fresh.append({"start": start, "duration": duration, "rate": rate, "failed": failed, **response})
         if _length(self._fresh) >= max(_HELD, self._joined):
