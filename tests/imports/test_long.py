@@ -105,8 +105,16 @@ def test_where_a_tool_says_when_it_began_every_interval_has_its_instant(tmp_path
 def pgbench_log(path: Path) -> Path:
     """Two days: a transaction in each second but one, and three in another."""
     stalled, busy, count = 70_001, 90_000, 172_800
-    instants = [second for second in range(count) for _ in range(0 if second == stalled else 3 if second == busy else 1)]
-    path.write_text("".join(f"0 {number} 1000 0 {1_700_000_000 + second} 1000\n" for number, second in enumerate(instants)))
+    instants = [
+        second
+        for second in range(count)
+        for _ in range(0 if second == stalled else 3 if second == busy else 1)
+    ]
+    path.write_text(
+        "".join(
+            f"0 {number} 1000 0 {1_700_000_000 + second} 1000\n" for number, second in enumerate(instants)
+        )
+    )
     return path
 
 
@@ -119,4 +127,8 @@ def test_a_log_of_transactions_that_is_longer_than_a_day_keeps_how_far_it_went_t
     lowest, highest = (rows.sort(name)[name].to_list() for name in REACH_COLUMNS)
     assert (lowest[:2], highest[-2:]) == ([0, 1], [1, 3])
     (stalled,) = rows.filter(rows["throughput_per_s_lowest"] == 0).iter_rows(named=True)
-    assert (stalled["t_s"], stalled["throughput_per_s"], stalled["throughput_per_s_highest"]) == (70_000, 0.5, 1)
+    assert (stalled["t_s"], stalled["throughput_per_s"], stalled["throughput_per_s_highest"]) == (
+        70_000,
+        0.5,
+        1,
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import loadcell
 from loadcell.loads.duckdb import _trouble
 from loadcell.profilers.perf import trouble
-from loadcell.reasons import ReasonedError, texts
+from loadcell.reasons import SHORT_OF, ReasonedError, texts
 from loadcell.run import meaning
 from loadcell.run.phases import NAMES
 from loadcell.targets.mysql import connection as mysql
@@ -46,6 +46,7 @@ TAKEN = {
     *redis.REFUSALS.values(),
     *mysql.REFUSALS.values(), *mysql.SIGNS.values(),
     *postgres.REFUSALS.values(),
+    *(code for code in texts() if code.startswith(SHORT_OF)),
     "connection.failed", "perf.not-sampled", "perf.unreadable",
     "duckdb.stopped", "duckdb.corrupt", "duckdb.no-memory", "duckdb.failed",
 }  # fmt: skip
@@ -97,12 +98,15 @@ def outcomes() -> set[str]:
 def remedies() -> dict[str, str]:
     """What the engine says that is to be done, by the code of the catalogue."""
     arm = re.compile(
-        r'^ {8}((?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*)(?: \| "[\w.-]+")*) => (?:\{\s*)?"((?:[^"\\]|\\.|\\\n)*)"', re.MULTILINE
+        r'^ {8}((?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*)(?: \| "[\w.-]+")*) => (?:\{\s*)?"((?:[^"\\]|\\.|\\\n)*)"',
+        re.MULTILINE,
     )
     constants = {
         name: value
         for path in ENGINE.rglob("*.rs")
-        for name, value in re.findall(r'pub const ([A-Z_]+): &str = "([a-z-]+)";', path.read_text(encoding="utf-8"))
+        for name, value in re.findall(
+            r'pub const ([A-Z_]+): &str = "([a-z-]+)";', path.read_text(encoding="utf-8")
+        )
     }
     found = {}
     for before, file in {
@@ -194,6 +198,12 @@ def test_commands_of_make_that_are_advised_are_there() -> None:
     }
     assert advised == {"setup"}
     assert advised <= targets
+
+
+def test_what_is_done_about_an_error_is_said_of_codes_that_there_are() -> None:
+    assert {
+        code.removeprefix(SHORT_OF) for code in texts() if code.startswith(SHORT_OF)
+    } <= meaning.KNOWN.keys()
 
 
 def test_every_check_that_can_break_says_why() -> None:

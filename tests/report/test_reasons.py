@@ -119,7 +119,9 @@ def test_what_to_do_where_no_connection_is_to_be_had_is_said_in_the_readers_lang
         "请提高服务器的 max_connections，或减少客户端",
     )
     assert said(record(full), "en")[1] == "raise max_connections on the server, or use fewer clients"
-    unknown = _of_outcome({"outcome": "lost", "reason": "x", "advice": "y", "reason_args": {"code": "odd"}}, "resp")
+    unknown = _of_outcome(
+        {"outcome": "lost", "reason": "x", "advice": "y", "reason_args": {"code": "odd"}}, "resp"
+    )
     assert said(record(unknown)) == ("目标失联（“x”）", "请确认目标仍在运行且可以连接（“y”）")
 
 

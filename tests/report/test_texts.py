@@ -18,7 +18,7 @@ from loadcell import reasons
 from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
-from loadcell.analysis.findings import REMEDIED, VERIFIED
+from loadcell.analysis.findings import VERIFIED
 from loadcell.analysis.history.series import METRICS
 from loadcell.analysis.hosts.facts import FACTS
 from loadcell.analysis.hosts.findings import REST
@@ -117,7 +117,6 @@ FAMILIES = {
     "with": ("checkpoints", *HOST, *TARGET),
     "reason": tuple(reasons.texts()),  # held against the code by tests/reasons
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
-    "remedy": REMEDIED,
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
     "note": NOTES,
@@ -331,14 +330,6 @@ def test_codes_mean_in_english_what_the_record_says() -> None:
     recorded = {f"code.{code}": text for code, text in meaning.KNOWN.items()}
     recorded |= {f"code.class-{kind}": text for kind, text in meaning.CLASSES.items()}
     assert said == recorded
-
-
-def test_remedies_are_in_english_what_the_record_says() -> None:
-    said = {
-        key.removeprefix("remedy."): texts["en"] for key, texts in catalogue().items() if key[:7] == "remedy."
-    }
-    assert said == meaning.REMEDIES
-    assert set(REMEDIED) == meaning.REMEDIES.keys() <= meaning.KNOWN.keys()
 
 
 def test_a_code_is_said_in_the_readers_language_or_as_recorded() -> None:

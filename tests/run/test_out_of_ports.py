@@ -124,7 +124,7 @@ class TestMoreConnectionsThanPorts:
             network.only(PORTS)
             password = {"PGPASSWORD": "", "MYSQL_PWD": server.password or ""}
             dsn = f"{kind}://{server.user}@{server.host}:{server.port}/" + "postgres" * (kind == "postgresql")
-            words = (
+            words = [
                 "-w",
                 "ycsb:c",
                 "--set",
@@ -135,8 +135,9 @@ class TestMoreConnectionsThanPorts:
                 "600",
                 "--warmup",
                 "0s",
-            )
-            said = failed(called(tmp_path, "sql", dsn, *words, "-q", **password))
+                "-q",
+            ]
+            said = failed(called(tmp_path, "sql", dsn, *words, **password))
         self._told(only_trial(tmp_path), said, pages(tmp_path))
 
     def _told(self, trial: dict[str, Any], said: str, report: dict[str, str]) -> None:

@@ -37,8 +37,6 @@ from loadcell.analysis.trials import STATUSES, Trial
 WIDE_SPREAD = 0.10
 #: Checks of the data, worth a word also when they hold.
 VERIFIED = ("tpcc-consistency", "pgbench-balances", "values")
-#: Codes of errors that the client's machine is to blame for: what to do is known.
-REMEDIED = ("ports", "descriptors")
 #: A figure from here on is said without its fraction.
 WHOLE_FROM = 100
 #: How many names a sentence lists before it only counts.
@@ -150,6 +148,9 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     else:
         codes: Counter[str] = Counter()
         meanings: dict[str, Meaning] = {}
+        remedies = {
+            error.code: error.remedy for trial in all_trials for error in trial.errors if error.remedy
+        }
         for trial in all_trials:
             for error in trial.errors:
                 if error.transactions:
@@ -161,8 +162,8 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
             code, often = codes.most_common(1)[0]
             params |= {"code": code, "meaning": meanings[code], "code_count": often}
             key = "found.errors.coded" if meanings[code].recorded else "found.errors.coded.bare"
-            if code in REMEDIED:
-                key, params["remedy"] = "found.errors.coded.remedied", Phrase(f"remedy.{code}")
+            if code in remedies:
+                key, params["remedy"] = "found.errors.coded.remedied", remedies[code]
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield Finding("errors", "problem", Phrase(key, params), evidence)
     retried = sum(trial.retried for trial in all_trials)

@@ -12,6 +12,7 @@ from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning, Recorded
 from loadcell.analysis.types import Counted
+from loadcell.reasons import SHORT_OF
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -60,6 +61,8 @@ class ErrorCount:
     message: str
     count: int
     transactions: int
+    #: what to do about it, where this machine is to blame
+    remedy: Recorded | None = None
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,7 @@ def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
                 first.get("message") or "",
                 transactions or sum(error["count"] for error in errors),
                 transactions,
+                Recorded(f"{SHORT_OF}{code}", {}, first["advice"]) if first.get("advice") else None,
             )
         )
     return tuple(found)

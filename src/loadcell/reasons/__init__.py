@@ -72,6 +72,9 @@ def of_load(code: str, finding: str, advice: str) -> Reason:
     return Reason(f"load.{code}", dict(zip(("finding", "advice"), words, strict=True)), words)
 
 
+#: Before the code of an error that this machine is to blame for: what to do about it.
+SHORT_OF = "short-of."
+
 #: In the place of a program's own words, where it has said none.
 NOTHING_SAID = because("nothing-said")
 

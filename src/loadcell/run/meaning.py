@@ -23,13 +23,6 @@ _OWN = {
     "skipped": "late by more than the latency limit before it could be begun, and so not begun",
 }
 
-#: What to do about those that this machine is to blame for. The report's catalogue says these, too, in every language.
-REMEDIES = {
-    "ports": "keep connections alive or use fewer clients, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1, so that "
-    "ports rest for a second after their connections and not for a minute",
-    "descriptors": "raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service), or use fewer clients",
-}
-
 #: What other tools call the failures that they count.
 _TOOLS = {
     "ignored": "an error that sysbench is told to ignore (a deadlock, a duplicate key): the transaction was begun again",

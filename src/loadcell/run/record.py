@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.run.meaning import REMEDIES, meaning
+from loadcell.reasons import SHORT_OF, because, texts
+from loadcell.run.meaning import meaning
 
 TRANSACTION = "transaction"
 
@@ -98,7 +99,8 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
 def explained(error: Mapping[str, Any]) -> dict[str, Any]:
     """An error with what its code means, and what to do where this machine is to blame."""
     code = error["code"]
-    remedy = {"advice": REMEDIES[code]} if code in REMEDIES else {}
+    known = f"{SHORT_OF}{code}"
+    remedy = {"advice": because(known).finding} if known in texts() else {}
     return {**error, "meaning": meaning(code), **remedy}
 
 

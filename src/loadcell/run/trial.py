@@ -186,7 +186,9 @@ class TrialRun:
         if self.means.interrupts.requested:
             return TrialEndedError("aborted", because("interrupted"))
         outcome = result["outcome"]
-        return TrialEndedError("timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, protocol))
+        return TrialEndedError(
+            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, protocol)
+        )
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
         self._document["target"] = target.describe()

@@ -37,8 +37,7 @@ def all_findings(scene: Scene) -> Section:
 
 def findings(scene: Scene) -> Sequence[Finding]:
     """What a reader must know, the most important first: the summary's sentences."""
-    said = ranking.summary([*what_was_done(scene), *scene.findings], scene.analysis.trials)
-    return imported.advised(said, scene.stored.run) if scene.imported else said
+    return ranking.summary(everything(scene), scene.analysis.trials)
 
 
 def everything(scene: Scene) -> Sequence[Finding]:
