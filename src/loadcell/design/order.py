@@ -10,11 +10,12 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from loadcell.plan.loaded import LoadedPlan
-from loadcell.plan.model import OrderName
-from loadcell.plan.treatment import Treatment
+if TYPE_CHECKING:  # reports shuffle, too, and need no plan for it
+    from loadcell.plan.loaded import LoadedPlan
+    from loadcell.plan.model import OrderName
+    from loadcell.plan.treatment import Treatment
 
 T = TypeVar("T")
 
