@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -239,6 +240,30 @@ def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tup
     assert (trial["unit"], trial["totals"]["failed_response"]["count"]) == ("request", 50)
     assert {"name": "counting-identity", "verdict": "ok", "detail": {}} in trial["checks"]
     assert "writing results/http/" in found.stderr
+
+
+def test_a_run_goes_on_with_the_files_that_its_plan_names(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "words").write_text("one\ntwo\n")
+    (tmp_path / "plans" / "files.yaml").write_text(f"""
+target: {{http: {{url: "{nginx[0]}"}}}}
+workload: {{http: {{path: "/get?${{word}}", body: {{file: words}}, parameters: {{word: {{file: words}}}}}}}}
+load: {{clients: 1, requests: 10, duration: 20s, warmup: 0s}}
+repeats: 2
+monitors: []
+""")
+    done = called(tmp_path, "run", "plans/files.yaml", "--out", "run", "--no-report", "-q")
+    assert done.returncode == 0, done.stderr
+    [second] = (tmp_path / "run" / "trials").glob("002-*")
+    shutil.rmtree(second)
+    again = called(tmp_path, "run", "--resume", "run", "--no-report", "-q")
+    assert again.returncode == 0, again.stderr
+    assert [trial["status"] for trial in read_run(tmp_path / "run").trials] == ["ok", "ok"]
+    (tmp_path / "plans" / "words").unlink()
+    refused = called(tmp_path, "check", "plans/files.yaml")
+    assert refused.returncode == 2
+    assert "workload.http.body: the file " in refused.stderr
+    assert "allowed: text" not in refused.stderr
 
 
 def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[str, Path]) -> None:

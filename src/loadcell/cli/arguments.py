@@ -9,6 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from loadcell.plan.loaded import LoadedPlan
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,13 +72,16 @@ def change_options(command: F) -> F:
     )(command)
 
 
-def load(plan: str, sets: tuple[str, ...], only: tuple[str, ...]) -> LoadedPlan:
-    """The plan a command line names. Raises PlanError, which the root command turns into messages and exit 2."""
+def load(
+    plan: str, sets: tuple[str, ...], only: tuple[str, ...], directory: Path | None = None
+) -> LoadedPlan:
+    """The plan a command line names; `directory` is where files are that it names (default: its own). Raises PlanError, which the
+    root command turns into messages and exit 2."""
     from loadcell.parts import installed
     from loadcell.plan.load import load_plan
     from loadcell.plan.ready import find
 
-    return load_plan(find(plan), installed(), sets=sets, only=only)
+    return load_plan(find(plan), installed(), sets=sets, only=only, directory=directory)
 
 
 def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001

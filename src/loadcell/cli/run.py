@@ -147,17 +147,24 @@ def _plan(
     stored = read_run(path)
     sets = sets or tuple(stored.run.get("sets", ()))
     only = only or tuple(stored.run.get("only", ()))
+    written = stored.run.get("plan_directory") if plan is None else None
+    directory = None if written is None else Path(written)
     plan = plan or str(path / PLAN)
-    return _profiled(load(plan, sets, only), plan, sets, only, profile), path
+    return _profiled(load(plan, sets, only, directory), plan, sets, only, profile, directory), path
 
 
 def _profiled(
-    loaded: LoadedPlan, plan: str, sets: tuple[str, ...], only: tuple[str, ...], profile: str | None
+    loaded: LoadedPlan,
+    plan: str,
+    sets: tuple[str, ...],
+    only: tuple[str, ...],
+    profile: str | None,
+    directory: Path | None = None,
 ) -> LoadedPlan:
     """The plan with this profile, as with --set; a plan that says how it wants to be profiled keeps that."""
     if profile is None or loaded.profile is not None:
         return loaded
-    return load(plan, (*sets, f"profile={profile}"), only)
+    return load(plan, (*sets, f"profile={profile}"), only, directory)
 
 
 def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:

@@ -161,7 +161,9 @@ def _bound(bound: Any, found: Node) -> Any:
 
 
 def _merged(problems: list[Problem]) -> Problem:
-    """Of a union every member complains: one mistake, allowing what any of them allows."""
+    """Of a union every member complains: one mistake, allowing what any of them allows; of one that knew what it was given, what
+    it says."""
+    problems = [one for one in problems if not one.finding.startswith("found ")] or problems
     first = problems[0]
     allowed = list(dict.fromkeys(problem.allowed for problem in problems if problem.allowed))
     near = next((problem.nearest for problem in problems if problem.nearest), None)

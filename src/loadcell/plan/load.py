@@ -42,12 +42,14 @@ def load_plan(
     sets: Sequence[str] = (),
     only: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
+    directory: Path | None = None,
 ) -> LoadedPlan:
     """Read and check a plan. Raises PlanError with all mistakes.
 
-    `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the process's environment).
+    `sets` and `only` are the texts after `--set` and `--only`; `env` holds the secrets (default: the process's environment);
+    files that the plan names are looked for from `directory` (default: the plan's own).
     """
-    return load_text(read_text(path), path, parts, sets=sets, only=only, env=env)
+    return load_text(read_text(path), path, parts, sets=sets, only=only, env=env, directory=directory)
 
 
 def load_text(
@@ -59,12 +61,15 @@ def load_text(
     only: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     placed: bool = True,
+    directory: Path | None = None,
 ) -> LoadedPlan:
-    """Check a plan that is no file, or none yet: `path` is what it is called, and its directory where it names files from.
+    """Check a plan that is no file, or none yet: `path` is what it is called, and `directory` (default: the path's) where it names
+    files from.
 
     Not `placed`: nobody sees the text, so mistakes are not given as its lines.
     """
     problems: list[Problem] = []
+    directory = (directory or path.parent).absolute()
     root = _tree(text, path, problems, placed)
     problems.extend(_unknown_keys(root, parts))
     root = groups.by_name(root.without(*(key for key in root.entries if key not in KEYS)), problems)
@@ -86,15 +91,14 @@ def load_text(
         factors = (*factors, search[1])
     root = with_monitors_by_name(root, parts, problems)
 
-    plan = arrange(
-        root, factors, head.design if head else "full", chosen, Resolver(parts, expect, path.parent)
-    )
+    plan = arrange(root, factors, head.design if head else "full", chosen, Resolver(parts, expect, directory))
     problems.extend(_settled(plan, misread))
     problems.extend(strangers(profile, root, plan.table.names))
     if problems or head is None or plan.base is None:
         raise PlanError(in_order(problems))
     return LoadedPlan(
         path=path,
+        directory=directory,
         text=text,
         name=_slug(path.stem),
         title=head.title or _slug(path.stem),

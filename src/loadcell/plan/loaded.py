@@ -22,13 +22,14 @@ from loadcell.plan.treatment import Table, Treatment
 class LoadedPlan:
     """A plan with its factors, and its treatments for the asking.
 
-    `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
+    `directory` is where files are that it names (absolute); `text` is the file as written; `name` is safe in a path; `base` is the plan's own settings without any factor (in a
     full design whose plan leaves a setting to a factor: with that factor's first level); in a `search` the last factor is the one
     searched, and its treatments are those that may be measured; `seed` is None when it is to
     be drawn for each run; `profile` says what is sampled after the ordinary trials; `sets` and `only` are what the command line changed.
     """
 
     path: Path
+    directory: Path
     text: str
     name: str
     title: str

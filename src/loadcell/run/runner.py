@@ -322,6 +322,7 @@ class Runner:
         return {
             "schema": SCHEMA,
             "plan_name": plan.name,
+            "plan_directory": str(plan.directory),
             "title": plan.title,
             "question": plan.question,
             "seed": seed,

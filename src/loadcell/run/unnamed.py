@@ -20,7 +20,7 @@ def unname(run: Path) -> None:
     trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
     documents = {place: json.loads(place.read_text(encoding="utf-8")) for place in (run / RUN, *trials)}
     instead = _instead(documents.values())
-    documents[run / RUN]["command"] = []
+    documents[run / RUN] |= {"command": [], "plan_directory": None}
     texts = [place for name in (EVENTS, OUTPUT) for place in (run / name, *run.glob(f"trials/*/{name}"))]
     place = run
     try:
