@@ -92,7 +92,6 @@ def of_memory(home: Path) -> StoredRun:
     run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=1))
     for file in run.glob("trials/*/trial.json"):
         document = json.loads(file.read_text())
-        document["totals"] |= {"throughput_per_s": None, "response": None, "service": None}
         document["memory"] = {"lost": {}, "errors": 0, "record_count": 0, "records": []}
         for kind in ("definite", "indirect", "possible"):
             document["memory"]["lost"][kind] = {"bytes": 0, "blocks": 0}

@@ -101,3 +101,11 @@ def test_what_was_measured_once_has_no_range(stored: Stored) -> None:
     assert "interval or range" not in said
     assert "descriptive only." not in said
     assert "interval or range" in printed(stored("two"))
+
+
+def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(stored: Stored) -> None:
+    for width in range(40, 100, 7):
+        lines = printed(stored("trouble"), "zh", width).splitlines()
+        assert not any(line.rstrip().endswith(("（", "“", "《")) for line in lines)
+    said = printed(stored("trouble"), "zh", 200)
+    assert "r1：失败：" in said or "r2：失败：" in said

@@ -202,7 +202,8 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     """What there is to say of a run's steadiness; nothing without timelines."""
     labels = {treatment.id: treatment.label for treatment in treatments}
     able = [one for one in judged if one.steadiness.steady is not None]
-    counted = [one for one in judged if one.trial.throughput_per_s is not None]
+    # Under valgrind a server is read for what it lost: its throughput counts in nothing, steady or not.
+    counted = [one for one in judged if one.trial.throughput_per_s is not None and one.trial.lost is None]
     if counted and not able:
         short = all(one.steadiness.state == "too-short" for one in counted)
         key = "found.steady.too-short" if short else "found.steady.unclear"

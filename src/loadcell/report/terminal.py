@@ -116,8 +116,9 @@ def print_trouble(trial: Trial, reason: str, scene: Scene, out: Console) -> None
 
     named = trial.name if len(scene.analysis.trials) > 1 else ""
     status = scene.texts(f"status.{trial.status}")
-    why = Text.assemble(": ", spans.on_terminal(reason)) if reason else ""
-    head = Text.assemble((f"{named}: {status}" if named else status, "bold"), why)
+    colon = scene.texts("mark.colon")
+    why = Text.assemble(colon, spans.on_terminal(reason)) if reason else ""
+    head = Text.assemble((f"{named}{colon}{status}" if named else status, "bold"), why)
     advice = scene.texts.recorded(trial.remedy)
     for number, line in enumerate(_lines(head, out.width - 2)):
         out.print(Text.assemble(("✕ " if number == 0 else "  ", "red"), line), soft_wrap=True)
@@ -306,6 +307,8 @@ def _written(value: float | None, write: numbers.Write, scene: Scene) -> str:
 
 #: Marks that do not begin a line.
 _CLOSING = "，。；：、）》”！？,.;:)%"
+#: Marks that do not end one.
+_OPENING = "（《“(["
 
 
 def _lines(text: Text, width: int) -> list[Text]:
@@ -316,10 +319,10 @@ def _lines(text: Text, width: int) -> list[Text]:
     breaks: list[int] = []
     start, used, last = 0, 0, 0
     for position, character in enumerate(plain):
-        if position > start and character not in _CLOSING:
-            before = plain[position - 1]
-            if before == " " or cell_len(before) > 1 or cell_len(character) > 1:
-                last = position
+        before = plain[position - 1] if position > start else ""
+        between = before == " " or cell_len(before) > 1 or cell_len(character) > 1
+        if before and between and character not in _CLOSING and before not in _OPENING:
+            last = position
         used += cell_len(character)
         if used > width and character != " " and last > start:
             breaks.append(last)
