@@ -27,9 +27,10 @@ def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table
 
 
 def printed(home: Path, tool: str, *names: str) -> str:
-    console = Console(file=io.StringIO(), width=80, highlight=False)
+    out = io.StringIO()
+    console = Console(file=out, width=80, highlight=False)
     print_run(made(home, tool, *(OUTPUTS / name for name in names)), "en", console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return out.getvalue()
 
 
 def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> None:

@@ -127,3 +127,13 @@ def test_roofs_are_those_of_the_layers_that_were_measured() -> None:
     assert memory.at(8) == pytest.approx(1e7)
     assert memory.at(2**20) == pytest.approx(10_000)
     assert [size for size, _ in memory.points([8, 2**20])] == [8, pytest.approx(memory.knee_bytes), 2**20]
+
+
+def test_a_quota_on_one_machine_alone_is_a_difference_where_the_other_was_looked_at() -> None:
+    free = {"cpu": {"threads": 8}}
+    bound = {**free, "container": {"cpus": 0.5, "memory_bytes": 2**30}}
+    differing = {fact.key: (fact.values, fact.times) for fact in facts(free, bound) if fact.differs}
+    assert differing == {"quota_cpus": (("", 0.5), None), "quota_bytes": (("", 2**30), None)}
+    unknown = {**free, "unavailable": {"container": "no answer within 1.5 s"}}
+    assert not [fact for fact in facts(unknown, bound) if fact.differs]
+    assert not [fact for fact in facts(free, free) if fact.key.startswith("quota")]

@@ -37,9 +37,26 @@ class Fact:
         return second / first if self.differs and numbers and first > 0 and second > 0 else None
 
 
+#: Limits that an inventory names only where there are any.
+_LIMITS = ("quota_cpus", "quota_bytes")
+
+
+def _answers(key: str, ask: Callable[[Host], Any], first: Host, second: Host) -> tuple[Any, Any]:
+    """Both values. Where one machine has a limit, another whose groups were looked at has none: that differs."""
+    one, other = ask(first), ask(second)
+    if key in _LIMITS and (one is None) != (other is None):
+        one, other = (
+            ""
+            if value is None and host.get("cpu") and "container" not in _map(host.get("unavailable"))
+            else value
+            for value, host in ((one, first), (other, second))
+        )
+    return one, other
+
+
 def facts(first: Host, second: Host) -> list[Fact]:
     """All that is known: what differs, then what only one says, then what is the same; each by importance."""
-    found = [Fact(key, (ask(first), ask(second))) for key, ask in FACTS.items()]
+    found = [Fact(key, _answers(key, ask, first, second)) for key, ask in FACTS.items()]
     settings = [_map(host.get("settings")) for host in (first, second)]
     found += [
         Fact(key, (settings[0].get(key), settings[1].get(key)))
