@@ -238,13 +238,17 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
         return Ok(());
     }
     let finding = format!(
-        "{wanted} need {} in {}, where {} is free, of which {} is kept for others",
+        "{wanted} {} {} in {}, where {} is free, of which {} is kept for others",
+        if clients == 1 { "needs" } else { "need" },
         size(needed),
         directory.display(),
         size(free),
         size(kept)
     );
-    let advice = "use a smaller `size`, or name a directory on another device in `target.host.directory`";
+    let advice = match kept < free {
+        true => "use a smaller `size`, or name a directory on another device in `target.host.directory`",
+        false => "no `size` is small enough: name a directory on another device in `target.host.directory`",
+    };
     Err(Problem::new(crate::direct::fault::NO_SPACE, finding, advice))
 }
 

@@ -282,7 +282,10 @@ impl Decoder {
         if self.fields + bytes <= self.limits.header_bytes {
             return Ok(());
         }
-        Err(malformed(format!("its header fields are longer than {} bytes", self.limits.header_bytes)))
+        Err(malformed(format!(
+            "its header fields are longer than {} bytes; `header_limit` may be raised",
+            self.limits.header_bytes
+        )))
     }
 
     /// The peer has closed the connection: whether that ends the response, or what is missing of it.

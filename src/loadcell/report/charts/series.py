@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -13,6 +12,8 @@ from loadcell.analysis import series as thinning
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short, style, waits
+from loadcell.report.charts.clock import Clock, clock_of
+from loadcell.report.charts.panels import DUE, PANELS, SENT, WAITS, Line, Panel
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -26,84 +27,6 @@ POINTS_IN_ALL = 12_000
 SOURCES = {"load": 0, "host": 2, "target": 4, "waits": 0, "server": 6, "jvm": 1, "checkpoints": 0}
 CHECKPOINTS = "checkpoints"
 FEWEST_POINTS, MOST_POINTS = 40, 500
-MIB = 2**20
-#: Of open loops only: what fell due a second (in them that is what was started), and the service time, which without a
-#: schedule is hardly another than the response time.
-DUE, SENT = "due_per_s", "sent_p99_ms"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A column of a source, under the key of its name; `how` neighbouring values join; `divide` brings it to its unit.
-
-    `proper` is a name that a plan or the server gave, shown as it is; `colour` is one that the name has elsewhere, too.
-    With an `envelope`, a band shows how far the values reach that a point stands for.
-    """
-
-    column: str
-    name: str
-    how: thinning.How = "mean"
-    divide: float = 1.0
-    proper: str = ""
-    colour: str = ""
-    envelope: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One view: its source, title key and lines; `stacked` areas instead of lines.
-
-    `top` is a fixed upper end of its axis; `least` one that small values do not fill, as noise is no finding.
-    """
-
-    source: str
-    title: str
-    lines: tuple[Line, ...]
-    stacked: bool = False
-    top: float | None = None
-    least: float = 0.0
-    #: whether its title does not say what a line by itself is
-    several: bool = False
-    #: what stands in for its lines where none of them has values: tools print other figures of an interval than the engine does
-    otherwise: tuple[Line, ...] = ()
-
-
-WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
-PANELS = (
-    Panel("load", "axis.transactions", (
-        Line("throughput_per_s", "series.throughput", envelope=True), Line("failed", "series.failed", "max"),
-        Line(DUE, "series.due"),
-    )),
-    Panel("load", "axis.response", (
-        Line("response_p50_ms", "series.p50", "max"), Line("response_p99_ms", "series.p99", "max", envelope=True),
-        Line(SENT, "series.sent-p99", "max"),
-    ), several=True, otherwise=(Line("response_mean_ms", "series.mean"), Line("response_p95_ms", "series.p95", "max"))),
-    Panel("load", "axis.backlog", (Line("backlog", "series.waiting", "max"),), least=10),
-    WAITS,
-    Panel("server", "axis.wal", (Line("wal_bytes_per_s", "series.wal", divide=MIB),), least=1),
-    Panel("server", "axis.blocks-read", (Line("blocks_read_per_s", "series.read"),), least=100),
-    Panel("host", "axis.host-cpu", (
-        Line("cpu_user_percent", "series.user"), Line("cpu_system_percent", "series.system"),
-        Line("cpu_iowait_percent", "series.iowait"), Line("cpu_steal_percent", "series.steal"),
-    ), stacked=True, top=100),
-    Panel("host", "axis.host-io", (
-        Line("disk_read_bytes_per_s", "series.read", divide=MIB),
-        Line("disk_write_bytes_per_s", "series.write", divide=MIB),
-    ), least=1, several=True),
-    Panel("jvm", "axis.jvm-heap", (
-        Line("eden_percent", "series.eden", "max"), Line("old_percent", "series.old", "max"),
-        Line("metaspace_percent", "series.metaspace", "max"),
-    ), top=100, several=True),
-    Panel("jvm", "axis.jvm-gc", (
-        Line("young_gc_ms", "series.young-gc", "max"), Line("full_gc_ms", "series.full-gc", "max"),
-        Line("concurrent_gc_ms", "series.concurrent-gc", "max"),
-    ), least=10, several=True),
-    Panel("target", "axis.target-cpu", (Line("cpu_percent", "series.cpu", envelope=True),), least=10),
-    Panel("target", "axis.target-memory", (Line("rss_bytes", "series.rss", divide=MIB),)),
-    Panel("target", "axis.target-io", (
-        Line("read_bytes_per_s", "series.read", divide=MIB), Line("write_bytes_per_s", "series.write", divide=MIB),
-    ), least=1),
-)  # fmt: skip
 
 
 def draw(scene: Scene) -> Chart | None:
@@ -168,7 +91,7 @@ def draw(scene: Scene) -> Chart | None:
     return Chart(
         "chart-series",
         texts("chart.series"),
-        _views(panels, scene, reaching, lone, _clock(frames)),
+        _views(panels, scene, reaching, lone, clock_of(frames)),
         {},
         caption,
         panels=len(panels),
@@ -335,43 +258,8 @@ def _name(trial: Trial, scene: Scene) -> str:
     return name if trial.status == "ok" else f"{name} ({scene.texts(f'status.{trial.status}')})"
 
 
-@dataclass(frozen=True)
-class _Clock:
-    """How time is written along the axis: its title, the expression of a label, and where labels stand (None: anywhere)."""
-
-    title: str
-    label: str | None = None
-    ticks: tuple[int, ...] | None = None
-
-
-#: Trials longer than these (in seconds) are read in minutes, and in hours and minutes.
-MINUTES_FROM, HOURS_FROM = 600, 3 * 3600
-#: Steps between ticks, in seconds, and about how many ticks there are room for.
-TICK_STEPS, TICKS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400), 12
-
-
-def _clock(frames: Mapping[str, pl.DataFrame]) -> _Clock:
-    """Seconds, minutes, or hours and minutes, as the longest trial asks for."""
-    first = min(_number(frame["t_s"].min()) for frame in frames.values())
-    last = max(_number(frame["t_s"].max()) for frame in frames.values())
-    if last <= MINUTES_FROM:
-        return _Clock("axis.time")
-    step = next((step for step in TICK_STEPS if last / step <= TICKS), TICK_STEPS[-1])
-    ticks = tuple(range(math.ceil(first / step) * step, math.floor(last / step) * step + 1, step))
-    if last <= HOURS_FROM:
-        return _Clock("axis.time.minutes", "format(datum.value / 60, ',~r')", ticks)
-    sign = "(datum.value < 0 ? '-' : '')"
-    hours, minutes = "floor(abs(datum.value) / 3600)", "floor(abs(datum.value) % 3600 / 60)"
-    return _Clock("axis.time.hours", f"{sign} + {hours} + ':' + format({minutes}, '02d')", ticks)
-
-
-def _number(value: Any) -> float:
-    """A minimum or maximum of a column that may be empty."""
-    return float(value) if value is not None else 0.0
-
-
 def _views(
-    panels: list[Panel], scene: Scene, reaching: Collection[str], lone: Collection[str], clock: _Clock
+    panels: list[Panel], scene: Scene, reaching: Collection[str], lone: Collection[str], clock: Clock
 ) -> dict[str, Any]:
     """The views below one another, on one time axis."""
     views = [
@@ -393,7 +281,7 @@ def _views(
 def _view(
     panel: Panel,
     scene: Scene,
-    clock: _Clock,
+    clock: Clock,
     reaching: Collection[str],
     *,
     first: bool,
