@@ -27,7 +27,8 @@ from loadcell.targets.shared.process import free_port
 from truth.figures import agrees
 from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
 
-READ_MS, FLUSH_MS = 5.0, 10.0
+#: On the way to the file system and back a read takes some 0.2 ms more, which are not in its account.
+READ_MS, FLUSH_MS = 10.0, 20.0
 SECONDS = 4 if FULL_STRENGTH else 1
 SIZE = 1 << 20
 BLOCK = 4096
@@ -126,7 +127,13 @@ def test_a_read_takes_as_long_as_the_disk_says(disks: Disks) -> None:
         assert len(disk.account["flushes"]) == 1, "before the measurement"
         mean = 1e3 * statistics.fmean(reads)
         assert in_ms(found, "read") >= mean
-        agrees("disk, reads of 5 ms by its own account, ms", in_ms(found, "read"), mean, full=0.03, loose=1.0)
+        agrees(
+            f"disk, reads of {READ_MS:g} ms by its own account, ms",
+            in_ms(found, "read"),
+            mean,
+            full=0.03,
+            loose=1.0,
+        )
 
     undisturbed(check)
 
@@ -142,7 +149,7 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
         most = 1 / statistics.fmean(reads)
         assert found["lifetime"]["transactions"] == len(reads) - clients
         agrees(
-            f"disk, four reads of 5 ms at once by {engine}, reads/s",
+            f"disk, four reads of {READ_MS:g} ms at once by {engine}, reads/s",
             done / SECONDS,
             most,
             full=0.05,
@@ -150,7 +157,7 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
         )
         waited = 4 * 1e3 * statistics.fmean(reads)
         agrees(
-            f"disk, four reads of 5 ms at once by {engine}, ms",
+            f"disk, four reads of {READ_MS:g} ms at once by {engine}, ms",
             in_ms(found, "read"),
             waited,
             full=0.05,
@@ -169,7 +176,7 @@ def test_a_flush_is_timed_apart_from_its_write(disks: Disks) -> None:
         mean = 1e3 * statistics.fmean(flushes)
         assert in_ms(found, "fdatasync") >= 0.99 * FLUSH_MS
         agrees(
-            "disk, flushes of 10 ms by its own account, ms",
+            f"disk, flushes of {FLUSH_MS:g} ms by its own account, ms",
             in_ms(found, "fdatasync"),
             mean,
             full=0.03,
@@ -186,7 +193,7 @@ def test_a_disk_is_as_fast_for_fio(disks: Disks) -> None:
             theirs = fio(disk.place)
         with disks() as disk:
             ours = operation(disk_probe(disk.place), "read")["succeeded"] / SECONDS
-        what = "disk, reads of 5 ms, reads/s: loadcell, held against fio"
+        what = f"disk, reads of {READ_MS:g} ms, reads/s: loadcell, held against fio"
         agrees(what, ours, theirs, full=0.03, loose=1.0)
 
     undisturbed(check)
