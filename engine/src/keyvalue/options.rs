@@ -11,6 +11,7 @@ use super::keys::KeyShape;
 use super::values::{HEAD, Size, ValueShape};
 use super::versions::MOST_KEYS;
 use crate::clock::{MILLISECOND, Nanos};
+use crate::protocol::digits;
 use crate::record::Kind;
 use crate::spec::Problem;
 
@@ -204,7 +205,7 @@ impl Options {
         if let Sizes::Range(Range { from, to }) = self.value_size {
             within("value_size", to, from, MOST_VALUE_SIZE)?;
         }
-        let digits = (self.keys - 1).checked_ilog10().map_or(1, |log| u64::from(log) + 1);
+        let digits = digits::count(self.keys - 1) as u64;
         let needed = self.key_prefix.len() as u64 + digits;
         if self.key_size < needed {
             let finding = format!("kv key_size is {}: too small for {} keys", self.key_size, self.keys);

@@ -4,7 +4,7 @@ use crate::clock::MILLISECOND;
 use crate::keyvalue::command::Piece;
 use crate::keyvalue::options::Numbers;
 use crate::keyvalue::{Action, Client, Options, Verb};
-use crate::protocol::digits::decimal;
+use crate::protocol::digits::{self, decimal};
 use crate::protocol::resp::encode;
 use crate::spec::Problem;
 
@@ -139,10 +139,10 @@ fn head(size: usize, out: &mut Vec<u8>) {
 
 const END: &[u8] = b"\r\n";
 
-/// A number above 0, as a word.
+/// A number, as a word.
 #[inline]
 fn number(value: u64, out: &mut Vec<u8>) {
-    head(value.ilog10() as usize + 1, out);
+    head(digits::count(value), out);
     decimal(out, value);
     out.extend_from_slice(END);
 }
@@ -170,7 +170,7 @@ fn template(client: &mut Client, at: usize, out: &mut Vec<u8>) {
         let size = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
             Piece::Key => client.key_size(0),
-            Piece::Number => client.number(0).checked_ilog10().map_or(1, |log| log as usize + 1),
+            Piece::Number => digits::count(client.number(0)),
             Piece::Value => client.value_size(0),
         };
         head(client.command(at).arguments[argument].iter().map(size).sum(), out);

@@ -27,13 +27,18 @@ LEAST_BEYOND, LEAST_BEYOND_TO_COMPARE = 1, 5
 _ROUNDING = 1e-9
 
 
+def enough(count: float, quantile: float, beyond: int = LEAST_BEYOND) -> bool:
+    """Whether of so many observations at least `beyond` lie beyond their quantile."""
+    return count * (1 - quantile) >= beyond - _ROUNDING
+
+
 def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
     """Whether so many observations lie beyond the quantile of this key; for what is none, True.
 
     Figures that do not say how many observations there were are taken to have had enough: the tool that gave them knew.
     """
     quantile, count = QUANTILES.get(key), figures.get("count")
-    return quantile is None or count is None or count * (1 - quantile) >= beyond - _ROUNDING
+    return quantile is None or count is None or enough(count, quantile, beyond)
 
 
 def left_out(figures: Mapping[str, float]) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def _pages(path: Path, asked: Asked) -> None:
     if stored.trials:
         command = () if asked.anonymous else ("loadcell", *sys.argv[1:])
         # A page to be shared names the run as it is called from beside it, not where that is.
-        home = path.resolve().parent if asked.anonymous else Path.cwd()
+        home = path.parent if asked.anonymous else Path.cwd()
         with contextlib.chdir(home):
             written = [page.write(source, asked.lang, command)]
             written += report.write(path, lang=asked.lang, formats=("html",))

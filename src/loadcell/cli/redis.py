@@ -29,8 +29,6 @@ _FORM = (
 DISTRIBUTIONS = (
     "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "exponential", "sequential",
 )  # fmt: skip
-#: names of operations that workload `kv` has itself
-_TAKEN = ("get", "set", "mget", "mset", "delete", "insert", "scan", "missed", "transaction")
 
 
 @click.command("redis")
@@ -110,10 +108,12 @@ def redis(
 
 def _name(number: int, command: str) -> str:
     """What a command is called in the record: its first word, told apart by a number from others and from verbs of `kv`."""
+    from loadcell.workloads.kv import TAKEN
+
     word = re.sub(r"[^a-z0-9_]", "", command.split()[0].lower() if command.split() else "")[:32] or "command"
     if not word[0].isalpha():
         word = "command"
-    return f"{word}_{number + 1}" if number or word in _TAKEN else word
+    return f"{word}_{number + 1}" if number or word in TAKEN else word
 
 
 def _target(server: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str, list[Hidden]]:

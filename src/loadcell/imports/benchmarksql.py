@@ -75,9 +75,8 @@ def _with_samples(source: Source) -> Source:
     found, reading = _collected(source.path.parent), source.reading
     if not found:
         return source
-    from loadcell.tools.benchmarksql_host import (
-        Collected,
-    )  # the columns of a monitor, and with it all of a plan
+    # It knows the columns of a monitor, and with it all of a plan.
+    from loadcell.tools.benchmarksql_host import Collected
 
     began_s = reading.measured[0].began_s if reading.measured else None
     collected = Collected(began_s)

@@ -169,6 +169,10 @@ class CommandOptions(Options, use_attribute_docstrings=True):
     """What it counts as."""
 
 
+#: What operations of its own are called: no command can have such a name.
+TAKEN = frozenset({*Mix.model_fields, "transaction", "missed"})
+
+
 class KvOptions(Options):
     """What the clients of a key-value store do."""
 
@@ -253,11 +257,8 @@ class KvOptions(Options):
             )
         if not self.shares() and not any(one.share > 0 for one in self.commands.values()):
             raise ValueError("nothing is done: let a share of `mix` or `commands` be above 0")
-        taken = set(Mix.model_fields) | {"transaction", "missed"}
-        if taken & self.commands.keys():
-            raise ValueError(
-                f"a command cannot be called `{min(taken & self.commands.keys())}`: that name is taken"
-            )
+        if taken := TAKEN & self.commands.keys():
+            raise ValueError(f"a command cannot be called `{min(taken)}`: that name is taken")
         needed = len(self.key_prefix.encode()) + len(str(self.keys - 1))
         if self.key_size < needed:
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from loadcell.analysis.compare import effect
 from loadcell.analysis.compare.effect import Array, Effect
-from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
+from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, enough
 
 #: Percentiles that are compared, as quantiles.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)
@@ -37,7 +37,7 @@ class Histogram:
         total = self.total
         found: list[float | None] = []
         for quantile in wanted:
-            if not total or total * (1 - quantile) < LEAST_BEYOND_TO_COMPARE - 1e-9:
+            if not total or not enough(total, quantile, LEAST_BEYOND_TO_COMPARE):
                 found.append(None)
                 continue
             rank = max(1, math.ceil(quantile * total - 1e-9))

@@ -67,12 +67,9 @@ def _results(ended: Ended, options: LineOptions) -> int:
     if ended.reason and ended.state == "failed":
         click.echo(f"The run was {ended.reason}", err=True)
     reports: list[Path] = []
-    begun = (
-        "ok" if ended.state == "interrupted" else None
-    )  # who presses Ctrl-C does not wait for pictures of half a trial
-    if options.write_report and any(
-        trial.get("totals") and begun in (None, trial["status"]) for trial in stored.trials
-    ):
+    # Who presses Ctrl-C does not wait for pictures of half a trial.
+    drawn = [one for one in stored.trials if ended.state != "interrupted" or one["status"] == "ok"]
+    if options.write_report and any(trial.get("totals") for trial in drawn):
         reports = report.write(ended.path, lang=options.lang)
     if options.as_json:
         click.echo(as_document(ended, stored.trials, reports))
