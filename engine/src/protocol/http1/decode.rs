@@ -12,7 +12,8 @@
 //! | `Done` | nothing: that the response is complete is still to be told |
 //!
 //! Lines are taken in one by one, so nothing is looked at twice but an unfinished line. They end with LF; a CR before it is
-//! no part of them (RFC 9112, 2.2).
+//! no part of them (RFC 9112, 2.2). A server says the same again and again, but for the second its clock shows: a header that
+//! is the last one to the byte is not read again.
 
 use memchr::memchr;
 
@@ -48,10 +49,26 @@ impl Head {
     const NONE: Self = Self { status: 0, length: None, chunked: false, coded: false, again: true };
 }
 
+/// A header that came in one piece, and what followed from it.
+struct Known {
+    bytes: Vec<u8>,
+    bodiless: bool,
+    head: Head,
+    then: State,
+}
+
+impl Known {
+    /// Longer ones are read each time: every connection keeps one.
+    const LONGEST: usize = 1024;
+
+    const NONE: Self = Self { bytes: Vec::new(), bodiless: false, head: Head::NONE, then: State::Idle };
+}
+
 pub struct Decoder {
     state: State,
     limits: Limits,
     head: Head,
+    known: Known,
     /// The request was one for the header fields alone.
     bodiless: bool,
     /// Some of the response has arrived.
@@ -64,7 +81,7 @@ pub struct Decoder {
 impl Decoder {
     pub fn new(limits: Limits) -> Self {
         let (state, head) = (State::Idle, Head::NONE);
-        Self { state, limits, head, bodiless: false, begun: false, fields: 0, body: 0 }
+        Self { state, limits, head, known: Known::NONE, bodiless: false, begun: false, fields: 0, body: 0 }
     }
 
     /// The connection is a new one.
@@ -90,7 +107,10 @@ impl Decoder {
             _ if input.is_empty() => Ok(None),
             State::Status | State::Fields => {
                 self.begun = true;
-                self.lines(input)
+                match self.recognized(input) {
+                    Some(found) => Ok(Some(found)),
+                    None => self.lines(input),
+                }
             }
             State::Fixed(left) => {
                 let size = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -103,8 +123,29 @@ impl Decoder {
         }
     }
 
-    /// Header fields, as many as are whole.
+    /// The header is the last one, to the byte.
     #[inline]
+    fn recognized<'i>(&mut self, input: &'i [u8]) -> Option<(usize, Said<'i>)> {
+        let known = &self.known;
+        if self.state != State::Status || self.bodiless != known.bodiless || known.bytes.is_empty() {
+            return None;
+        }
+        input.starts_with(&known.bytes).then(|| {
+            (self.state, self.head) = (known.then, known.head);
+            (known.bytes.len(), Said::Status(known.head.status))
+        })
+    }
+
+    /// What came of a final header, which came in one piece if `bytes` is all of it.
+    fn remember(&mut self, bytes: &[u8], whole: bool) {
+        self.known.bytes.clear();
+        if whole && bytes.len() <= Known::LONGEST {
+            self.known.bytes.extend_from_slice(bytes);
+            (self.known.bodiless, self.known.head, self.known.then) = (self.bodiless, self.head, self.state);
+        }
+    }
+
+    /// Header fields, as many as are whole.
     fn lines<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, Said<'i>)>, Failure> {
         let mut at = 0;
         while let Some(length) = memchr(b'\n', &input[at..]) {
@@ -115,7 +156,11 @@ impl Decoder {
                 self.status(line)?;
                 self.state = State::Fields;
             } else if line.is_empty() {
+                let whole = self.fields == at;
                 let said = self.end_of_fields()?;
+                if matches!(said, Said::Status(_)) {
+                    self.remember(&input[..at], whole);
+                }
                 return Ok(Some((at, said)));
             } else {
                 self.field(line)?;

@@ -202,6 +202,16 @@ fn more_than_was_promised_is_no_part_of_the_response() {
     assert_eq!(http.next(b" and more", &mut Vec::new()).unwrap_err().code, "length");
 }
 
+/// Headers of a body of three bytes, which differ little, or not in what they mean.
+const HEADS: [&str; 6] = [
+    "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nx: 1\r\n\r\n",
+    "HTTP/1.1 404 OK\r\nContent-Length: 3\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\n",
+    "HTTP/1.1 100 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n",
+];
+
 proptest! {
     /// Bytes that mean nothing never break it, and are heard the same however they are cut.
     #[test]
@@ -223,6 +233,26 @@ proptest! {
         bytes.extend_from_slice(&body);
         let whole = hear(&mut asked("GET").0, &bytes, bytes.len());
         prop_assert_eq!(hear(&mut asked("GET").0, &bytes, piece), whole);
+    }
+
+    /// A header that is the last one again is not read again: what is heard is the same.
+    #[test]
+    fn one_response_after_the_other_is_heard_as_each_alone(
+        responses in prop::collection::vec((prop::sample::select(&HEADS[..]), any::<bool>(), 0usize..4), 1..8),
+    ) {
+        let (mut http, _) = asked("GET");
+        for (head, alone, cut) in responses {
+            let (method, body) = if alone { ("HEAD", "") } else { ("GET", "abc") };
+            let bytes = [head, body].concat();
+            let piece = [bytes.len(), head.len(), 7, 1][cut];
+            let fields = Fields::new(Version::One, "http", "h", Vec::new(), false);
+            http.request(&Request { method, target: b"/", fields: &fields, body: None }, &mut Vec::new());
+            let heard = hear(&mut http, bytes.as_bytes(), piece);
+            prop_assert_eq!(&heard, &hear(&mut asked(method).0, bytes.as_bytes(), piece));
+            if heard.is_err() {
+                break;
+            }
+        }
     }
 
     /// A body arrives whole, in chunks or not, however it is cut.
