@@ -14,6 +14,10 @@ use crate::record::{Lifetime, Recorder, Window};
 
 /// What one client does, over and over.
 pub trait Task {
+    /// From now on it may carry out several operations within one `carry_out`, one after the other: none is due by a schedule, and
+    /// none is to be carried out together with another. The first is the one that was chosen; of the others it tells by its events.
+    fn look_ahead(&mut self) {}
+
     /// Nothing is chosen.
     fn clear(&mut self);
 
@@ -93,7 +97,7 @@ struct Desk {
 impl<P: Pacer, T: Task> Worker<P, T> {
     /// To be made and run on its own thread.
     pub fn new(
-        task: T,
+        mut task: T,
         settings: Settings,
         pacer: P,
         mut recorder: Recorder,
@@ -101,6 +105,9 @@ impl<P: Pacer, T: Task> Worker<P, T> {
         mail: Mail,
     ) -> io::Result<Self> {
         let epoll = Epoll::new(control.bell.clone())?;
+        if !P::SCHEDULED && settings.batch == 1 {
+            task.look_ahead();
+        }
         let now = clock::now();
         recorder.serve(settings.client);
         recorder.connected(now, false);

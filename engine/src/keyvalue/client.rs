@@ -5,7 +5,7 @@
 //! 1. `next` chooses an action. `key`, `key_size`, `value`, `value_size` and `number` speak of its keys, by their place in it,
 //!    until the next `next`.
 //! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `answered` takes what
-//!    each key of the *oldest* action gave, where it reads.
+//!    each key of the *oldest* action gave, where it reads; `answered_of` what those of a younger one did.
 //! 3. `done` or `failed` ends the oldest action; `abandon` ends all, as when a connection is lost.
 //!
 //! Of a read-modify-write the read comes first; when it was answered, `modify` makes `key` and `value` speak of the oldest action
@@ -182,6 +182,11 @@ impl Clients {
         &self.plan.commands
     }
 
+    /// Whether nothing is written, so that what an action comes to does not bear on any other.
+    pub fn only_read(&self) -> bool {
+        self.plan.choices.iter().all(|(_, action)| matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan))
+    }
+
     /// Client number `client`, with its own random numbers.
     pub fn client(&self, client: u32) -> Client {
         let plan = self.plan.clone();
@@ -340,11 +345,17 @@ impl Client {
     /// What a key of the oldest action gave: its value, or none where there is none.
     #[inline]
     pub fn answered(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
-        let Some(oldest) = self.pending.front_mut() else { return Ok(()) };
-        oldest.missed |= value.is_none();
+        self.answered_of(0, place, value)
+    }
+
+    /// The same of an action that has so many `older` ones before it; `key` counts the keys of those, too.
+    #[inline]
+    pub fn answered_of(&mut self, older: usize, key: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
+        let Some(action) = self.pending.get_mut(older) else { return Ok(()) };
+        action.missed |= value.is_none();
         let Some(versions) = &self.plan.versions else { return Ok(()) };
-        match &self.touched[place] {
-            Touched { number, known: Some(known), .. } if oldest.verb.reads() => versions.judge(*number, *known, value),
+        match &self.touched[key] {
+            Touched { number, known: Some(known), .. } if action.verb.reads() => versions.judge(*number, *known, value),
             _ => Ok(()),
         }
     }

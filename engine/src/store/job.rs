@@ -1,15 +1,18 @@
 //! What a thread does on a store, whatever the workload: operations are chosen, carried out together, and put into the record.
 
-use super::steps::Steps;
+use super::actions::Actions;
 use super::{Fault, Handle};
 use crate::clock::Nanos;
 use crate::direct::Task;
-use crate::keyvalue::{Client, Clients};
-use crate::record::{Operation, Recorder, TRANSACTION};
+use crate::keyvalue::Clients;
+use crate::record::{Operation, Recorder};
 use crate::workload::ycsb;
 
 /// One client's work.
 pub trait Job {
+    /// See [`Task::look_ahead`].
+    fn look_ahead(&mut self) {}
+
     /// Nothing is chosen.
     fn clear(&mut self);
 
@@ -21,6 +24,15 @@ pub trait Job {
 
     /// Carries out what was chosen; whether the store can be used any longer.
     fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault>;
+
+    /// See [`Task::next_event`].
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Puts that into the record.
+    fn record_event(&mut self, _: &mut Recorder) {}
 
     /// Puts what was carried out, from `sent` to `done`, into the record.
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos);
@@ -44,6 +56,10 @@ pub struct OnStore<H, J> {
 }
 
 impl<H: Handle, J: Job> Task for OnStore<H, J> {
+    fn look_ahead(&mut self) {
+        self.job.look_ahead();
+    }
+
     #[inline]
     fn clear(&mut self) {
         self.job.clear();
@@ -65,15 +81,19 @@ impl<H: Handle, J: Job> Task for OnStore<H, J> {
     }
 
     #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        self.job.next_event()
+    }
+
+    #[inline]
+    fn record_event(&mut self, recorder: &mut Recorder) {
+        self.job.record_event(recorder);
+    }
+
+    #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         self.job.record(recorder, sent, done);
     }
-}
-
-/// The actions of a key-value client.
-pub struct Actions {
-    client: Client,
-    steps: Steps,
 }
 
 impl Jobs for Clients {
@@ -84,7 +104,7 @@ impl Jobs for Clients {
     }
 
     fn job(&self, client: u32, files: usize) -> Actions {
-        Actions { client: self.client(client), steps: Steps::new(files) }
+        Actions::new(self.client(client), self.only_read(), files)
     }
 }
 
@@ -97,56 +117,5 @@ impl Jobs for ycsb::Clients {
 
     fn job(&self, client: u32, files: usize) -> Self::Job {
         super::records::Records::new(self.client(client), files)
-    }
-}
-
-impl Job for Actions {
-    #[inline]
-    fn clear(&mut self) {
-        self.steps.clear();
-    }
-
-    #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
-        let op = self.steps.choose(&mut self.client, due).op;
-        recorder.start(TRANSACTION, due);
-        recorder.start(op, due);
-    }
-
-    #[inline]
-    fn chosen(&self) -> usize {
-        self.steps.list.len()
-    }
-
-    #[inline]
-    fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
-        self.steps.carry_out(handle, &mut self.client)
-    }
-
-    #[inline]
-    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        let Self { client, steps } = self;
-        let mut read = 0;
-        for at in 0..steps.list.len() {
-            steps.judge(at, &mut read, client);
-            let step = &steps.list[at];
-            match &step.outcome {
-                Ok(()) => {
-                    let written = step.written();
-                    recorder.succeed_whole(step.action.op, step.intended, sent, done);
-                    recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
-                    recorder.rows_changed(written as u64);
-                    if let Some(outcome) = client.done() {
-                        recorder.start(outcome, step.intended);
-                        recorder.succeed(outcome, step.intended, sent, done);
-                    }
-                }
-                Err(why) => {
-                    recorder.fail(step.action.op, step.intended, sent, done, why);
-                    recorder.fail(TRANSACTION, step.intended, sent, done, why);
-                    client.failed();
-                }
-            }
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! what an engine has in their place): a key always lies in the same one, which its hash names.
 
 mod about;
+mod actions;
 mod changes;
 mod fault;
 mod fjall;

@@ -128,16 +128,19 @@ fn a_load_makes_as_many_transactions_as_it_is_asked_for() {
         (json!({"requests_per_client": 300}), 600),
         (json!({"requests": 101, "schedule": schedule}), 101),
     ];
-    for (batch, (bounds, expected)) in cases.into_iter().enumerate() {
+    let kinds = [json!({"reads": 1.0}), json!({"batch": 1}), json!({"batch": 3})];
+    for ((bounds, expected), kind) in cases.iter().flat_map(|case| kinds.iter().map(move |kind| (case, kind))) {
         let place = Place::new();
         let mut load = json!({"duration_ns": 60_000_000_000u64});
         load.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
-        let spec = spec(&place, "redb", json!({"keys": 100, "batch": batch + 1}), load);
+        let mut kv = json!({"keys": 100});
+        kv.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
+        let spec = spec(&place, "redb", kv, load);
         loaded(&spec);
         let result = start::run(&spec.to_string(), &mut Watch::default()).unwrap();
         assert_eq!(result["outcome"], "completed", "{bounds}");
         adds_up(&result);
-        assert_eq!(figure(&result, "transaction", "succeeded"), expected, "{bounds}");
+        assert_eq!(figure(&result, "transaction", "succeeded"), *expected, "{bounds}, {kind}");
     }
 }
 
@@ -204,7 +207,12 @@ enum Manner {
     Garbles,
     Full,
     Dies,
+    /// Now and then it takes its time.
+    Dawdles,
 }
+
+/// How long that is.
+const DAWDLING: u64 = 300_000;
 
 struct Word<'s>(&'s Liar);
 
@@ -233,6 +241,7 @@ impl Handle for Word<'_> {
         let mut found = self.0.value.lock().unwrap().get(key.bytes).cloned();
         if call.is_multiple_of(10) {
             match (self.0.manner, &mut found) {
+                (Manner::Dawdles, _) => std::thread::sleep(std::time::Duration::from_nanos(DAWDLING)),
                 (Manner::Forgets, found) => *found = None,
                 (Manner::Garbles, Some(value)) => value[20] ^= 1,
                 _ => {}
@@ -266,12 +275,14 @@ impl Handle for Word<'_> {
 }
 
 /// Makes load on a store that goes wrong.
-fn lied_to(manner: Manner, batch: u32) -> Value {
+fn lied_to(manner: Manner, kv: Value) -> Value {
     let place = Place::new();
     // One that is dead ends the load long before its time is over.
     let duration_ns: u64 = if manner == Manner::Dies { 60_000_000_000 } else { 150_000_000 };
     let load = json!({"warmup_ns": 0, "duration_ns": duration_ns, "lost_ns": 50_000_000});
-    let spec = spec(&place, "redb", json!({"keys": 100, "verify": true, "batch": batch}), load);
+    let mut whole = json!({"keys": 100, "verify": true});
+    whole.as_object_mut().unwrap().extend(kv.as_object().unwrap().clone());
+    let spec = spec(&place, "redb", whole, load);
     let spec = Spec::read(&spec.to_string()).unwrap();
     let store = Liar { manner, value: Default::default(), calls: AtomicU64::new(0) };
     let work = crate::keyvalue::Options::read(spec.workload().1).unwrap();
@@ -301,7 +312,7 @@ fn codes(result: &Value) -> Vec<&str> {
 fn lost_and_garbled_values_are_found_out() {
     for batch in [1, 5] {
         for (manner, code) in [(Manner::Forgets, "lost"), (Manner::Garbles, "corrupt")] {
-            let result = lied_to(manner, batch);
+            let result = lied_to(manner, json!({"batch": batch}));
             assert_eq!(result["outcome"], "completed");
             assert_eq!(codes(&result), [code], "batch {batch}");
             let (failed, gets) = (figure(&result, "get", "failed"), figure(&result, "get", "attempted"));
@@ -313,8 +324,31 @@ fn lost_and_garbled_values_are_found_out() {
 }
 
 #[test]
+fn what_is_only_read_is_carried_out_in_a_row_and_judged_and_timed_one_by_one() {
+    for (manner, code) in [(Manner::Forgets, "lost"), (Manner::Garbles, "corrupt")] {
+        let result = lied_to(manner, json!({"reads": 1.0}));
+        assert_eq!(codes(&result), [code]);
+        let (failed, gets) = (figure(&result, "get", "failed"), figure(&result, "get", "attempted"));
+        // What a thread still had to do when the window ended is in no window.
+        assert!(failed.abs_diff(gets.div_ceil(10)) <= 4, "{failed} of {gets}");
+    }
+    let missed = lied_to(Manner::Forgets, json!({"reads": 1.0, "verify": false}));
+    let (missing, gets) = (figure(&missed, "missed", "succeeded"), figure(&missed, "get", "succeeded"));
+    assert!(missing.abs_diff(gets.div_ceil(10)) <= 4, "{missing} of {gets}");
+    let dawdled = lied_to(Manner::Dawdles, json!({"reads": 1.0}));
+    let whole = |times: &Value| times["mean_ns"].as_f64().unwrap() * times["count"].as_f64().unwrap();
+    let get = operation(&dawdled, "get");
+    assert!(get["service"]["p95_ns"].as_u64().unwrap() >= DAWDLING, "one in ten takes so long: {get}");
+    let dawdling = (get["succeeded"].as_u64().unwrap() / 10).saturating_sub(4) * DAWDLING;
+    assert!(whole(&get["service"]) >= dawdling as f64, "{get}");
+    let there_was = 2.0 * dawdled["window"]["duration_ns"].as_f64().unwrap();
+    assert!(whole(&get["response"]) <= there_was, "two clients have no more time than there is: {get}");
+    assert!(whole(&get["service"]) <= whole(&get["response"]), "{get}");
+}
+
+#[test]
 fn a_store_that_is_full_fails_what_it_refuses_and_the_load_goes_on() {
-    let result = lied_to(Manner::Full, 1);
+    let result = lied_to(Manner::Full, json!({}));
     assert_eq!(result["outcome"], "completed");
     assert_eq!(codes(&result), [NO_SPACE]);
     assert!(figure(&result, "get", "succeeded") > 0);
@@ -323,7 +357,7 @@ fn a_store_that_is_full_fails_what_it_refuses_and_the_load_goes_on() {
 
 #[test]
 fn a_store_that_is_dead_ends_the_load() {
-    let result = lied_to(Manner::Dies, 1);
+    let result = lied_to(Manner::Dies, json!({}));
     assert_eq!(result["outcome"], "lost");
     assert!(result["reason"].as_str().unwrap().contains("it is dead"), "{}", result["reason"]);
     assert!(result["advice"].as_str().unwrap().contains("first error"));

@@ -90,7 +90,7 @@ impl Steps {
 
     /// Has the client choose one more action.
     #[inline]
-    pub fn choose(&mut self, client: &mut Client, intended: Nanos) -> &Action {
+    pub fn choose(&mut self, client: &mut Client, intended: Nanos) {
         let action = client.next();
         let first = self.keys.places.len();
         let reads = matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan | Verb::ReadModifyWrite);
@@ -112,7 +112,6 @@ impl Steps {
         }
         let keys = first..self.keys.places.len();
         self.list.push(Step { action, intended, outcome: Ok(()), keys });
-        &self.list[self.list.len() - 1].action
     }
 
     /// Carries all of it out; whether the store can be used any longer.
@@ -124,24 +123,11 @@ impl Steps {
         }
     }
 
-    /// One by itself: its values are looked at where they lie.
+    /// One by itself.
     #[inline]
     fn carry_out_one(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
-        let (keys, step) = (&self.keys, &mut self.list[0]);
-        let read = match step.action.verb {
-            Verb::Get | Verb::ReadModifyWrite => handle.get(keys.at(0), |value| client.answered(0, value)),
-            Verb::MultiGet => {
-                let (mut place, mut judged) = (0, Ok(()));
-                let all = (0..keys.places.len()).map(|place| keys.at(place));
-                let read = handle.multi_get(all, |value| {
-                    judged = judged.and(client.answered(place, value));
-                    place += 1;
-                });
-                read.map(|()| judged)
-            }
-            Verb::Scan => scan(handle, self.files, keys.at(0).bytes, step.action.rows, client),
-            _ => Ok(Ok(())),
-        };
+        let read = self.read(0, 0, handle, client);
+        let step = &mut self.list[0];
         let judged = match read {
             Ok(judged) => judged,
             Err(fault) => return failed(std::slice::from_mut(step), |_| true, fault),
@@ -155,6 +141,53 @@ impl Steps {
             step.outcome = Err(wrong.into());
         }
         Ok(())
+    }
+
+    /// One of several that only read, of which those from `oldest` on are in progress, by itself.
+    #[inline]
+    pub fn carry_out_read(
+        &mut self,
+        at: usize,
+        oldest: usize,
+        handle: &mut impl Handle,
+        client: &mut Client,
+    ) -> Result<(), Fault> {
+        match self.read(at, oldest, handle, client) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(wrong)) => {
+                self.list[at].outcome = Err(wrong.into());
+                Ok(())
+            }
+            Err(fault) => failed(std::slice::from_mut(&mut self.list[at]), |_| true, fault),
+        }
+    }
+
+    /// What an action reads is looked at where it lies; those from `oldest` on are in progress.
+    #[inline]
+    fn read(
+        &self,
+        at: usize,
+        oldest: usize,
+        handle: &mut impl Handle,
+        client: &mut Client,
+    ) -> Result<Result<(), Wrong>, Fault> {
+        let (keys, step, older) = (&self.keys, &self.list[at], at - oldest);
+        let (first, others) = (step.keys.start, self.list[oldest].keys.start);
+        match step.action.verb {
+            Verb::Get | Verb::ReadModifyWrite => {
+                handle.get(keys.at(first), |value| client.answered_of(older, first - others, value))
+            }
+            Verb::MultiGet => {
+                let (mut place, mut judged) = (first - others, Ok(()));
+                let read = handle.multi_get(step.keys.clone().map(|place| keys.at(place)), |value| {
+                    judged = judged.and(client.answered_of(older, place, value));
+                    place += 1;
+                });
+                read.map(|()| judged)
+            }
+            Verb::Scan => scan(handle, self.files, keys.at(first).bytes, step.action.rows, client),
+            _ => Ok(Ok(())),
+        }
     }
 
     fn carry_out_several(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {

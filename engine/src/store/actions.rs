@@ -1,0 +1,181 @@
+//! The actions of a key-value client, as a thread's work on a store.
+//!
+//! Where they only read, and none is due by a schedule, a handful is chosen beforehand and carried out in a row: one ends as the
+//! next begins, with one look at the clock between them. What chooses and what records is not called in between, so that neither
+//! its time nor what it drives out of the processor's caches is in the store's.
+
+use super::job::Job;
+use super::steps::{Step, Steps};
+use super::{Fault, Handle};
+use crate::clock::{self, MICROSECOND, Nanos};
+use crate::keyvalue::Client;
+use crate::record::{Recorder, TRANSACTION};
+
+/// So many are chosen beforehand: few enough for their keys to be in the processor's caches still when they are carried out.
+const AHEAD: u64 = 16;
+
+/// So long they are carried out in a row, before what became of them is put into the record.
+const STRETCH: Nanos = 50 * MICROSECOND;
+
+pub struct Actions {
+    client: Client,
+    steps: Steps,
+    /// How one goes does not bear on which comes next.
+    only_read: bool,
+    row: Option<Row>,
+}
+
+/// Actions that are carried out in a row: some of those that are chosen.
+#[derive(Default)]
+struct Row {
+    /// The first of them, and the first that is not of them.
+    first: usize,
+    end: usize,
+    /// No other is begun after that.
+    until: Nanos,
+    /// When the first was begun, and when each of the others was, as the one before it ended.
+    begun: Nanos,
+    turns: Vec<Nanos>,
+    /// How many of these turns are in the record.
+    recorded: usize,
+}
+
+impl Row {
+    /// The action that is to be put into the record next, and since when it was carried out; none if `begun` is to be asked.
+    #[inline]
+    fn open(&self) -> (usize, Option<Nanos>) {
+        let since = self.recorded.checked_sub(1).map(|turn| self.turns[turn]);
+        (self.first + self.recorded, since)
+    }
+}
+
+impl Actions {
+    /// Of a client that does nothing but read, or not, in a store of so many files.
+    pub fn new(client: Client, only_read: bool, files: usize) -> Self {
+        Self { client, steps: Steps::new(files), only_read, row: None }
+    }
+
+    /// Puts one that was carried out into the record.
+    #[inline]
+    fn record_one(client: &mut Client, step: &Step, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        match &step.outcome {
+            Ok(()) => {
+                let written = step.written();
+                recorder.succeed_whole(step.action.op, step.intended, sent, done);
+                recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
+                recorder.rows_changed(written as u64);
+                if let Some(outcome) = client.done() {
+                    recorder.start(outcome, step.intended);
+                    recorder.succeed(outcome, step.intended, sent, done);
+                }
+            }
+            Err(why) => {
+                recorder.fail(step.action.op, step.intended, sent, done, why);
+                recorder.fail(TRANSACTION, step.intended, sent, done, why);
+                client.failed();
+            }
+        }
+    }
+
+    #[inline]
+    fn start(step: &mut Step, recorder: &mut Recorder, due: Nanos) {
+        step.intended = due;
+        recorder.start(TRANSACTION, due);
+        recorder.start(step.action.op, due);
+    }
+}
+
+impl Job for Actions {
+    fn look_ahead(&mut self) {
+        self.row = self.only_read.then(Row::default);
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        if self.row.is_none() {
+            self.steps.clear();
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        let Self { client, steps, row, .. } = self;
+        let at = match row {
+            None => {
+                steps.choose(client, due);
+                steps.list.len() - 1
+            }
+            Some(row) => {
+                row.first = row.end;
+                if row.first == steps.list.len() {
+                    steps.clear();
+                    row.first = 0;
+                    (0..recorder.allows(AHEAD).max(1)).for_each(|_| steps.choose(client, due));
+                }
+                let left = (steps.list.len() - row.first) as u64;
+                row.end = row.first + recorder.allows(left).max(1) as usize;
+                row.until = recorder.boundary().min(due + STRETCH);
+                row.first
+            }
+        };
+        Self::start(&mut steps.list[at], recorder, due);
+    }
+
+    #[inline]
+    fn chosen(&self) -> usize {
+        self.steps.list.len()
+    }
+
+    #[inline]
+    fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
+        let Self { client, steps, row, .. } = self;
+        let Some(row) = row else { return steps.carry_out(handle, client) };
+        row.turns.clear();
+        (row.begun, row.recorded) = (clock::now(), 0);
+        let (end, mut at) = (row.end, row.first);
+        loop {
+            let carried_out = steps.carry_out_read(at, row.first, handle, client);
+            at += 1;
+            row.end = at;
+            if at == end || carried_out.is_err() {
+                return carried_out;
+            }
+            let now = clock::now();
+            if now >= row.until {
+                return Ok(());
+            }
+            row.turns.push(now);
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        let row = self.row.as_ref()?;
+        row.turns.get(row.recorded).copied()
+    }
+
+    /// One in a row has ended, and the next one begun.
+    #[inline]
+    fn record_event(&mut self, recorder: &mut Recorder) {
+        let Self { client, steps, row: Some(row), .. } = self else { return };
+        let ((at, since), turn) = (row.open(), row.turns[row.recorded]);
+        Self::record_one(client, &steps.list[at], recorder, since.unwrap_or(row.begun), turn);
+        recorder.late(0);
+        Self::start(&mut steps.list[at + 1], recorder, turn);
+        row.recorded += 1;
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        let Self { client, steps, row, .. } = self;
+        if let Some(row) = row {
+            let (at, since) = row.open();
+            return Self::record_one(client, &steps.list[at], recorder, since.unwrap_or(sent), done);
+        }
+        let mut read = 0;
+        for at in 0..steps.list.len() {
+            steps.judge(at, &mut read, client);
+            Self::record_one(client, &steps.list[at], recorder, sent, done);
+        }
+    }
+}
