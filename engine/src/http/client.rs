@@ -39,6 +39,7 @@ impl Made {
             target: &self.target,
             fields: self.fields[number].as_ref().unwrap_or(&kind.fields),
             body: kind.body.is_some().then_some(self.body.as_slice()),
+            written: kind.written.as_deref(),
         }
     }
 }
@@ -73,6 +74,9 @@ impl Client {
         let Self { plan, random, choosers, values, text } = self;
         let Made { target, body, fields } = made;
         let kind = &plan.requests[number];
+        if kind.written.is_some() {
+            return;
+        }
         text.clear();
         for &parameter in &kind.parameters {
             let start = text.len();

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, Made};
 use super::exchange::Operations;
-use super::options::Plan;
+use super::options::{self, Plan};
 use super::session::HttpSession;
 use super::streams::{FEWER, StreamsSession};
 use super::wire::Http;
@@ -38,7 +38,24 @@ impl<H: Http> Sessions<H> {
         }
         let (operations, numbers) = counted(&plan);
         let (seed, clients) = (spec.seed, spec.load.clients);
-        Ok(Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData })
+        let mut sessions = Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData };
+        let written = sessions.written();
+        let plan = Arc::get_mut(&mut sessions.plan).expect("there is no session yet");
+        plan.requests.iter_mut().zip(written).for_each(|(kind, written)| kind.written = written);
+        Ok(sessions)
+    }
+
+    /// What is sent of each kind of request, where that is always the same.
+    fn written(&self) -> Vec<Option<Vec<u8>>> {
+        let (mut client, mut made) = (self.client(0), Made::new(&self.plan));
+        let of = |(number, kind): (usize, &options::Kind)| {
+            if !kind.parameters.is_empty() {
+                return None;
+            }
+            client.make(number, &mut made);
+            H::written(&made.request(&self.plan, number))
+        };
+        self.plan.requests.iter().enumerate().map(of).collect()
     }
 
     fn client(&self, client: u32) -> Client {

@@ -97,6 +97,8 @@ pub struct Kind {
     /// The parameters that it has places for, each once.
     pub parameters: Vec<usize>,
     pub check: Option<Check>,
+    /// All that is sent, where that is always the same.
+    pub written: Option<Vec<u8>>,
 }
 
 /// More than any server takes at once.
@@ -252,6 +254,7 @@ impl Kind {
             body,
             parameters,
             check: check.as_ref().map(Check::read).transpose()?,
+            written: None,
         })
     }
 }

@@ -113,6 +113,8 @@ pub struct Request<'a> {
     pub target: &'a [u8],
     pub fields: &'a Fields,
     pub body: Option<&'a [u8]>,
+    /// What [`Http::written`] made of it, if it is always the same.
+    pub written: Option<&'a [u8]>,
 }
 
 /// What the peer said.
@@ -139,6 +141,11 @@ pub enum Said<'i> {
 /// One connection's side of a version of HTTP. Nothing is allocated for a request in the usual case.
 pub trait Http {
     fn new(limits: Limits) -> Self;
+
+    /// All that `request` appends for a request, where that is the same on every connection and every time.
+    fn written(_: &Request<'_>) -> Option<Vec<u8>> {
+        None
+    }
 
     /// The connection was made: whatever was before is forgotten, and what must be said first is appended to `out`.
     fn opened(&mut self, out: &mut Vec<u8>);

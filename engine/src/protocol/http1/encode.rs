@@ -8,7 +8,10 @@ const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 #[inline]
 pub fn write(request: &Request<'_>, out: &mut Vec<u8>) {
-    let Request { method, target, fields, body } = request;
+    let Request { method, target, fields, body, written } = request;
+    if let Some(written) = written {
+        return out.extend_from_slice(written);
+    }
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
     out.extend_from_slice(target);

@@ -20,6 +20,12 @@ impl Http for Http1 {
         Self { decoder: Decoder::new(limits) }
     }
 
+    fn written(request: &Request<'_>) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        encode::write(request, &mut out);
+        Some(out)
+    }
+
     fn opened(&mut self, _: &mut Vec<u8>) {
         self.decoder.reset();
     }

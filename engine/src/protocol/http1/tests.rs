@@ -20,7 +20,7 @@ fn asked(method: &str) -> (Http1, Vec<u8>) {
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
     http.opened(&mut out);
     assert!(out.is_empty());
-    http.request(&Request { method, target: b"/x?y=1", fields: &fields, body: None }, &mut out);
+    http.request(&Request { method, target: b"/x?y=1", fields: &fields, body: None, written: None }, &mut out);
     (http, out)
 }
 
@@ -79,7 +79,10 @@ fn a_request_is_written_with_what_its_body_needs() {
     assert!(out.ends_with(b"Content-Length: 0\r\n\r\n"));
     let fields = Fields::new(Version::One, "https", "h", Vec::new(), true);
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
-    http.request(&Request { method: "PUT", target: b"/", fields: &fields, body: Some(b"abc") }, &mut out);
+    http.request(
+        &Request { method: "PUT", target: b"/", fields: &fields, body: Some(b"abc"), written: None },
+        &mut out,
+    );
     assert_eq!(out, b"PUT / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc");
 }
 
@@ -246,7 +249,7 @@ proptest! {
             let bytes = [head, body].concat();
             let piece = [bytes.len(), head.len(), 7, 1][cut];
             let fields = Fields::new(Version::One, "http", "h", Vec::new(), false);
-            http.request(&Request { method, target: b"/", fields: &fields, body: None }, &mut Vec::new());
+            http.request(&Request { method, target: b"/", fields: &fields, body: None, written: None }, &mut Vec::new());
             let heard = hear(&mut http, bytes.as_bytes(), piece);
             prop_assert_eq!(&heard, &hear(&mut asked(method).0, bytes.as_bytes(), piece));
             if heard.is_err() {

@@ -36,7 +36,7 @@ pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, 
 /// A request beside others.
 pub fn ask_tagged(client: &mut Http2, tag: u32, out: &mut Vec<u8>) {
     let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
-    client.ask(&Request { method: "GET", target: b"/", fields: &fields, body: None }, tag, out);
+    client.ask(&Request { method: "GET", target: b"/", fields: &fields, body: None, written: None }, tag, out);
 }
 
 fn ask_with(
@@ -48,7 +48,7 @@ fn ask_with(
     out: &mut Vec<u8>,
 ) {
     let fields = Fields::new(Version::Two, "http", "a.b", list, false);
-    client.request(&Request { method, target: target.as_bytes(), fields: &fields, body }, out);
+    client.request(&Request { method, target: target.as_bytes(), fields: &fields, body, written: None }, out);
 }
 
 /// A client whose preface is out of the way, and the server's settings, too.

@@ -33,7 +33,7 @@ impl Streams {
     /// Appends a request, or keeps it until the server takes it.
     #[inline]
     pub fn ask(&mut self, request: &Request<'_>, tag: u32, settings: &Settings, out: &mut Vec<u8>) {
-        let Request { method, target, fields, body } = *request;
+        let Request { method, target, fields, body, .. } = *request;
         let id = self.next;
         self.next += 2;
         let mut stream = Stream::new(id, tag, method == "HEAD", settings.window);

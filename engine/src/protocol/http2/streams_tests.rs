@@ -172,7 +172,7 @@ fn bodies_share_the_window_of_their_connection() {
     let body = &[b'x'; 40_000][..];
     let mut bench = Bench::asked(100, 0);
     for tag in 0..2 {
-        let request = Request { method: "POST", target: b"/", fields: &fields, body: Some(body) };
+        let request = Request { method: "POST", target: b"/", fields: &fields, body: Some(body), written: None };
         bench.client.ask(&request, tag, &mut bench.out);
     }
     assert_eq!(bench.out.iter().filter(|&&byte| byte == b'x').count(), 65_535);
