@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import resource
 import socket
 import ssl
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +156,36 @@ def test_requests_are_as_often_as_their_shares_and_have_places_filled() -> None:
     assert keys <= set(range(1, 51))
     assert result["lifetime"]["operations"]["get"] == len(gets)
     assert len(gets) == pytest.approx(0.75 * len(seen), abs=5 * len(seen) ** 0.5)
+
+
+@pytest.mark.parametrize("keep_alive", [True, False])
+def test_a_body_of_bytes_arrives_as_it_stands(keep_alive: bool) -> None:
+    sent, seen = bytes(range(256)) * 300 + b"${key}", set()
+
+    class Keeper(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_PUT(self) -> None:
+            seen.add(self.rfile.read(int(self.headers["content-length"])))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Keeper) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        target = {
+            "protocol": "http",
+            "host": "127.0.0.1",
+            "port": server.server_port,
+            "sslmode": "disable",
+        }
+        request = {"method": "PUT", "path": "/", "body": {"base64": base64.b64encode(sent).decode()}}
+        options = {"requests": [request], "keep_alive": keep_alive}
+        result = run(target, options, workload="http", clients=2, warmup_ns=0, duration_ns=300 * MS)
+        server.shutdown()
+    assert (result["errors"], seen) == ([], {sent})
 
 
 def test_nobody_listening_is_said_with_what_to_do() -> None:

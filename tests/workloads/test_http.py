@@ -109,9 +109,16 @@ def test_a_body_may_be_in_a_file(tmp_path: Path) -> None:
     )
     for options in (one, several):
         assert options.section()["requests"][0]["body"] == '{"item": "${item}"}\r\n'
-    (tmp_path / "order.json").write_bytes(b"\xff")
-    with pytest.raises(ValidationError, match="is not UTF-8 text"):
-        HttpOptions.model_validate({"body": body}, context={"directory": tmp_path})
+    (tmp_path / "order.json").write_bytes(b"\xff${item}\0")
+    bytes_alone = HttpOptions.model_validate({"body": body}, context={"directory": tmp_path})
+    assert bytes_alone.section()["requests"][0]["body"] == {"base64": "/yR7aXRlbX0A"}
+    with pytest.raises(ValidationError, match=r"the file .*nowhere cannot be read: No such file"):
+        HttpOptions.model_validate({"body": {"file": "nowhere"}}, context={"directory": tmp_path})
+    (tmp_path / "names").write_bytes(b"one\n\xff\n")
+    with pytest.raises(ValidationError, match=r"names is not UTF-8 text \(byte 4\)"):
+        HttpOptions.model_validate(
+            {"path": "/${n}", "parameters": {"n": {"file": "names"}}}, context={"directory": tmp_path}
+        )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,11 +45,19 @@ pub struct RequestOptions {
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
-    pub body: Option<String>,
+    pub body: Option<BodyOptions>,
     #[serde(default = "one")]
     pub share: f64,
     #[serde(default)]
     pub check: Option<check::Options>,
+}
+
+/// A body: a text with places in it, or bytes that are sent as they stand.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum BodyOptions {
+    Text(String),
+    Bytes { base64: String },
 }
 
 fn yes() -> bool {
@@ -239,7 +248,13 @@ impl Kind {
             }
         }
         let scheme = if target.sslmode == SslMode::Disable { "http" } else { "https" };
-        let (target, body) = (template(path)?, body.as_deref().map(template).transpose()?);
+        let body = body.as_ref().map(|body| match body {
+            BodyOptions::Text(text) => template(text),
+            BodyOptions::Bytes { base64 } => BASE64_STANDARD.decode(base64).map(Template::fixed).map_err(|error| {
+                wrong(format!("the body's `base64` cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+            }),
+        });
+        let (target, body) = (template(path)?, body.transpose()?);
         let mut parameters: Vec<usize> = target.places().collect();
         parameters.extend(changing.iter().flat_map(|(_, text): &(usize, Template)| text.places()));
         parameters.extend(body.iter().flat_map(Template::places));
@@ -297,6 +312,20 @@ mod tests {
         assert!(plan.keep_alive && !plan.tls && !plan.is_mixed() && kind.parameters.is_empty());
         assert_eq!(kind.fields.list, [("user-agent".into(), b"loadcell".to_vec()), ("accept".into(), b"*/*".to_vec())]);
         assert!(plan.success.judge(302).is_ok() && plan.success.judge(404).is_err());
+    }
+
+    #[test]
+    fn a_body_is_a_text_with_places_or_bytes() {
+        let read = |body: Value| Plan::read(&json!({"requests": [{"path": "/", "body": body}]}), &plain());
+        let written = |body: Value| {
+            let (plan, mut out) = (read(body).unwrap(), Vec::new());
+            plan.requests[0].body.as_ref().unwrap().write(&mut out, |_| b"");
+            out
+        };
+        assert_eq!(written(json!("text")), b"text");
+        assert_eq!(written(json!({"base64": "/yR7eH0A"})), b"\xff${x}\0");
+        assert!(read(json!("${x}")).unwrap_err().finding.contains("a place for `x`"));
+        assert!(read(json!({"base64": "?"})).unwrap_err().finding.contains("`base64` cannot be read"));
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Template {
         Ok(template)
     }
 
+    /// The same every time.
+    pub fn fixed(bytes: Vec<u8>) -> Self {
+        Self { parts: vec![Part::Text(bytes)] }
+    }
+
     fn text(&mut self, text: &str) {
         match self.parts.last_mut() {
             Some(Part::Text(last)) => last.extend_from_slice(text.as_bytes()),

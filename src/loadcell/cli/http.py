@@ -41,7 +41,11 @@ _ONCE = ("content-type", "host", "user-agent")
     "--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'",
     help="A header field of every request. May be given again; values of one name are sent as a list. Secrets as '${env:NAME}'.",
 )  # fmt: skip
-@click.option("--data", metavar="TEXT", help="What is sent with every request, or @FILE: what is in it.")
+@click.option(
+    "--data",
+    metavar="TEXT",
+    help="What is sent with every request, or @FILE: what is in it, be it text or not.",
+)
 @click.option(
     "--param", "-p", "parameters", multiple=True, metavar="NAME=VALUES",
     help="What stands in the place of ${NAME} in URL, headers and data, drawn anew for each request: 1..100000, or a,b,c, or "

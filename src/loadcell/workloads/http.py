@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -129,19 +130,24 @@ class Parameter(Options):
 class BodyFile(Options):
     """A body that is kept in a file."""
 
-    file: str = Field(min_length=1, description="The file with it, relative to the plan.")
+    file: str = Field(
+        min_length=1,
+        description="The file with it, relative to the plan: a text (UTF-8) with parameters, or bytes, which are sent as they stand.",
+    )
 
-    _text: str = PrivateAttr(default="")
+    _bytes: bytes = PrivateAttr(default=b"")
 
     @model_validator(mode="after")
     def _is_read(self, info: ValidationInfo) -> BodyFile:
-        self._text = _read(Path((info.context or {}).get("directory") or Path()) / self.file)
+        self._bytes = _read(Path((info.context or {}).get("directory") or Path()) / self.file)
         return self
 
-    @property
-    def text(self) -> str:
-        """What is in it, to the last end of a line."""
-        return self._text
+    def section(self) -> str | dict[str, str]:
+        """What the engine is told: a text to the last end of a line, or bytes."""
+        try:
+            return self._bytes.decode("utf-8")
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(self._bytes).decode("ascii")}
 
 
 class Request(Options):
@@ -173,7 +179,7 @@ class Request(Options):
             "method": self.method,
             "path": self.path,
             "headers": {key: _text(value) for key, value in self.headers.items()},
-            "body": _body(self.body),
+            "body": self.body.section() if isinstance(self.body, BodyFile) else self.body,
             "share": self.share,
             "check": None if self.check is None else self.check.model_dump(mode="json"),
         }
@@ -247,14 +253,9 @@ class HttpOptions(Options):
     def kinds(self) -> dict[str, Request]:
         """Every kind of request; the only one has no name of its own."""
         if self.requests is None:
-            one = Request(
-                method=self.method,
-                path=self.path,
-                body=_body(self.body),
-                headers=self.headers,
-                check=self.check,
-            )
-            return {"request": one}
+            one = Request(method=self.method, path=self.path, headers=self.headers, check=self.check)
+            # Its file has been read, from where the plan is.
+            return {"request": one.model_copy(update={"body": self.body})}
         return {
             name: request.model_copy(update={"headers": {**self.headers, **request.headers}})
             for name, request in self.requests.items()
@@ -277,26 +278,24 @@ def _text(value: Text) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _body(given: str | BodyFile | None) -> str | None:
-    return given.text if isinstance(given, BodyFile) else given
-
-
 def _lines(path: Path) -> tuple[str, ...]:
     """The lines of a file, without empty ones. Raises ValueError."""
-    lines = tuple(line for line in _read(path).splitlines() if line)
+    try:
+        text = _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
+    lines = tuple(line for line in text.splitlines() if line)
     if not lines:
         raise ValueError(f"{path} has no lines to draw from")
     return lines
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> bytes:
     """All of a file, byte for byte. Raises ValueError."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ValueError(f"{path} is larger than {_LARGEST_FILE >> 20} MiB: use a part of it")
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
+        return path.read_bytes()
     except OSError as error:
         raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
 
