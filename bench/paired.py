@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from loadcell.analysis.repeats import interval
 
@@ -41,6 +41,10 @@ class Cost:
         return self.queries / self.wall_s
 
 
+#: a cost, with what else a client can tell of it
+Told = TypeVar("Told", bound=Cost)
+
+
 def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str]:
     """User + system CPU seconds of a command from start to end (as the kernel accounts it), and its output."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -57,11 +61,11 @@ def whole_process(command: Sequence[str], *, send: str = "") -> tuple[float, str
 
 
 def in_turn(
-    rounds: int, contenders: Mapping[str, Callable[[], Cost]], unit: str = "query"
-) -> dict[str, list[Cost]]:
+    rounds: int, contenders: Mapping[str, Callable[[], Told]], unit: str = "query"
+) -> dict[str, list[Told]]:
     """Every contender once a round, in an order that rotates (of two: A B, B A), so that drift of the machine hits all alike."""
     names = list(contenders)
-    costs: dict[str, list[Cost]] = {name: [] for name in names}
+    costs: dict[str, list[Told]] = {name: [] for name in names}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             cost = contenders[name]()
@@ -95,17 +99,12 @@ def ratios(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     return spread([a / b for a, b in zip(ours, theirs, strict=True)])
 
 
-def held_against(aim: float, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
-    """The same, with the interval of the median (None of fewer than six pairs), and whether the median is within `aim` of 1."""
+def held_against(aim: float | None, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+    """The same, with the interval of the median (None of fewer than six pairs), and whether the median is within `aim` of 1, if there is one."""
     pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
     of_median = interval(pairs)
-    ratio = spread(pairs)
-    return {
-        **ratio,
-        "interval": of_median and [of_median.low, of_median.high],
-        "aim": aim,
-        "met": abs(ratio["median"] - 1) <= aim,
-    }
+    ratio: dict[str, Any] = {**spread(pairs), "interval": of_median and [of_median.low, of_median.high]}
+    return ratio if aim is None else {**ratio, "aim": aim, "met": abs(ratio["median"] - 1) <= aim}
 
 
 @contextmanager

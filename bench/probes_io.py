@@ -3,6 +3,11 @@
 In turn (A B, B A, ...), one pair a round; what counts is the ratio pair by pair, of the ratios the median with its interval. Who
 reads and writes a file does it on one and the same processor; of a stream either end has its own, the same for both. fio's file is laid out
 before it is measured (`overwrite=1`), as the probe's is, and each file has gone before the next is made.
+
+A rate says two things at once: how long a block takes, and how long the tool is about its own business until the next. Both tools time
+their blocks, so the two are told apart: `service_us` (fio's `clat`, with the flush after it; the probe's service time), whose ratio is
+of like with like, and `between_us`, the rest of the time a block. fio runs a third time as `--gtod_reduce=1`, with nearly none of its timing: what it
+gains is what that takes. And all of it once more on files in memory, where no disk and no neighbour disturbs what tools do of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +29,16 @@ from typing import Any
 
 import psutil
 
-from bench.paired import Cost, first_line, held_against, in_turn, keep, on_processors, spread, whole_process
+from bench.paired import (
+    Cost,
+    first_line,
+    held_against,
+    in_turn,
+    keep,
+    on_processors,
+    spread,
+    whole_process,
+)
 from loadcell.targets.shared.process import free_port
 
 #: Before each measurement, and not in it.
@@ -35,20 +49,48 @@ BLOCK, STREAM_BLOCK = 4096, 128 * 1024
 
 @dataclass(frozen=True)
 class Job:
-    """One job, in fio's words; `aim` is how far the median ratio may be from 1."""
+    """One job, in fio's words; `on_disk` is False of those that show the tools alone."""
 
     name: str
     access: str
     direct: bool
     fdatasync: int
-    aim: float = 0.03
+    on_disk: bool = True
 
 
 JOBS = (
     Job("randread, direct", "randread", True, 0),
     Job("randwrite, direct", "randwrite", True, 0),
     Job("readwrite, fdatasync=1", "readwrite", False, 1),
+    Job("randread, in memory", "randread", False, 0, on_disk=False),
+    Job("randwrite, in memory", "randwrite", False, 0, on_disk=False),
+    Job("readwrite, fdatasync=1, in memory", "readwrite", False, 1, on_disk=False),
 )
+
+#: How far the median ratio may be from 1.
+AIM, STREAM_AIM = 0.03, 0.05
+UNTIMED = "fio --gtod_reduce=1"
+
+
+@dataclass(frozen=True)
+class Blocks(Cost):
+    """What blocks cost, and how long they took by the tool's own clock (None: it did not look): on average, and half of them at the most."""
+
+    service_us: float | None = None
+    half_us: float | None = None
+    user_cpu_s: float | None = None
+
+    @property
+    def between_us(self) -> float | None:
+        """What is left of the time a block: the tool's own."""
+        return None if self.service_us is None else self.wall_s / self.queries * 1e6 - self.service_us
+
+
+@dataclass(frozen=True)
+class Streamed(Cost):
+    """What a stream's blocks cost at this end, and CPU seconds of the other."""
+
+    far_cpu_s: float
 
 
 def main() -> None:
@@ -58,30 +100,34 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--size-mib", type=int, default=256)
     parser.add_argument("--directory", default="/var/tmp", help="where the files lie")
+    parser.add_argument("--memory", default="/dev/shm", help="where the files lie that are to be in memory")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     asked = parser.parse_args()
     found: dict[str, Any] = {}
-    place = Path(tempfile.mkdtemp(prefix="loadcell-bench-", dir=asked.directory))
-    try:
-        for job in [job for job in JOBS if asked.only in job.name]:
+    for job in [job for job in JOBS if asked.only in job.name]:
+        with working_in(asked.directory if job.on_disk else asked.memory) as place:
             contenders = {
                 "loadcell": partial(probe, asked, place, job),
                 "fio": partial(fio, asked, place, job),
+                UNTIMED: partial(fio, asked, place, job, timing=False),
             }
             with on_processors(max(os.sched_getaffinity(0))):
                 costs = in_turn(asked.rounds, contenders, unit="block")
-            found[job.name] = judged(costs, "fio", job.aim)
-    finally:
-        shutil.rmtree(place)
+        aim = AIM if job.on_disk else None
+        found[job.name] = {**judged(costs, "fio", aim), **taken_apart(costs, aim)}
     if asked.only in "stream":
         near, far = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
-        with on_processors(far), serving() as ports, on_processors(near):
+        with on_processors(far), serving() as servers, on_processors(near):
             over = {
-                "loadcell": partial(stream, asked, ports["loadcell"]),
-                "iperf3": partial(iperf3, asked, ports["iperf3"]),
+                "loadcell": partial(stream, asked, servers["loadcell"]),
+                "iperf3": partial(iperf3, asked, servers["iperf3"]),
             }
-            costs = in_turn(asked.rounds, over, unit="block")
-        found["stream"] = judged(costs, "iperf3", 0.05)
+            streams = in_turn(asked.rounds, over, unit="block")
+        found["stream"] = judged(streams, "iperf3", STREAM_AIM)
+        found["stream"]["cpu_us_a_block_at_the_other_end"] = {
+            name: spread([one.far_cpu_s / one.queries * 1e6 for one in each])
+            for name, each in streams.items()
+        }
     result = {
         "rounds": asked.rounds,
         "seconds": asked.seconds,
@@ -97,8 +143,8 @@ def main() -> None:
         )
 
 
-def judged(costs: dict[str, list[Cost]], tool: str, aim: float) -> dict[str, Any]:
-    """Rates, and their ratio held against the aim."""
+def judged(costs: Mapping[str, Sequence[Cost]], tool: str, aim: float | None) -> dict[str, Any]:
+    """Rates, and their ratio, held against the aim if there is one."""
     rates = {name: [one.per_second for one in each] for name, each in costs.items()}
     cpu = {name: [one.per_query_us for one in each] for name, each in costs.items()}
     return {
@@ -106,6 +152,45 @@ def judged(costs: dict[str, list[Cost]], tool: str, aim: float) -> dict[str, Any
         "cpu_us_a_block": {name: spread(each) for name, each in cpu.items()},
         f"loadcell / {tool}": held_against(aim, rates["loadcell"], rates[tool]),
     }
+
+
+def taken_apart(costs: Mapping[str, Sequence[Blocks]], aim: float | None) -> dict[str, Any]:
+    """How long blocks took by each tool's own clock, like with like, and what each took between two of them."""
+    ours, fios, untimed = costs["loadcell"], costs["fio"], costs[UNTIMED]
+    service = {name: timed([one.service_us for one in costs[name]]) for name in ("loadcell", "fio")}
+    between = {name: timed([one.between_us for one in costs[name]]) for name in ("loadcell", "fio")}
+    accounted = [
+        (block + own) / (block + less)
+        for block, own, less in zip(service["fio"], between["fio"], between["loadcell"], strict=True)
+    ]
+    halves = [(one.half_us, other.half_us) for one, other in zip(ours, fios, strict=True)]
+    known = [(one, other) for one, other in halves if one is not None and other is not None]
+    return {
+        "service_us": {name: spread(each) for name, each in service.items()},
+        "between_us": {name: spread(each) for name, each in between.items()},
+        "service, loadcell / fio": held_against(aim, service["loadcell"], service["fio"]),
+        "median service, loadcell / fio": held_against(aim, *zip(*known, strict=True)) if known else None,
+        "loadcell / fio by what is between": spread(accounted),
+        "fio without its timing / fio": held_against(
+            None, [one.per_second for one in untimed], [one.per_second for one in fios]
+        ),
+        "fio_user_cpu_us_a_block": spread([(one.user_cpu_s or 0) / one.queries * 1e6 for one in fios]),
+    }
+
+
+def timed(times: Sequence[float | None]) -> list[float]:
+    """Those of runs that all looked at the clock."""
+    return [one for one in times if one is not None]
+
+
+@contextmanager
+def working_in(directory: str) -> Iterator[Path]:
+    """A directory there for as long as it is wanted."""
+    place = Path(tempfile.mkdtemp(prefix="loadcell-bench-", dir=directory))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
 
 
 # -- loadcell -----------------------------------------------------------------------------------------------------------
@@ -131,12 +216,7 @@ def order(
     return result, sum(one["cpu_ns"] for one in result["client"]["threads"]) / 1e9
 
 
-def transactions(result: dict[str, Any], cpu_s: float) -> Cost:
-    """What its transactions cost."""
-    return Cost(cpu_s, result["operations"][0]["succeeded"], result["window"]["duration_ns"] / 1e9)
-
-
-def probe(asked: argparse.Namespace, place: Path, job: Job) -> Cost:
+def probe(asked: argparse.Namespace, place: Path, job: Job) -> Blocks:
     """The job as a disk probe."""
     options = {
         "access": job.access,
@@ -150,61 +230,106 @@ def probe(asked: argparse.Namespace, place: Path, job: Job) -> Cost:
     result, cpu_s = order({"directory": str(place)}, {"disk": options}, asked.seconds, RAMP_S)
     if result.get("remarks"):
         raise SystemExit(f"{place} cannot do direct I/O: name another --directory")
-    return transactions(result, cpu_s)
+    done, seconds = result["operations"][0], result["window"]["duration_ns"] / 1e9
+    service = done["service"]
+    half_us = service["p50_ns"] / 1e3 if one_kind(job) else None
+    return Blocks(cpu_s, done["succeeded"], seconds, service["mean_ns"] / 1e3, half_us)
 
 
-def stream(asked: argparse.Namespace, port: int) -> Cost:
+def one_kind(job: Job) -> bool:
+    """Whether all its blocks do the same: of a mix fio has no median over all."""
+    return job.access != "readwrite"
+
+
+def stream(asked: argparse.Namespace, far: Server) -> Streamed:
     """A stream over the loopback."""
     workload = {"network": {"test": "stream", "block_bytes": STREAM_BLOCK}}
-    result, cpu_s = order({"peer": f"127.0.0.1:{port}"}, workload, asked.seconds, STREAM_RAMP_S)
-    return transactions(result, cpu_s)
+    far.begin()
+    result, cpu_s = order({"peer": f"127.0.0.1:{far.port}"}, workload, asked.seconds, STREAM_RAMP_S)
+    seconds = result["window"]["duration_ns"] / 1e9
+    return Streamed(cpu_s, result["operations"][0]["succeeded"], seconds, far.spent_s(asked.seconds))
 
 
 # -- the tools ----------------------------------------------------------------------------------------------------------
 
 
-def fio(asked: argparse.Namespace, place: Path, job: Job) -> Cost:
+def fio(asked: argparse.Namespace, place: Path, job: Job, *, timing: bool = True) -> Blocks:
     """The same job by fio."""
     file = place / "fio"
     command = [
         "fio", "--name=job", f"--filename={file}", f"--size={asked.size_mib}m", f"--bs={BLOCK}",
         f"--rw={job.access}", f"--direct={int(job.direct)}", f"--fdatasync={job.fdatasync}", "--ioengine=psync",
         "--overwrite=1", "--time_based", f"--runtime={asked.seconds}", f"--ramp_time={int(RAMP_S * 1000)}ms",
-        "--output-format=json",
+        "--output-format=json", f"--gtod_reduce={int(not timing)}",
     ]  # fmt: skip
     [done] = json.loads(output_of(command))["jobs"]
     file.unlink()
     seconds = done["job_runtime"] / 1000
     blocks = done["read"]["total_ios"] + done["write"]["total_ios"]
-    return Cost((done["usr_cpu"] + done["sys_cpu"]) / 100 * seconds, blocks, seconds)
+    service_us = half_us = None
+    if timing:
+        spent_ns = sum(done[kind]["total_ios"] * done[kind]["clat_ns"]["mean"] for kind in ("read", "write"))
+        flushes = done["sync"]["lat_ns"]
+        service_us = (spent_ns + flushes["N"] * flushes["mean"]) / blocks / 1e3
+        if one_kind(job):
+            kind = "read" if job.access == "randread" else "write"
+            half_us = done[kind]["clat_ns"]["percentile"]["50.000000"] / 1e3
+    user_cpu_s, all_cpu_s = (
+        share / 100 * seconds for share in (done["usr_cpu"], done["usr_cpu"] + done["sys_cpu"])
+    )
+    return Blocks(all_cpu_s, blocks, seconds, service_us, half_us, user_cpu_s)
 
 
-def iperf3(asked: argparse.Namespace, port: int) -> Cost:
+def iperf3(asked: argparse.Namespace, far: Server) -> Streamed:
     """The same stream by iperf3, as the receiver counted it."""
     command = [
-        "iperf3", "-c", "127.0.0.1", "-p", str(port), "-t", str(asked.seconds), "-O", str(STREAM_RAMP_S), "-J",
+        "iperf3", "-c", "127.0.0.1", "-p", str(far.port), "-t", str(asked.seconds), "-O", str(STREAM_RAMP_S), "-J",
     ]  # fmt: skip
+    far.begin()
     end = json.loads(output_of(command))["end"]
     got = end["sum_received"]
     cpu_s = end["cpu_utilization_percent"]["host_total"] / 100 * got["seconds"]
-    return Cost(cpu_s, round(got["bytes"] / STREAM_BLOCK), got["seconds"])
+    return Streamed(cpu_s, round(got["bytes"] / STREAM_BLOCK), got["seconds"], far.spent_s(asked.seconds))
+
+
+class Server:
+    """The other end of streams: where it listens, and what CPU time it takes."""
+
+    def __init__(self, port: int, process: int) -> None:
+        self.port = port
+        self._process = psutil.Process(process)
+        self._before_s = 0.0
+
+    def begin(self) -> None:
+        """A stream is to come."""
+        self._before_s = self._cpu_s()
+
+    def spent_s(self, seconds: float) -> float:
+        """CPU seconds since then, as many of them as fall on the part that is measured: it serves what comes before as well."""
+        return (self._cpu_s() - self._before_s) * seconds / (seconds + STREAM_RAMP_S)
+
+    def _cpu_s(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
 
 
 @contextmanager
-def serving() -> Iterator[dict[str, int]]:
-    """The other ends of streams while it lasts: the port of each."""
+def serving() -> Iterator[dict[str, Server]]:
+    """The other ends of streams while it lasts."""
     ports = {"loadcell": free_port(), "iperf3": free_port()}
-    commands = (
-        [sys.executable, "-m", "loadcell", "host", "--serve", f"127.0.0.1:{ports['loadcell']}"],
-        ["iperf3", "-s", "-p", str(ports["iperf3"])],
-    )
-    servers = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    commands = {
+        "loadcell": [sys.executable, "-m", "loadcell", "host", "--serve", f"127.0.0.1:{ports['loadcell']}"],
+        "iperf3": ["iperf3", "-s", "-p", str(ports["iperf3"])],
+    }
+    servers = {
+        name: subprocess.Popen(command, stdout=subprocess.DEVNULL) for name, command in commands.items()
+    }
     try:
         for port in ports.values():
             wait_for(port)
-        yield ports
+        yield {name: Server(ports[name], server.pid) for name, server in servers.items()}
     finally:
-        for server in servers:
+        for server in servers.values():
             server.terminate()
             server.wait()
 
