@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path)
     )
     verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
     assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
-    assert "direct-io" not in verdicts
+    assert not {"direct-io", "in-memory"} & set(verdicts)
     assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "fio&#39;s definition" in page or "fio's definition" in page
@@ -108,17 +109,29 @@ def test_a_disk_is_never_filled(tmp_path: Path) -> None:
     assert "target.host.directory" in trial["advice"]
 
 
-@pytest.fixture
-def ramfs(tmp_path: Path) -> Iterator[Path]:
-    """A file system in memory: nothing goes past the page cache there, and it names no size of its own."""
-    place = tmp_path / "disk"
+@contextmanager
+def in_memory(place: Path, kind: bytes) -> Iterator[Path]:
     place.mkdir()
     libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mount(b"loadcell-test", bytes(place), b"ramfs", 0, None) == 0, os.strerror(ctypes.get_errno())
+    assert libc.mount(b"loadcell-test", bytes(place), kind, 0, None) == 0, os.strerror(ctypes.get_errno())
     try:
         yield place
     finally:
         assert libc.umount2(bytes(place), 2) == 0  # MNT_DETACH
+
+
+@pytest.fixture
+def ramfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory: nothing goes past the page cache there, and it names no size of its own."""
+    with in_memory(tmp_path / "disk", b"ramfs") as place:
+        yield place
+
+
+@pytest.fixture
+def tmpfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory that newer kernels let direct I/O be asked of."""
+    with in_memory(tmp_path / "disk", b"tmpfs") as place:
+        yield place
 
 
 @pytest.fixture
@@ -144,6 +157,26 @@ def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_
     [page] = report.write(tmp_path / "run", formats=("html",))
     assert "because the file system cannot do direct I/O" in page.read_text()
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.usefixtures("tmpfs")
+def test_a_disk_that_is_memory_is_said_to_be_memory_before_and_after(tmp_path: Path) -> None:
+    text = plan("access: randwrite, fdatasync: 1").replace("direct: false", "direct: true")
+    (tmp_path / "plan.yaml").write_text(text)
+    checked = json.loads(loadcell(tmp_path, "check", "plan.yaml", "--json").stdout)
+    [remark] = [one for one in checked["remarks"] if one["path"] == "target.host.directory"]
+    assert remark["text"].startswith("it is in memory (tmpfs), where blocks go to no device")
+    status, said, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), said
+    [noticed] = [one for one in trial["checks"] if one["name"] == "in-memory"]
+    assert noticed == {"name": "in-memory", "verdict": "noticed", "detail": {"held_by": "tmpfs"}}
+    assert trial["target"]["data"]["memory"] == "tmpfs"
+    for lang, words in (
+        ("en", "The files lay in memory, and on no disk"),
+        ("zh", "文件位于内存中，而不在磁盘上"),
+    ):
+        [page] = report.write(tmp_path / "run", formats=("html",), lang=lang)
+        assert words in page.read_text()
 
 
 @pytest.mark.usefixtures("ramfs")

@@ -32,6 +32,7 @@ TARGET_FACTS = (
     "server", "product", "version", "version_number", "version_comment", "library", "software", "mode", "role", "host", "url", "peer",
     "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
     "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
+    "data.memory", "data.image.memory",
     "database", "database.name", "database.encoding", "database.collation", "database.ctype", "database.size_bytes", "database.keys",
     "memory", "persistence",
 )  # fmt: skip

@@ -351,6 +351,12 @@ def remarks(result: Mapping[str, Any]) -> list[Check]:
     return found if lack is None else [*found, lack]
 
 
+def in_memory(target: Mapping[str, Any] | None) -> list[Check]:
+    """Files that were to be on a disk, and were in memory. For loads that make files of their own; nothing where they were not."""
+    data = (target or {}).get("data") or {}
+    return [Check("in-memory", "noticed", {"held_by": data["memory"]})] if data.get("memory") else []
+
+
 def ports(result: Mapping[str, Any]) -> Check | None:
     """Connections could not be begun because this machine had no port left for them; None where that was not so.
 

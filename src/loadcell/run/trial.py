@@ -214,6 +214,8 @@ class TrialRun:
         else:
             held = groups.held(result, self._resolved, self._cores)
             first = [*held, checks.percentiles(result), *checks.remarks(result)]
+            if self._workload().lays_out:
+                first += checks.in_memory(self._document["target"])
             self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
         for name, conditions in self._workload().verify(target.ask).items():
             self._checks.append(checks.conditions(name, conditions))

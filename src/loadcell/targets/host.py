@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from loadcell.host.ask import ask
 from loadcell.plan.parts import Advice, Options
 from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
@@ -63,6 +64,15 @@ class HostOptions(Options):
     def place(self) -> Path | None:
         """The directory to be measured, whole; None for the run's own."""
         return None if self.directory is None else (self._plan / Path(self.directory).expanduser()).absolute()
+
+    @property
+    def memory(self) -> str | None:
+        """What holds that directory's files in memory; None where a disk does, or where nothing answers in time."""
+        place = self.place
+        if place is None:
+            return None
+        found = ask({"memory": lambda: storage.file_system(place).get("memory")}).found
+        return found.get("memory")
 
 
 class Host(Target[HostOptions]):

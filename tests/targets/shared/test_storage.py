@@ -48,3 +48,32 @@ def test_used_bytes_are_those_on_the_device(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").write_bytes(b"x" * 100_000)
     assert 100_000 <= used_bytes(tmp_path) < 200_000
+
+
+def test_what_lies_in_memory_is_told_however_far_below_it_does(tmp_path: Path) -> None:
+    upper, block = tmp_path / "upper", tmp_path / "block"
+    upper.mkdir()
+    (block / "loop7" / "loop").mkdir(parents=True)
+    (block / "loop7" / "loop" / "backing_file").write_text("/run/image\n")
+    (block / "loop7" / "loop" / "dio").write_text("1\n")
+    mounts = f"""\
+{_MOUNTS}\
+50 27 0:50 / /run rw - tmpfs tmpfs rw,size=1g
+51 27 0:51 / /bare rw - ramfs none rw
+52 27 252:0 / /squeezed rw - ext4 /dev/zram0 rw
+53 27 7:7 / /image rw - ext4 /dev/loop7 rw
+54 27 0:54 / {tmp_path} rw - tmpfs tmpfs rw
+55 27 0:55 / /over rw - overlay overlay rw,lowerdir=/a:/b,upperdir={upper},workdir=/w
+56 27 0:56 / /container rw - overlay overlay rw,lowerdir=/a,upperdir=/not/to/be/seen/here,workdir=/w
+57 27 0:57 / /read-only ro - overlay overlay ro,lowerdir=/a:/run
+"""
+
+    def memory(path: str) -> str | None:
+        held = file_system(Path(path), mounts, block).get("memory")
+        return held if held is None else str(held)
+
+    found = {path: memory(path) for path in ("/run/x", "/bare", "/squeezed", "/image", "/over/x")}
+    assert found == {
+        "/run/x": "tmpfs", "/bare": "ramfs", "/squeezed": "/dev/zram0", "/image": "tmpfs", "/over/x": "tmpfs",
+    }  # fmt: skip
+    assert [memory(path) for path in ("/var/tmp", "/mnt", "/container", "/read-only")] == [None] * 4

@@ -7,12 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+#: File systems whose files are nowhere but in memory, and devices of memory.
+_OF_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+_MEMORY_DEVICE = re.compile(r"/dev/z?ram\d+")
+
 
 def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/sys/block")) -> dict[str, Any]:
     """What `path` lies on: `type`, `device`, `mount`, `options`, `size_bytes`, `free_bytes`.
 
     Of a file system in a file, `image` is the same of that file, and `direct` whether the device goes past the page cache
-    of what it lies on. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
+    of what it lies on. Where files are nowhere but in memory, `memory` names what holds them there. `mountinfo` is the text of /proc/self/mountinfo (read when None); see proc_pid_mountinfo(5).
     """
     real = path.resolve()
     text = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
@@ -38,6 +42,9 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
     if image is not None:
         on = file_system(image[0].parent, text, block)
         found["image"] = {**on, "path": str(image[0]), "direct": image[1]}
+    memory = _memory(found, text, block)
+    if memory is not None:
+        found["memory"] = memory
     try:
         state = os.statvfs(real)
     except OSError:
@@ -47,6 +54,25 @@ def file_system(path: Path, mountinfo: str | None = None, block: Path = Path("/s
         "size_bytes": state.f_frsize * state.f_blocks,
         "free_bytes": state.f_frsize * state.f_bavail,
     }
+
+
+def _memory(found: dict[str, Any], mountinfo: str, block: Path) -> str | None:
+    """What holds a file system's files in memory, in itself or below; None where that is a device, or cannot be seen."""
+    if found.get("type") in _OF_MEMORY:
+        return str(found["type"])
+    if _MEMORY_DEVICE.fullmatch(found.get("device", "")):
+        return str(found["device"])
+    if "image" in found:
+        held: str | None = found["image"].get("memory")
+        return held
+    if found.get("type") == "overlay":
+        # What is written to an overlay lies in its upper directory; that of a container is where the container cannot see it.
+        for option in found["options"].split(","):
+            name, _, upper = option.partition("=")
+            if name == "upperdir" and Path(_plain(upper)).is_dir():
+                held = file_system(Path(_plain(upper)), mountinfo, block).get("memory")
+                return held
+    return None
 
 
 def _image(device: str, block: Path) -> tuple[Path, bool] | None:

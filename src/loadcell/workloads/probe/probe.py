@@ -16,7 +16,7 @@ from loadcell.workloads.probe.network import NetworkOptions
 from loadcell.workloads.probe.section import Section
 
 if TYPE_CHECKING:
-    from loadcell.plan.model import Load
+    from loadcell.plan.model import Load, Resolved
 
 
 class ProbeOptions(Options):
@@ -95,6 +95,16 @@ class Probe(Workload[ProbeOptions]):
     def advice(self) -> list[Advice]:
         kind = self.options.kind
         return [Advice(f"{kind}.{one.path}", one.text) for one in self.options.section.advice()]
+
+    def remarks(self, settings: Resolved) -> list[Advice]:
+        memory = getattr(settings.target, "memory", None) if self.lays_out else None
+        if memory is None:
+            return []
+        text = (
+            f"it is in memory ({memory}), where blocks go to no device, O_DIRECT and flushes included: that measures memory. Name a "
+            "directory on a disk"
+        )
+        return [Advice("target.host.directory", text)]
 
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
         kind, found = self.options.kind, []
