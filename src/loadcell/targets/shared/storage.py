@@ -62,17 +62,15 @@ def _memory(found: dict[str, Any], mountinfo: str, block: Path) -> str | None:
         return str(found["type"])
     if _MEMORY_DEVICE.fullmatch(found.get("device", "")):
         return str(found["device"])
-    if "image" in found:
-        held: str | None = found["image"].get("memory")
-        return held
+    below = found.get("image")
     if found.get("type") == "overlay":
         # What is written to an overlay lies in its upper directory; that of a container is where the container cannot see it.
         for option in found["options"].split(","):
             name, _, upper = option.partition("=")
             if name == "upperdir" and Path(_plain(upper)).is_dir():
-                held = file_system(Path(_plain(upper)), mountinfo, block).get("memory")
-                return held
-    return None
+                below = file_system(Path(_plain(upper)), mountinfo, block)
+    held: str | None = (below or {}).get("memory")
+    return held
 
 
 def _image(device: str, block: Path) -> tuple[Path, bool] | None:
