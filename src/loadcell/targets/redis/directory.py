@@ -22,7 +22,7 @@ class DataDirectory(Home):
     kind, sign, stranger = "redis", "dump.rdb", because("stranger.server")
 
     def __init__(self, parent: Path, binary: Binary, account: Account, log: Callable[[str], None]) -> None:
-        super().__init__(parent, f"redis-{binary.version}", binary.version, account)
+        super().__init__(parent, f"{binary.product.lower()}-{binary.version}", binary.version, account)
         self.binary = binary
         self.log = log
         self.data = self.home / "data"
@@ -32,7 +32,7 @@ class DataDirectory(Home):
         self._begin("installing", made_parent)
         self._empty(self.data)
         self._write_mark("ready", made_parent)
-        self.log(f"made directory {self.data} (Redis {self.binary.version})")
+        self.log(f"made directory {self.data} ({self.binary.product} {self.binary.version})")
 
     def _check_fit(self) -> None:
         self._check_owner(self.data)

@@ -41,7 +41,7 @@ class RedisOptions(Options):
         default=None,
         min_length=1,
         description="`local` only: directory on the storage to be measured, for a server that writes its data there. loadcell "
-        "makes a directory `redis-<version>` in it. Default: the run's work directory.",
+        "makes a directory such as `redis-7.0.15` in it. Default: the run's work directory.",
     )
     run_as: str | None = Field(
         default=None,

@@ -33,7 +33,7 @@ class Server:
         self.port = 0
         self._password = ""
         self._sockets = Sockets(sockets, directory.account)
-        self._kept = Kept("redis-server", log)
+        self._kept = Kept(directory.binary.server.name, log)
 
     @property
     def running(self) -> bool:

@@ -9,7 +9,7 @@ from loadcell import __version__
 from loadcell.plan.parts import Advice
 from loadcell.reasons import because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
-from loadcell.targets.redis import advice, binaries, counters, settings
+from loadcell.targets.redis import advice, binaries, counters, product, settings
 from loadcell.targets.redis.connection import NONE_LEFT, PORT, Address, Connection, RefusedError
 from loadcell.targets.redis.directory import DataDirectory
 from loadcell.targets.redis.keys import Keys
@@ -64,8 +64,8 @@ class Redis(Target[RedisOptions]):
 
     def _make(self) -> Server:
         options = self.options
-        who = account.choose(options.run_as, product="Redis", kind="redis", pin=self.context.pin)
         found = binaries.find(options.bin)
+        who = account.choose(options.run_as, product=found.product, kind="redis", pin=self.context.pin)
         parent = Path(options.data).expanduser().absolute() if options.data else self.context.work
         given = {
             name: self.context.secret(value) if isinstance(value, str) else value
@@ -135,15 +135,18 @@ class Redis(Target[RedisOptions]):
 
     def describe(self) -> dict[str, Any]:
         with self._admin().session(because("doing.read-settings"), during="collect") as connection:
-            info = connection.info("server", "memory", "persistence", "replication")
+            info = connection.info(*product.SECTIONS, "memory", "persistence", "replication")
             shown = connection.config()
             keys = int(connection.ask("DBSIZE"))
+        what = product.of_info(info)
         record: dict[str, Any] = {
             "server": self.options.server,
-            "product": _product(info),
-            "version": info.get("valkey_version") or info.get("redis_version"),
+            "product": what.name,
+            "version": what.version,
+            "compatible_with": f"Redis {what.redis_version}" if what.redis_version else None,
             "mode": info.get("redis_mode") or info.get("server_mode"),
             "role": info.get("role"),
+            "threads": _figure(info["thread_count"]) if "thread_count" in info else None,
             "settings": settings.read_back(shown, self.options.settings),
             "memory": {name: _figure(info[name]) for name in _MEMORY if name in info},
             "persistence": {name: _figure(info[name]) for name in _PERSISTENCE if name in info},
@@ -217,14 +220,6 @@ def _masters(connection: Connection) -> int:
         return 1
     found = dict(line.split(":", 1) for line in said.split() if ":" in line)
     return int(found.get("cluster_size", "1"))
-
-
-def _product(info: dict[str, str]) -> str:
-    if "dragonfly_version" in info:
-        return "Dragonfly"
-    if "valkey_version" in info or info.get("server_name") == "valkey":
-        return "Valkey"
-    return "Redis"
 
 
 def _figure(text: str) -> int | float | str:

@@ -1,0 +1,62 @@
+"""Which server it is, and which version of its own: what speaks as Redis does says it is a Redis, of a version that it can stand for.
+
+What each says in INFO: Valkey since 8 `server_name` and `valkey_version`, Dragonfly `dragonfly_version` (with `df-v` before it),
+Garnet `garnet_version`. KeyDB gives its own version as `redis_version`, and is known by a section or the program of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+#: Sections of INFO that say it. A server passes over one that it does not have.
+SECTIONS = ("server", "keydb")
+
+#: The field that has a version of its own, and whose it is.
+_OWN_VERSION = {"valkey_version": "Valkey", "dragonfly_version": "Dragonfly", "garnet_version": "Garnet"}
+#: What servers call themselves; those that are not here are shown by their own word.
+_CALLED = {
+    "valkey": "Valkey",
+    "garnet": "Garnet",
+    "redis": "Redis",
+    "keydb": "KeyDB",
+    "dragonfly": "Dragonfly",
+}
+#: What a program calls itself before its version: `Valkey server v=9.1.2`.
+_PROGRAM = re.compile(r"^(\w+) server v=(\d+\.\d+\.\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A server by its name, with its own version; `redis_version` is what it says it is compatible with."""
+
+    name: str
+    version: str | None
+    redis_version: str | None = None
+
+
+def of_info(info: Mapping[str, str]) -> Product:
+    """The server that gave these figures (INFO of `SECTIONS`)."""
+    said = info.get("redis_version")
+    for field, name in _OWN_VERSION.items():
+        if field in info:
+            return Product(name, _plain(info[field]), said)
+    if "mvcc_depth" in info or PurePosixPath(info.get("executable", "")).name == "keydb-server":
+        return Product("KeyDB", said)
+    called = info.get("server_name", "redis")
+    # The version of one that gives none of its own is unknown, not that of a Redis.
+    name = _CALLED.get(called.lower(), called)
+    return Product(name, said) if name == "Redis" else Product(name, None, said)
+
+
+def of_program(said: str) -> Product | None:
+    """The server whose program said this about its version; None where it did not as a Redis does."""
+    found = _PROGRAM.search(said)
+    return Product(_CALLED.get(found[1].lower(), found[1]), found[2]) if found else None
+
+
+def _plain(version: str) -> str:
+    """`df-v1.40.1` is 1.40.1."""
+    return version.removeprefix("df-").removeprefix("v")
