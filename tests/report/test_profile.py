@@ -107,6 +107,33 @@ def test_functions_and_processes_have_their_shares(run: Path) -> None:
     ]
 
 
+def few(document: dict[str, Any]) -> None:
+    """The profile's own account of a short one."""
+    document["profile"]["samples"] = 12
+
+
+def test_functions_that_no_share_is_known_of_are_one(runs: Callable[[str], Path], tmp_path: Path) -> None:
+    home = profiled(runs(SHAPE), tmp_path / "run", few)
+    [place] = home.glob("trials/*/profile.folded")
+    place.write_text(
+        "one;main;work;add 4\none;main;work;mul 2\none;main;once;deep 1\none;main;twice 3\ntwo;other 2\n"
+    )
+    functions, processes = section(home).blocks[-2:]
+    assert [[cell.text for cell in row] for row in functions.rows] == [
+        ["add", "program and libraries", "33%", "33%", "4"],
+        ["main", "program and libraries", "0%", "83%", "0"],
+        ["work", "program and libraries", "0%", "50%", "0"],
+        ["all others (5)", "of several kinds", "67%", "67%", "8"],
+    ]
+    assert "Of 12 samples." in functions.note
+    assert "3 of 8 functions stand by themselves" in functions.note
+    assert [[cell.text for cell in row] for row in processes.rows] == [
+        ["one", "83%", "10"],
+        ["two", "<33%", "2"],
+    ]
+    assert [cell.text for cell in section(home, "zh").blocks[-2].rows[-1][:2]] == ["其余全部（5 个）", "多种"]
+
+
 def test_what_it_cost_and_how_sure_it_is_are_said(run: Path) -> None:
     text = sentences(run)
     assert "400 samples of cpu-clock, 99 a second of CPU time" in text

@@ -19,6 +19,9 @@ from loadcell.analysis.phrase import Recorded
 _Z = 1.96
 #: Nodes of a drawn tree narrower than this share are left out: half a pixel of a wide page.
 LEAST_SHARE = 0.0005
+#: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so common that three
+#: were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
+LEAST_TOLD = 4
 KERNEL = "_[k]"
 JUST_IN_TIME = "_[j]"
 
@@ -38,6 +41,15 @@ class Function:
 
     name: str
     kind: str
+    own: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Others:
+    """So many functions together: `own` samples fell on one of them, `total` on one of them or what it had called."""
+
+    count: int
     own: int
     total: int
 
@@ -103,6 +115,27 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
 
     A function that calls itself is counted once a sample.
     """
+    own, total = _counts(stacks)
+    ordered = sorted(total, key=lambda name: (-own[name], -total[name], name))
+    return [Function(plain(name), kind(name), own[name], total[name]) for name in ordered]
+
+
+def ranked(stacks: Sequence[tuple[tuple[str, ...], int]], most: int) -> tuple[list[Function], Others | None]:
+    """The `most` functions of which the samples say something: of their own most first, then of all. And the others together."""
+    own, total = _counts(stacks)
+    told = [name for name in total if total[name] >= LEAST_TOLD]
+    told.sort(key=lambda name: (-own[name] if own[name] >= LEAST_TOLD else 0, -total[name], -own[name], name))
+    shown = dict.fromkeys(told[:most])
+    others = total.keys() - shown.keys()
+    found = [Function(plain(name), kind(name), own[name], total[name]) for name in shown]
+    if not others:
+        return found, None
+    met = sum(count for stack, count in stacks if not others.isdisjoint(stack[1:]))
+    return found, Others(len(others), sum(own[name] for name in others), met)
+
+
+def _counts(stacks: Iterable[tuple[tuple[str, ...], int]]) -> tuple[Counter[str], Counter[str]]:
+    """Samples of each function's own, and all in which it was on the stack."""
     own: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for stack, count in stacks:
@@ -110,8 +143,7 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
             own[stack[-1]] += count
         for name in set(stack[1:]):
             total[name] += count
-    ordered = sorted(total, key=lambda name: (-own[name], -total[name], name))
-    return [Function(plain(name), kind(name), own[name], total[name]) for name in ordered]
+    return own, total
 
 
 def processes(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[tuple[str, int]]:

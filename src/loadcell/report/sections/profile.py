@@ -117,19 +117,29 @@ def flame(profile: Profile, number: int, scene: Scene) -> Flame:
 
 
 def functions(profile: Profile, number: int, scene: Scene) -> Table:
-    """The functions on which most samples fell."""
+    """The functions on which most samples fell, and all others together."""
     texts, samples = scene.texts, profile.samples
-    found = flames.functions(profile.stacks)
+    found, others = flames.ranked(profile.stacks, MOST_FUNCTIONS)
     rows = [
         [
             Cell(one.name),
             Cell(texts(f"kind.{one.kind}")),
-            Cell(numbers.share(one.own / samples), sort=one.own, bar=one.own / samples),
+            _share(one.own, samples),
             Cell(numbers.share(one.total / samples), sort=one.total),
             Cell(numbers.whole(one.own), sort=one.own),
         ]
-        for one in found[:MOST_FUNCTIONS]
+        for one in found
     ]
+    if others is not None:
+        rows.append(
+            [
+                Cell(texts("functions.others", count=others.count)),
+                Cell(texts("kind.several")),
+                _share(others.own, samples),
+                Cell(numbers.share(others.total / samples), sort=others.total),
+                Cell(numbers.whole(others.own), sort=others.own),
+            ]
+        )
     columns = [
         Column(texts("column.function"), code=True),
         Column(texts("column.kind")),
@@ -142,8 +152,21 @@ def functions(profile: Profile, number: int, scene: Scene) -> Table:
         texts("table.functions", treatment=profile.treatment),
         columns,
         rows,
-        texts("table.functions.note", shown=len(rows), count=len(found)),
+        texts(
+            "table.functions.note",
+            shown=len(found),
+            count=len(found) + (others.count if others is not None else 0),
+            samples=samples,
+            least=flames.LEAST_TOLD,
+        ),
     )
+
+
+def _share(count: int, samples: int) -> Cell:
+    """A share of the samples; of so few that it is not told apart from none, what it is below."""
+    if 0 < count < flames.LEAST_TOLD < samples:
+        return Cell(f"<{numbers.share(flames.LEAST_TOLD / samples)}", sort=count)
+    return Cell(numbers.share(count / samples), sort=count, bar=count / samples)
 
 
 def processes(profile: Profile, number: int, scene: Scene) -> Table:
@@ -152,7 +175,7 @@ def processes(profile: Profile, number: int, scene: Scene) -> Table:
     rows = [
         [
             Cell(name),
-            Cell(numbers.share(count / samples), sort=count, bar=count / samples),
+            _share(count, samples),
             Cell(numbers.whole(count), sort=count),
         ]
         for name, count in flames.processes(profile.stacks)
