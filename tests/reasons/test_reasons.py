@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadcell.reasons import ReasonedError, because, in_words, of_load
+from loadcell.reasons import ReasonedError, because, in_words, of_load, remedy_of, texts
 from loadcell.targets.base import TargetError
 
 
@@ -57,3 +57,14 @@ def test_what_the_engine_says_is_kept_in_its_own_words() -> None:
     reason = of_load("42P01", "cannot load: no table", "make it")
     assert (reason.code, reason.finding, reason.advice) == ("load.42P01", "cannot load: no table", "make it")
     assert reason.arguments == {"finding": "cannot load: no table", "advice": "make it"}
+    known = of_load("OOM", "cannot load the keys: OOM", texts()["remedy.resp.OOM"]["en"])
+    assert known.advice.startswith("the server has used up its maxmemory")
+    assert known.arguments["remedy"]["code"] == "remedy.resp.OOM"
+
+
+def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:
+    assert remedy_of("resp", "WRONGTYPE") == "remedy.resp.WRONGTYPE"
+    assert remedy_of("http", "tls") == "remedy.http.tls"
+    assert remedy_of("http", "ports") == remedy_of("resp", "ports") == "short-of.ports"
+    assert remedy_of("http", "http-404") is None
+    assert remedy_of("postgres", "WRONGTYPE") is None

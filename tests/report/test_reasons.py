@@ -10,7 +10,7 @@ import pytest
 
 from fake_runs import Fate, Shape, write_run
 from loadcell.analysis.reasons import remedy, why
-from loadcell.reasons import Reason, because, of_load
+from loadcell.reasons import Reason, because, of_load, texts
 from loadcell.report import write
 from loadcell.report.texts import Texts
 from loadcell.run.trial import _of_outcome
@@ -75,6 +75,22 @@ def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
     of_server = of_load("42P01", "cannot copy: no such table", "")
     assert said(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
     assert said(record(of_load("IOException", "it broke", "mend it")))[0] == "it broke"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "code", "zh"),
+    [
+        ("resp", "OOM", "请提高它、选择会淘汰数据的 maxmemory-policy"),
+        ("mysql", "1461", "请提高服务器的 max_prepared_stmt_count"),
+        ("store", "no-space", "请腾出空间，或在 `target.store.data` 中指定另一设备上的目录"),
+        ("host", "io-uring", "请使用 `engine: psync` 并增加客户端"),
+    ],
+)
+def test_what_the_engine_advises_is_said_in_the_readers_language(protocol: str, code: str, zh: str) -> None:
+    engines_own = texts()[f"remedy.{protocol}.{code}"]["en"]
+    found = record(of_load(code, "cannot load", engines_own))
+    assert said(found, "en")[1] == engines_own
+    assert zh in said(found)[1]
 
 
 def test_figures_of_the_engine_make_the_sentence_exact() -> None:

@@ -225,6 +225,7 @@ def test_chinese_is_chinese() -> None:
         "terminal.p99",
         "reason.lost.advice.exact",
         "reason.connect-failed.advice.exact",
+        "reason.load.other.advice.exact",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])

@@ -46,8 +46,8 @@ pub fn advice(code: &str) -> &'static str {
             "is this a service of HTTP, in the version that `workload.http.version` says? Check scheme and port of the target's url, too"
         }
         "tls" => {
-            "check the scheme of the target's url, `workload.http.version` and the server's certificate; `tls: {ca: FILE}` trusts another authority, \
-             `tls: {name: NAME}` expects another name, `tls: {verify: false}` trusts anybody"
+            "check the scheme of the target's url, `workload.http.version` and the server's certificate; `tls.ca` names a file with another \
+             authority to trust, `tls.name` another name to expect, `tls.verify: false` trusts anybody"
         }
         limits::PORTS => {
             "this machine has no port left for another connection: use keep_alive: true, more than one address of the target, \

@@ -61,7 +61,7 @@ class ErrorCount:
     message: str
     count: int
     transactions: int
-    #: what to do about it, where this machine is to blame
+    #: what to do about it, where that is known
     remedy: Recorded | None = None
 
 
@@ -263,7 +263,14 @@ def _errors(record: Mapping[str, Any]) -> tuple[ErrorCount, ...]:
                 first.get("message") or "",
                 transactions or sum(error["count"] for error in errors),
                 transactions,
-                Recorded(f"{SHORT_OF}{code}", {}, first["advice"]) if first.get("advice") else None,
+                _remedy(code, first),
             )
         )
     return tuple(found)
+
+
+def _remedy(code: str, error: Mapping[str, Any]) -> Recorded | None:
+    """What a record says is to be done about an error. Those of earlier versions give no code of the sentence."""
+    if not error.get("advice"):
+        return None
+    return Recorded(str(error.get("advice_code") or f"{SHORT_OF}{code}"), {}, error["advice"])

@@ -67,9 +67,25 @@ def in_words(finding: str, advice: str = "") -> Reason:
 
 
 def of_load(code: str, finding: str, advice: str) -> Reason:
-    """What stopped a load, by a code of who made it (the engine's own, or a server's), who says it in English words alone."""
+    """What stopped a load, by a code of who made it (the engine's own, or a server's), who says it in English words alone; what to do
+    in those of the catalogue, where they are among its `remedy`."""
     words = finding, advice
-    return Reason(f"load.{code}", dict(zip(("finding", "advice"), words, strict=True)), words)
+    args: dict[str, Any] = dict(zip(("finding", "advice"), words, strict=True))
+    if (remedy := _remedies().get(advice)) is not None:
+        args["remedy"] = because(remedy)
+    return Reason(f"load.{code}", args, words)
+
+
+def remedy_of(protocol: str, code: str) -> str | None:
+    """The code of what to do about a failure of this code: on this machine, in what the engine speaks, or in any."""
+    known = (f"{SHORT_OF}{code}", f"remedy.{protocol}.{code}", f"remedy.{code}")
+    return next((one for one in known if one in texts()), None)
+
+
+@cache
+def _remedies() -> Mapping[str, str]:
+    """What the engine says in English that is to be done -> a code that says the same in every language."""
+    return {said["en"]: code for code, said in texts().items() if code.startswith("remedy.")}
 
 
 #: Before the code of an error that this machine is to blame for: what to do about it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcell.reasons import SHORT_OF, because, texts
+from loadcell.reasons import because, remedy_of
 from loadcell.run.meaning import meaning
 
 TRANSACTION = "transaction"
@@ -67,9 +67,9 @@ def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def measured(result: Mapping[str, Any]) -> dict[str, Any]:
+def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, schedule, lifetime,
-    client; of a tool also what it counts, and which it is."""
+    client; of a tool also what it counts, and which it is. `protocol` is what the engine spoke."""
     window = result.get("window") or {}
     seconds = window.get("duration_ns", 0) / 1e9
     operations = {one["name"]: one for one in result.get("operations", [])}
@@ -79,7 +79,7 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
         "operations": {
             name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
         },
-        "errors": [explained(error) for error in result.get("errors", [])],
+        "errors": [explained(error, protocol) for error in result.get("errors", [])],
         "schedule": schedule_account(result.get("schedule"), seconds),
         "lifetime": result.get("lifetime"),
         "client": client_account(result.get("client")),
@@ -96,11 +96,11 @@ def measured(result: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def explained(error: Mapping[str, Any]) -> dict[str, Any]:
-    """An error with what its code means, and what to do where this machine is to blame."""
+def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
+    """An error with what its code means, and what to do about it where that is known: in English, and the code of the sentence."""
     code = error["code"]
-    known = f"{SHORT_OF}{code}"
-    remedy = {"advice": because(known).finding} if known in texts() else {}
+    known = remedy_of(protocol, code)
+    remedy = {"advice": because(known).finding, "advice_code": known} if known is not None else {}
     return {**error, "meaning": meaning(code), **remedy}
 
 

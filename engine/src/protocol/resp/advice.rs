@@ -10,7 +10,7 @@ pub fn advice(code: &str) -> &'static str {
         "WRONGPASS" => "check the user and the password",
         "NOPERM" => "give the user the right to do that (ACL SETUSER), or use one who has it",
         "NOPROTO" => "the server does not speak this version of the protocol: use `resp: 2`",
-        "WRONGTYPE" => "the key holds another type of value: give this command keys of its own, such as `list:${key}`",
+        "WRONGTYPE" => "the key holds another type of value: give this command keys of its own, with another prefix",
         "OOM" => "the server has used up its maxmemory: raise it, choose a maxmemory-policy that evicts, or load less",
         "MOVED" | "ASK" | "CROSSSLOT" | "CLUSTERDOWN" | "TRYAGAIN" => {
             "the server is a node of a cluster, and loadcell speaks to one server: name one that is not in cluster mode, or a \
