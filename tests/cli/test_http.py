@@ -215,6 +215,7 @@ def test_a_status_is_told_once_and_in_the_readers_language(
 ) -> None:
     words = ("-c", "1", "-n", "50", "--warmup", "0s", "--no-report", "--lang", lang)
     found = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    assert found.returncode == 3, found.stderr
     assert line in [row.rstrip() for row in found.stdout.splitlines()], found.stdout
 
 
@@ -230,8 +231,9 @@ def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tup
     words = ("-c", "2", "-n", "50", "--warmup", "0s", "--no-report", "--json")
     found = command(tmp_path, "http", f"{nginx[0]}/missing", *words)
     document = json.loads(found.stdout)
-    assert (document["state"], document["exit_status"], found.returncode) == ("finished", 0, 0)
+    assert (document["state"], document["exit_status"], found.returncode) == ("finished", 3, 3)
     [trial] = document["trials"]
+    assert (trial["status"], trial["reason_code"]) == ("failed", "nothing-succeeded")
     assert [(one["code"], one["count"], one["meaning"]) for one in trial["errors"]] == [
         ("http-404", 50, "not found")
     ]
@@ -240,6 +242,25 @@ def test_json_is_all_that_there_is_on_standard_output(tmp_path: Path, nginx: tup
     assert (trial["unit"], trial["totals"]["failed_response"]["count"]) == ("request", 50)
     assert {"name": "counting-identity", "verdict": "ok", "detail": {}} in trial["checks"]
     assert "writing results/http/" in found.stderr
+
+
+def test_failures_can_be_what_is_wanted(tmp_path: Path, nginx: tuple[str, Path]) -> None:
+    words = (
+        "-c",
+        "2",
+        "-n",
+        "50",
+        "--warmup",
+        "0s",
+        "--no-report",
+        "--json",
+        "--set",
+        "expect=[errors == 50]",
+    )
+    found = called(tmp_path, "http", f"{nginx[0]}/missing", *words)
+    [trial] = json.loads(found.stdout)["trials"]
+    assert (trial["status"], found.returncode) == ("ok", 0), trial["reason"]
+    assert [one["verdict"] for one in trial["expect"]] == ["met"]
 
 
 def test_a_run_goes_on_with_the_files_that_its_plan_names(tmp_path: Path, nginx: tuple[str, Path]) -> None:

@@ -181,7 +181,8 @@ monitors: []
         )
         done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
     [trial] = trials(tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, trial["status"]) == (3, "failed"), done.stderr
+    assert trial["reason"].endswith("with reset: Connection reset by peer")
     assert {error["code"] for error in trial["errors"]} == {"reset"}
     assert trial["totals"]["throughput_per_s"] == 0
     assert "broken off" in trial["errors"][0]["meaning"]
@@ -206,6 +207,7 @@ workloads:
 load: {{warmup: 0s, duration: 500ms, interval: 100ms}}
 repeats: 1
 monitors: []
+expect: [long.errors > 0]
 """
         )
         done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")

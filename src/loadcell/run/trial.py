@@ -14,8 +14,9 @@ from loadcell.design.order import Trial
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
-from loadcell.reasons import Reason, because, texts
+from loadcell.reasons import Reason, because
 from loadcell.run import checks, groups, others, pinning, profiling, reported
+from loadcell.run.fruitless import fruitless, remedy_of, wanted
 from loadcell.run.keeper import Keeper
 from loadcell.run.load import (
     DATA_SEED,
@@ -52,6 +53,8 @@ class TrialRun:
     #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
     _target_here: list[int] | None = None
     _pinning: pinning.Pinning | None = None
+    #: what the engine speaks with the target
+    _protocol: str = ""
 
     @property
     def _resolved(self) -> Resolved:
@@ -139,6 +142,7 @@ class TrialRun:
             limit_s += float(resolved.limits.prepare)
         with self._phases.step("warmup", None, breakable=False):
             spec = self._specification(target)
+            self._protocol = str(spec["target"]["protocol"])
             self._counters_before = target.counters()
             self._watch.start_monitors(target)
             roots = self._watch.target_processes
@@ -157,7 +161,7 @@ class TrialRun:
                 self.writer.latency(result.get("hlog", []))
                 self.writer.latency_head(result["hlog_header"])
             if result["outcome"] != "completed":
-                raise self._broken_off(result, spec["target"]["protocol"])
+                raise self._broken_off(result)
         return result
 
     def _specification(self, target: Target[Any]) -> dict[str, Any]:
@@ -181,13 +185,13 @@ class TrialRun:
             totals["figures"] = {**own, **result.get("figures", {})}
             self._document.update(groups.recorded(result, together, measure["duration_s"]))
 
-    def _broken_off(self, result: dict[str, Any], protocol: str) -> TrialEndedError:
+    def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
         if self.means.interrupts.requested:
             return TrialEndedError("aborted", because("interrupted"))
         outcome = result["outcome"]
         return TrialEndedError(
-            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, protocol)
+            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)
         )
 
     def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
@@ -224,6 +228,9 @@ class TrialRun:
             self._checks.append(values)
             if values.verdict == "broken":
                 raise TrialEndedError("failed", checks.broken(values))
+        nothing = fruitless(self._document, self._protocol)
+        if nothing is not None and not wanted(self._resolved.expect, self._figures(None)):
+            raise TrialEndedError("failed", nothing)
         spoilt = checks.invalidity(self._checks)
         if spoilt is None:
             self._document["status"] = "ok"
@@ -356,9 +363,9 @@ class TrialRun:
             *self._of_machine(),
         ]
         cpu = watch.target_cpu.mean
-        figures = metrics(self._document, None if cpu is None else cpu / 100) | groups.metrics(self._document)
-        if self._document["status"] != "ok":  # figures that are not trusted meet and miss nothing
-            figures = {}
+        # figures that are not trusted meet and miss nothing
+        trusted = self._document["status"] == "ok"
+        figures = self._figures(None if cpu is None else cpu / 100) if trusted else {}
         verdicts = [(one, one.judge(figures)) for one in self._resolved.expect]
         for line in self.means.waiting_lines():
             self.writer.output(line)
@@ -374,6 +381,10 @@ class TrialRun:
             **self._placed.document(),
         }
 
+    def _figures(self, target_cpu: float | None) -> dict[str, float | None]:
+        """What expectations are judged on."""
+        return metrics(self._document, target_cpu) | groups.metrics(self._document)
+
 
 def _of_outcome(result: Mapping[str, Any], protocol: str) -> Reason:
     """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
@@ -381,7 +392,6 @@ def _of_outcome(result: Mapping[str, Any], protocol: str) -> Reason:
     bare = because("unexplained", outcome=result["outcome"])
     words = result.get("reason") or bare.finding, result.get("advice") or bare.advice
     args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
-    remedies = (f"remedy.{protocol}.{args.get('code')}", f"remedy.{args.get('code')}")
-    if (remedy := next((one for one in remedies if one in texts()), None)) is not None:
-        args["remedy"] = because(remedy)
+    if (remedy := remedy_of(protocol, args.get("code"))) is not None:
+        args["remedy"] = remedy
     return Reason(result["outcome"], args, words)
