@@ -91,7 +91,7 @@ def engines_own() -> set[str]:
 
 def outcomes() -> set[str]:
     """How a load of the engine can end before its time."""
-    text = (ENGINE / "load" / "report.rs").read_text(encoding="utf-8")
+    text = (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")
     return set(re.findall(r'name: "([a-z-]+)"', text)) - {"completed"}
 
 
@@ -154,7 +154,7 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
 
 
 def test_sentences_with_the_engines_figures_name_figures_that_it_gives() -> None:
-    given = set(re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "report.rs").read_text(encoding="utf-8")))
+    given = set(re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")))
     exact = {
         name for code, said in texts().items() if code.endswith(".exact") for name in placeholders(said["en"])
     }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::group::Group;
 use super::mix::Mix;
-use super::report::{self, Outcome};
+use super::outcome::Outcome;
+use super::report;
 use super::{Ground, NoResult};
 use crate::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
 use crate::observe::{Go, Observer, TICK};

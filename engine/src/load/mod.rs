@@ -6,6 +6,7 @@ mod group;
 mod leader;
 mod lot;
 mod mix;
+mod outcome;
 mod overload;
 mod report;
 #[cfg(test)]
