@@ -35,6 +35,8 @@ const MOST: usize = 20;
 pub fn decimal(out: &mut Vec<u8>, value: u64) {
     if value < 10 {
         out.push(b'0' + value as u8);
+    } else if value < 100 {
+        out.extend_from_slice(&PAIRS[value as usize * 2..][..2]);
     } else {
         padded_decimal(out, value, 1);
     }

@@ -21,9 +21,27 @@ pub fn text(input: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Malformed
     }
 }
 
+/// So many digits are no number of more than 64 bits.
+const FEW_DIGITS: usize = 18;
+
 /// The number on the line that starts at `at`, and where the next line starts; none when it is not whole yet.
 #[inline]
 pub fn number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed> {
+    let (mut value, mut next) = (0, at);
+    while next - at < FEW_DIGITS
+        && let Some(digit @ 0..=9) = input.get(next).map(|byte| byte.wrapping_sub(b'0'))
+    {
+        value = value * 10 + i64::from(digit);
+        next += 1;
+    }
+    match input.get(next..next + 2) {
+        Some(b"\r\n") if next > at => Ok(Some((value, next + 2))),
+        _ => any_number(input, at),
+    }
+}
+
+/// The same, be it signed, long, unfinished or wrong.
+fn any_number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed> {
     let mut value: i64 = 0;
     let negative = input.get(at) == Some(&b'-');
     let first = at + usize::from(negative || input.get(at) == Some(&b'+'));
