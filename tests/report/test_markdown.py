@@ -10,7 +10,7 @@ import pytest
 
 from loadcell.report import markdown, write
 from loadcell.report.build import build
-from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.pictures import VEGA_LITE, Painter, paint
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -48,6 +48,18 @@ def test_pictures_are_whole_svg_files_that_the_text_refers_to(
         assert root.tag.endswith("svg")
         assert "var(--" not in content, "colours are values outside the page"
         assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 5
+
+
+def test_a_picture_is_shown_in_letters_as_wide_as_those_it_was_laid_out_with() -> None:
+    said = f'<text font-family="{markdown.MEASURED}">font-family="{markdown.MEASURED}"</text>'
+    painted = paint(
+        {"mark": "text", "data": {"values": [{}]}, "title": said, "config": {"font": markdown.MEASURED}},
+        VEGA_LITE,
+    )
+    root = ET.fromstring(markdown.lettered(painted))
+    texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    assert said in [text.text for text in texts]
+    assert {text.get("font-family") for text in texts} == {markdown.SHOWN}
 
 
 def test_pictures_are_painted_even_when_the_painter_dies(stored: Stored) -> None:

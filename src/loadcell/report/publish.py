@@ -9,6 +9,7 @@ from pathlib import Path
 from loadcell.report import FORMATS
 from loadcell.report.blocks import Report
 from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.uncollected import uncollected
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.read import read_run
@@ -48,7 +49,7 @@ def write_report(
 
     Raises StoreError when one cannot be written.
     """
-    with (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
+    with uncollected(), (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
         # after the painter has started, as these take a second to import
         from loadcell.report import html, markdown
 
@@ -84,5 +85,7 @@ def write(place: Path, text: str) -> None:
 
 
 def write_pictures(home: Path, report: Report, painter: Painter) -> None:
+    from loadcell.report import markdown
+
     for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
-        write(home / f"{chart.id}.svg", picture)
+        write(home / f"{chart.id}.svg", markdown.lettered(picture))

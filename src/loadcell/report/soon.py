@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.uncollected import uncollected
 
 if TYPE_CHECKING:
     from loadcell.report.blocks import Report
@@ -61,9 +62,10 @@ def _built(scene: Scene) -> Report:
 
 def _load() -> None:
     """What `publish`, and printing after it, would wait for: modules, texts, templates."""
-    import scipy.special  # noqa: F401 - a tenth of a second
+    with uncollected():
+        import scipy.special  # noqa: F401 - a tenth of a second
 
-    from loadcell.report import build, html, markdown, terminal, texts  # noqa: F401
+        from loadcell.report import build, html, markdown, terminal, texts  # noqa: F401
 
-    texts.catalogue()
-    html.environment().get_template(html.PAGE)
+        texts.catalogue()
+        html.environment().get_template(html.PAGE)
