@@ -84,6 +84,10 @@ def test_throughputs_of_unlike_units_have_each_its_own(tmp_path: Path) -> None:
     results = tables(tmp_path / "page", "zh", "netperf", *names)["table-results"]
     assert results.rows[0][2].text == "1,122 MiB"
     assert "操作/秒" not in (results.note or "")
+    page = build.build(made(tmp_path / "chart", "netperf", *(OUTPUTS / name for name in names)), "en")
+    over_time = json.dumps([chart.spec for chart in page.charts() if chart.id == "chart-series"])
+    assert "Load: throughput a second, in the trial's own unit" in over_time
+    assert "operations/s" not in over_time
 
 
 def test_no_data_that_failed_is_counted_where_data_are_moved(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from loadcell.tools.load.result import whole
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
     "sysbench-oltp.txt": sysbench, "sysbench-cpu.txt": sysbench, "sysbench-memory.txt": sysbench, "sysbench-fileio.txt": sysbench, "pgbench.txt": pgbench,
-    "pgbench-s.txt": pgbench, "ab.txt": ab, "ab-404.txt": ab, "wrk.txt": wrk, "redis-benchmark.csv": redis_benchmark,
+    "pgbench-s.txt": pgbench, "ab.txt": ab, "ab-404.txt": ab, "ab-kept.txt": ab, "wrk.txt": wrk, "redis-benchmark.csv": redis_benchmark,
     "redis-benchmark.txt": redis_benchmark, "fio.json": fio, "iperf3.json": iperf3, "mbw.txt": mbw, "dd.txt": dd,
     "stress-ng.txt": stress_ng,
 }  # fmt: skip
@@ -135,6 +135,24 @@ def test_ab_counts_answers_that_are_not_2xx_as_failures() -> None:
     (bad,) = ab.read(lines("ab-404.txt")).measured
     assert bad.errors == {"non-2xx": 50}
     assert bad.succeeded == 0
+
+
+def test_ab_says_nothing_of_what_is_less_than_its_whole_milliseconds_nor_of_connections_that_were_kept() -> (
+    None
+):
+    (made,) = reading("ab.txt").measured
+    assert made.response["min_ms"] == 1
+    assert set(made.figures) == {"processing_mean_ms", "waiting_mean_ms"}, (
+        "connecting took less than half of one"
+    )
+    text = [line.replace("Connect:        0    0", "Connect:        0    2") for line in lines("ab.txt")]
+    assert ab.read(text).measured[0].figures["connect_mean_ms"] == 2
+    kept = [line.replace("Connect:        0    0", "Connect:        0    2") for line in lines("ab-kept.txt")]
+    (one,) = ab.read(kept).measured
+    assert one.settings["keep_alive_requests"] == "12417"
+    assert "connect_mean_ms" not in one.figures, "a mean over requests that nearly all made no connection"
+    known = {"stdev_ms", "max_ms", "p98_ms", "p99_ms"}
+    assert set(one.response) == known, "of half of them it says 0: less than there is a figure for"
 
 
 def test_wrk_with_and_without_errors() -> None:

@@ -12,8 +12,8 @@ from loadcell.analysis.repeats import Repeats, summarise
 #: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
 TYPE, OUTCOME = "type", "outcome"
 
-#: Where the unit is one operation, what an operation does is its type.
-_OPERATIONS = {"operation": (TYPE, "read", "write")}
+#: Where the unit is one operation, what an operation does is its type; of blocks also the flush that follows one.
+_OPERATIONS = {"operation": (TYPE, "read", "write"), "block": (TYPE, "read", "write", "other")}
 
 #: Response-time figures a type is shown with, by their key in a trial's record.
 FIGURES = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms")

@@ -1,5 +1,5 @@
-"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind, composites of queries, or MiB of
-data."""
+"""What throughput counts in a run: transactions of a database, requests to a service, operations of any kind, composites of queries, what
+probes do (blocks of a file or a stream, passes over memory, events of a processor), or MiB of data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
 #: What there is a word for in a report.
-UNITS = ("transaction", "request", "operation", "composite", DATA)
+UNITS = ("transaction", "request", "operation", "composite", "block", "pass", "event", DATA)
 
 
 def of(records: Iterable[Mapping[str, Any]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from loadcell.reasons import because
 from loadcell.tools.base import Measured, NotItsOutputError, Reading, Unread, number, understood
@@ -15,13 +15,14 @@ _FIELDS = {
     "Concurrency Level": "clients", "Time taken for tests": "duration", "Complete requests": "complete",
     "Failed requests": "failed", "Non-2xx responses": "non_2xx", "Requests per second": "rate", "Document Length": "length",
     "Document Path": "path", "Transfer rate": "transfer", "Server Software": "server", "Write errors": "write_errors",
+    "Keep-Alive requests": "keep_alive_requests",
 }  # fmt: skip
 _FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
 _CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
 _TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)")
 _PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
 _SAID = re.compile(
-    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|HTML transferred|Keep-Alive|"
+    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|HTML transferred|"
     r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|WARNING|Total (POST|PUT|body)|\.\.\.done"
 )
 
@@ -91,10 +92,17 @@ class _Execution:
         errors = {name: count for name, count in self.classes.items() if name != "length"}
         if other:
             errors["non-2xx"] = other
+        # Where connections are kept, nearly all requests make none, and ab counts each of these as one that took no time.
+        figures = {name: ms for name, ms in self.figures.items() if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))}  # fmt: skip
         duration = number(values["duration"].split()[0]) if "duration" in values else None
         well = max(0, complete - lost - other)
         return Measured(
             "ab", "request", well / duration if duration else None, well, lost + other, duration,
-            int(values["clients"]) if "clients" in values else None, self.response, self.figures,
-            {key: values[key] for key in ("path", "server") if key in values}, errors,
+            int(values["clients"]) if "clients" in values else None, _known(self.response), _known(figures),
+            {key: values[key] for key in ("path", "server", "keep_alive_requests") if key in values}, errors,
         )  # fmt: skip
+
+
+def _known(times_ms: Mapping[str, float]) -> dict[str, float]:
+    """Without zeros: ab writes whole milliseconds, and what is less than half of one is none of its figures."""
+    return {name: ms for name, ms in times_ms.items() if ms}

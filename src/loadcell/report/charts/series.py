@@ -128,6 +128,8 @@ def _proper(panel: Panel, scene: Scene) -> Panel:
     """A panel with the lines and the unit that it has in this run."""
     if panel.title == "axis.response" and scene.texts.micro:
         return replace(panel, lines=tuple(replace(line, divide=1e-3) for line in panel.lines))
+    if panel.title == "axis.transactions" and scene.mixed:
+        return replace(panel, title="axis.transactions.mixed")
     return _waits(scene) if panel is WAITS else panel
 
 

@@ -13,6 +13,8 @@ from loadcell.report.sections.levels import factor_columns, treatment_cells
 ROWS = ("connect", "processing", "waiting", "total")
 #: Of each treatment so many trials' histograms are read: more would cost time and change nothing.
 MOST_READ = 20
+#: Of less than that much time digits say nothing: a clock is read in tens of nanoseconds.
+LEAST_MS = 0.001
 
 
 def section(scene: Scene) -> Section | None:
@@ -104,7 +106,12 @@ def _times(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
 
 def _cells(times: Times, scene: Scene) -> list[Cell]:
     values = (times.min_ms, times.mean_ms, times.stdev_ms, times.median_ms, times.max_ms)
-    return [_figure(value, numbers.significant, scene) for value in values]
+    return [_figure(value, _time, scene) for value in values]
+
+
+def _time(ms: float) -> str:
+    """Milliseconds; a mean of less than a microsecond, as that of connecting is where connections are kept, is only said to be so."""
+    return f"<{LEAST_MS:g}" if 0 < ms < LEAST_MS else numbers.significant(ms)
 
 
 def _percentages(treatments: list[Treatment], scene: Scene) -> Table | None:

@@ -22,6 +22,10 @@ class CpuOptions(Section):
         "`--cpu-max-prime`.",
     )
 
+    @property
+    def unit(self) -> str:
+        return "event"
+
     def engine(self) -> dict[str, Any]:
         return self.model_dump()
 

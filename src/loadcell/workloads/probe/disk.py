@@ -79,6 +79,10 @@ class DiskOptions(Section):
         return self
 
     @property
+    def unit(self) -> str:
+        return "block"
+
+    @property
     def pipeline(self) -> int:
         """How many blocks a client has under way at the most."""
         return self.depth

@@ -40,6 +40,10 @@ class NetworkOptions(Section):
         return self
 
     @property
+    def unit(self) -> str:
+        return "block" if self.test == "stream" else "transaction"
+
+    @property
     def pipeline(self) -> int:
         """How much a client has under way at the most: of a stream, blocks that buffers hold."""
         return _UNDER_WAY // int(self.block) + 1 if self.test == "stream" else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -73,7 +73,10 @@ class Probe(Workload[ProbeOptions]):
     summary = "what this machine can do: cpu, memory, latency, disk, network"
     Options = ProbeOptions
     targets = ("host",)
-    unit: ClassVar[str] = "operation"
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]  # each probe counts its own
+        return self.options.section.unit
 
     def data(self) -> None:
         return None

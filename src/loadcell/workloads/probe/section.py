@@ -15,6 +15,11 @@ class Section(Options):
     """One probe's options. Paths of remarks and misfits are relative to them."""
 
     @property
+    def unit(self) -> str:
+        """What throughput counts: passes, each of the work that is timed as one, where there is no better word."""
+        return "pass"
+
+    @property
     def pipeline(self) -> int:
         """How many transactions a client has in progress at the most."""
         return 1
