@@ -3,7 +3,7 @@
 Complete requests are those whose response arrived whole, also with a status that is no success: what ab counts. Requests per second =
 complete / T. Time per request (mean) = concurrency x T / complete, which is no measured mean; the measured one stands
 beside it. Connect is the time from a request's beginning to its connection, and 0 where it had one already; Waiting goes from
-the request being sent to the first byte; Processing = Total - Connect, of which the mean can be told. Failed requests by what
+the request being sent to the first byte; Processing = Total - Connect, of which the mean can be told, and all of it where no connection was made. Failed requests by what
 failed; statuses other than 2xx apart. A body that differs in length from the first one is no failure, as it is in ab 2.4.
 
 Pure functions of records and of histograms.
@@ -98,7 +98,9 @@ def _times(totals: Mapping[str, Any], operations: Mapping[str, Any]) -> dict[str
     requests = (totals.get("service") or {}).get("count", 0)
     connect = _with_zeros(made, requests)
     processing = Times()
-    if total.mean_ms is not None and connect.mean_ms is not None:
+    if requests and not made.get("count"):
+        processing = total  # no request had to wait for a connection of its own
+    elif total.mean_ms is not None and connect.mean_ms is not None:
         processing = Times(mean_ms=max(total.mean_ms - connect.mean_ms, 0.0))
     waiting = _of((operations.get("first_byte") or {}).get("service"))
     return {"connect": connect, "processing": processing, "waiting": waiting, "total": total}

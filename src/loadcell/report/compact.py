@@ -47,7 +47,8 @@ class Figures:
     #: what services of HTTP sent, headers included
     received_bytes_per_s: float | None
     offered_per_s: float | None
-    duration_s: float | None
+    #: of all trials together, as the counts are
+    duration_s: float
     succeeded: int
     failed: int
     retried: int
@@ -77,7 +78,7 @@ def figures(treatment: Treatment, records: Sequence[Mapping[str, Any]] = ()) -> 
         median(trial.queries_per_s for trial in trials),
         median(trial.received_bytes_per_s for trial in trials),
         median(loop.offered_per_s for loop in loops),
-        median(trial.duration_s for trial in trials),
+        sum(trial.duration_s or 0.0 for trial in trials),
         sum(trial.succeeded for trial in trials),
         sum(trial.failed for trial in trials),
         sum(trial.retried for trial in trials),
@@ -147,7 +148,7 @@ def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
                 connections=next((trial.clients or 0 for trial in treatment.trials), 0),
                 threads=len(client.get("threads") or [1]),
                 ended=ended,
-                duration_s=found.duration_s or 0.0,
+                duration_s=found.duration_s,
             ),
             style="dim",
         )

@@ -10,6 +10,8 @@ MIB = 2**20
 #: Of open loops only: what fell due a second (in them that is what was started), and the service time, which without a
 #: schedule is hardly another than the response time.
 DUE, SENT = "due_per_s", "sent_p99_ms"
+#: What failed a second: records count it by the interval, whatever its length.
+FAILED = "failed_per_s"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Panel:
 WAITS = Panel("waits", "axis.waits", (), stacked=True, least=1)
 PANELS = (
     Panel("load", "axis.transactions", (
-        Line("throughput_per_s", "series.throughput", envelope=True), Line("failed", "series.failed", "max"),
+        Line("throughput_per_s", "series.throughput", envelope=True), Line(FAILED, "series.failed", "max"),
         Line(DUE, "series.due"),
     )),
     Panel("load", "axis.response", (

@@ -13,7 +13,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
-from loadcell.report.charts.panels import DUE, PANELS, SENT, WAITS, Line, Panel
+from loadcell.report.charts.panels import DUE, FAILED, PANELS, SENT, WAITS, Line, Panel
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -35,7 +35,9 @@ def draw(scene: Scene) -> Chart | None:
 
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
     intervals, groups = scene.stored.intervals(), by_group.names(scene)
-    load = short.whole(by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups))
+    load = _failing(
+        short.whole(by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups))
+    )
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "host": scene.stored.samples("host"),
@@ -172,6 +174,16 @@ def _ends(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("t_s") + pl.col("duration_s").fill_null(0))
 
 
+def _failing(frame: pl.DataFrame) -> pl.DataFrame:
+    """With what failed a second."""
+    import polars as pl
+
+    if not {"failed", "duration_s"} <= set(frame.columns):
+        return frame
+    lasting = pl.col("duration_s") > 0
+    return frame.with_columns(pl.when(lasting).then(pl.col("failed") / pl.col("duration_s")).alias(FAILED))
+
+
 def _open_loop(frame: pl.DataFrame) -> pl.DataFrame:
     """With the columns that only open loops have: theirs are the intervals that know of a backlog."""
     import polars as pl
@@ -196,7 +208,7 @@ def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
     )
     lines = lines or others
     lines = tuple(
-        line for line in lines if line.column not in ("failed", "rest") or frame[line.column].sum() > 0
+        line for line in lines if line.column not in (FAILED, "rest") or frame[line.column].sum() > 0
     )
     return replace(panel, lines=lines) if lines else None
 

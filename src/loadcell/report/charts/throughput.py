@@ -10,9 +10,9 @@ SECTION, PLACE = "curves", 1
 
 
 def draw(scene: Scene) -> Chart | None:
-    """None when nothing was measured."""
+    """None when nothing was measured, or nothing at all was done."""
     treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
-    if scene.best is None:
+    if scene.best is None or not any(trial.throughput_per_s for one in treatments for trial in one.trials):
         return None
     form = compare.form(layout, treatments, texts)
     rows = [

@@ -25,10 +25,12 @@ def section(scene: Scene) -> Section | None:
     if not found:
         return None
     texts = scene.texts
-    blocks: list[Block] = [_requests(found, scene), _times(found, scene)]
-    percentages = _percentages([treatment for treatment, _ in found], scene)
-    if percentages is not None:
-        blocks.append(percentages)
+    tables = (
+        _requests(found, scene),
+        _times(found, scene),
+        _percentages([treatment for treatment, _ in found], scene),
+    )
+    blocks: list[Block] = [table for table in tables if table is not None]
     return Section("http", texts("section.http"), blocks)
 
 
@@ -57,13 +59,14 @@ def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
 
 def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
     texts = scene.texts
+    figures = [(treatment, ab.middle(each)) for treatment, each in found]
+    succeeded = any(one.times["total"].mean_ms is not None for _, one in figures)
     names = (
         "http.complete", "http.failed", "http.of-failed", "http.non-2xx", "http.requests-per-s",
-        "http.time-per-request", "http.mean", "http.transfer",
+        "http.time-per-request", *(("http.mean",) if succeeded else ()), "http.transfer",
     )  # fmt: skip
     rows = []
-    for treatment, each in found:
-        one = ab.middle(each)
+    for treatment, one in figures:
         kinds = (one.connect, one.receive, one.length, one.exceptions)
         rows.append(
             [
@@ -74,7 +77,7 @@ def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
                 _figure(one.non_2xx, _count, scene),
                 _figure(one.requests_per_s, numbers.rate, scene),
                 _figure(one.time_per_request_ms, numbers.significant, scene),
-                _figure(one.times["total"].mean_ms, numbers.significant, scene),
+                *([_figure(one.times["total"].mean_ms, numbers.significant, scene)] if succeeded else []),
                 _figure(one.received_bytes_per_s, numbers.size, scene),
             ]
         )
@@ -86,15 +89,19 @@ def _count(value: float) -> str:
     return numbers.whole(round(value))
 
 
-def _times(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
+def _times(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table | None:
     texts = scene.texts
     rows = []
     for treatment, each in found:
         one = ab.middle(each)
         for row in ROWS:
+            if one.times[row] == Times():
+                continue  # where nothing succeeded, but answers came
             rows.append(
                 [*_first(treatment, scene), Cell(texts(f"http.row.{row}")), *_cells(one.times[row], scene)]
             )
+    if not rows:
+        return None
     names = ("http.min", "http.mean-time", "http.sd", "http.median", "http.max")
     columns = [
         *_head(scene),

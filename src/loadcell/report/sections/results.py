@@ -195,6 +195,7 @@ def expectations(scene: Scene) -> Table | None:
             verdicts.setdefault(judged.expression, {}).setdefault(judged.verdict, []).append(trial.name)
     if not verdicts:
         return None
+    all_met = all([*found] == ["met"] for found in verdicts.values())
     rows = []
     for expression, found in verdicts.items():
         verdict = next(kind for kind in ("missed", "unknown", "met") if kind in found)
@@ -204,13 +205,13 @@ def expectations(scene: Scene) -> Table | None:
             [
                 Cell(expression),
                 Cell(texts(f"verdict.{verdict}"), tone=tone),  # type: ignore[arg-type]
-                Cell(names(where, scene) or texts("mark.none")),
+                *([Cell(names(where, scene) or texts("mark.none"))] if not all_met else []),
             ]
         )
     columns = [
         Column(texts("column.expectation"), code=True),
         Column(texts("column.verdict")),
-        Column(texts("column.worst")),
+        *([] if all_met else [Column(texts("column.worst"))]),
     ]
     return Table("table-expectations", texts("table.expectations"), columns, rows)
 
@@ -229,26 +230,32 @@ def adds_nothing(code: str, meaning: str, message: str) -> bool:
 
 
 def errors(scene: Scene) -> Table | None:
-    """Errors by code, most frequent first; None when there were none."""
+    """Errors by code, most frequent first, with what helps where that is known; None when there were none."""
     texts = scene.texts
     counts: dict[str, int] = {}
     first: dict[str, tuple[str, str]] = {}
     where: dict[str, list[str]] = {}
+    helps: dict[str, str] = {}
     for trial in scene.analysis.trials:
         for error in trial.errors:
             counts[error.code] = counts.get(error.code, 0) + error.count
             first.setdefault(error.code, (texts.value("meaning", error.meaning), error.message))
+            if error.remedy is not None:
+                helps.setdefault(error.code, texts.recorded(error.remedy))
             if trial.name not in where.setdefault(error.code, []):
                 where[error.code].append(trial.name)
     if not counts:
         return None
+    messages = {code: said[1] for code, said in first.items() if not adds_nothing(code, *said)}
+    none = texts("mark.none")
     rows = [
         [
             Cell(code),
             Cell(first[code][0]),
             Cell(numbers.whole(counts[code]), sort=counts[code]),
-            Cell(texts("mark.none") if adds_nothing(code, *first[code]) else first[code][1]),
+            *([Cell(messages.get(code, none))] if messages else []),
             Cell(names(where[code], scene)),
+            *([Cell(helps.get(code, none))] if helps else []),
         ]
         for code in sorted(counts, key=lambda code: -counts[code])
     ]
@@ -256,7 +263,8 @@ def errors(scene: Scene) -> Table | None:
         Column(texts("column.code"), code=True),
         Column(texts("column.meaning")),
         Column(texts("column.count"), figure=True),
-        Column(texts("column.message")),
+        *([Column(texts("column.message"))] if messages else []),
         Column(texts("column.trials")),
+        *([Column(texts("column.advice"), said=True)] if helps else []),
     ]
     return Table("table-errors", texts("table.errors"), columns, rows)
