@@ -12,7 +12,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from loadcell.report import numbers
 from loadcell.report.compact import print_compact
+from loadcell.run.record import explained
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -87,8 +89,25 @@ def test_errors_are_counted_by_code_with_what_the_server_said(stored: Stored) ->
     ]
     said = printed(only(stored("two"), errors=errors))
     assert "1,200  40001  serialisation failure: could not serialize" in said
+    assert "another prefix" not in said
     assert re.search(r"3 +X9 .*odd\s+\[thing\]yyy", said)
     assert said.count("y") < 300
+
+
+@pytest.mark.parametrize(
+    ("lang", "helps"), [("en", "with another prefix"), ("zh", "请让此命令使用带另一前缀")]
+)
+def test_what_helps_stands_below_an_error(stored: Stored, lang: str, helps: str) -> None:
+    found = explained({"code": "WRONGTYPE", "operation": "transaction", "count": 7, "message": "no"}, "resp")
+    assert helps in " ".join(printed(only(stored("two"), errors=[found]), lang).split())
+
+
+def test_the_time_is_of_as_many_trials_as_the_counts(stored: Stored) -> None:
+    run = only(stored("two"))
+    [one] = run.trials
+    again = replace(run, trials=[one, {**one, "name": "again", "number": 2, "repeat": 2}])
+    seconds = one["measure"]["duration_s"]
+    assert f"in {numbers.seconds(2 * seconds)}" in " ".join(printed(again).split())
 
 
 def test_what_did_not_end_well_says_why_and_what_to_do(stored: Stored) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def stage(count: int, mean: float) -> dict[str, Any]:
     return {"kind": "stage", "succeeded": count, "failed": 0, "service": {"count": count, **times}}
 
 
-def page(home: Path, lang: str, *, http: bool = True) -> str:
+def page(home: Path, lang: str, *, http: bool = True, change: Callable[[Any], None] = lambda _: None) -> str:
     """A run whose trials were of HTTP, or were not."""
     path = write_run(home / "run", two_treatments())
     for file in path.glob("trials/*/trial.json"):
@@ -43,6 +44,7 @@ def page(home: Path, lang: str, *, http: bool = True) -> str:
                 },
                 {"code": "reset", "operation": "transaction", "count": 4, "message": "", "meaning": ""},
             ]
+            change(document)
         file.write_text(json.dumps(document))
     return render(build(read_run(path), lang)).replace("\\", "")
 
@@ -64,6 +66,34 @@ def test_it_has_ab_s_figures_under_ab_s_names(tmp_path: Path, lang: str) -> None
     assert "300" in cells[6]
     rows = [line for line in text.splitlines() if line.startswith("| 1 ") and "Connect" in line]
     assert any("0.0300" in line for line in rows), "60 connections of 3 ms over 6000 requests"
+
+
+def rows(text: str, stage: str) -> list[list[str]]:
+    """The figures of a stage, a row each treatment."""
+    lines = [line for line in text.splitlines() if f"| {stage} |" in line]
+    return [[cell.strip() for cell in line.strip("| ").split("|")][-5:] for line in lines]
+
+
+def test_where_connections_are_used_again_processing_is_all_of_it(tmp_path: Path) -> None:
+    def reused(document: Any) -> None:
+        document["operations"]["connect"] = {"kind": "stage", "succeeded": 0, "failed": 0, "service": None}
+
+    text = page(tmp_path, "en", change=reused)
+    assert rows(text, "Processing") == rows(text, "Total")
+    assert "–" not in str(rows(text, "Processing"))
+    assert {figure for row in rows(text, "Connect") for figure in row} == {"0"}
+
+
+def test_what_nothing_is_known_of_has_no_row_and_no_column(tmp_path: Path) -> None:
+    def failed(document: Any) -> None:
+        document["totals"]["service"] = None
+        document["schedule"] = {"arrivals": "constant"}
+
+    text = page(tmp_path, "en", change=failed)
+    assert rows(text, "Waiting")
+    assert not any(rows(text, stage) for stage in ("Connect", "Processing", "Total"))
+    assert "| measured mean" not in text
+    assert "| Time per request" not in text, "an open loop's connections rest between requests"
 
 
 def test_there_is_none_where_nothing_was_http(tmp_path: Path) -> None:

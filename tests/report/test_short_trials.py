@@ -80,6 +80,11 @@ def test_a_piece_with_errors_stays() -> None:
     assert short.whole(frame(rows)).height == 2
 
 
+def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
+    rows = [("a", 0.0, 1.0, 40), ("a", 1.0, 0.1, 4), ("a", 1.1, 0.0, 0)]
+    assert series._failing(frame(rows))[series.FAILED].to_list() == pytest.approx([40.0, 40.0, None])
+
+
 def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:
     assert short.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
     assert not short.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))

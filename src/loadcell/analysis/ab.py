@@ -71,7 +71,8 @@ def of_record(record: Mapping[str, Any]) -> Ab | None:
         if not code.startswith(_STATUS):
             counts[_HEADINGS.get(code, "exceptions")] += error["count"]
     complete = sum(statuses.values())
-    clients = _clients(record)
+    # In an open loop connections rest between what is due: that is no time of a request.
+    clients = None if record.get("schedule") else _clients(record)
     return Ab(
         complete=complete,
         failed=sum(counts.values()),

@@ -22,6 +22,8 @@ LEAST_SHARE = 0.0005
 #: What has fewer samples is not told apart from what has none: a thing that was not seen once may still be so common that three
 #: were to be expected (the rule of three; Hanley and Lippman-Hand 1983, 95%).
 LEAST_TOLD = 4
+#: Functions that are ranked only for what they had called: what lies below them is in the picture.
+MOST_CALLERS = 10
 KERNEL = "_[k]"
 JUST_IN_TIME = "_[j]"
 
@@ -121,11 +123,13 @@ def functions(stacks: Iterable[tuple[tuple[str, ...], int]]) -> list[Function]:
 
 
 def ranked(stacks: Sequence[tuple[tuple[str, ...], int]], most: int) -> tuple[list[Function], Others | None]:
-    """The `most` functions of which the samples say something: of their own most first, then of all. And the others together."""
+    """The `most` functions that were often running, then some that had called others; and all that are left together."""
     own, total = _counts(stacks)
-    told = [name for name in total if total[name] >= LEAST_TOLD]
-    told.sort(key=lambda name: (-own[name] if own[name] >= LEAST_TOLD else 0, -total[name], -own[name], name))
-    shown = dict.fromkeys(told[:most])
+    running = [name for name in total if own[name] >= LEAST_TOLD]
+    calling = [name for name in total if total[name] >= LEAST_TOLD > own[name]]
+    running.sort(key=lambda name: (-own[name], -total[name], name))
+    calling.sort(key=lambda name: (-total[name], -own[name], name))
+    shown = dict.fromkeys([*running[:most], *calling[:MOST_CALLERS]])
     others = total.keys() - shown.keys()
     found = [Function(plain(name), kind(name), own[name], total[name]) for name in shown]
     if not others:

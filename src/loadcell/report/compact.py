@@ -276,16 +276,19 @@ def _milliseconds(scene: Scene, value: float | None) -> str:
 
 
 def _errors(scene: Scene, out: Console) -> None:
-    """Every class of error: how often, its code, what it means, and the first message that came with it."""
+    """Every class of error: how often, its code, what it means, the first message that came with it, and what helps."""
     from rich.table import Table
     from rich.text import Text
 
     kinds: dict[str, tuple[int, str, str]] = {}
+    helps: dict[str, str] = {}
     for trial in scene.analysis.trials:
         for error in trial.errors:
             count, _, _ = kinds.get(error.code, (0, "", ""))
             meaning = scene.texts.value("meaning", error.meaning)
             kinds[error.code] = (count + error.count, meaning, error.message)
+            if error.remedy is not None:
+                helps[error.code] = scene.texts.recorded(error.remedy)
     if not kinds:
         return
     table = Table.grid(padding=(0, 2))
@@ -296,6 +299,8 @@ def _errors(scene: Scene, out: Console) -> None:
         words = [meaning, "" if adds_nothing(code, meaning, message) else message]
         said = scene.texts("mark.colon").join(word for word in words if word)
         table.add_row(Text(f"  {numbers.whole(count)}"), Text(code), Text(" ".join(said[:_MESSAGE].split())))
+        if code in helps:
+            table.add_row("", "", Text(helps[code], style="dim"))
     out.print()
     out.print(Text(scene.texts("compact.errors"), style="bold"))
     out.print(table)

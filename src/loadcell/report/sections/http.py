@@ -60,10 +60,11 @@ def _figure(value: float | None, write: numbers.Write, scene: Scene) -> Cell:
 def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
     texts = scene.texts
     figures = [(treatment, ab.middle(each)) for treatment, each in found]
+    closed = any(one.time_per_request_ms is not None for _, one in figures)
     succeeded = any(one.times["total"].mean_ms is not None for _, one in figures)
     names = (
         "http.complete", "http.failed", "http.of-failed", "http.non-2xx", "http.requests-per-s",
-        "http.time-per-request", *(("http.mean",) if succeeded else ()), "http.transfer",
+        *(("http.time-per-request",) if closed else ()), *(("http.mean",) if succeeded else ()), "http.transfer",
     )  # fmt: skip
     rows = []
     for treatment, one in figures:
@@ -76,7 +77,7 @@ def _requests(found: list[tuple[Treatment, list[Ab]]], scene: Scene) -> Table:
                 Cell(" / ".join(map(_count, kinds)), sort=one.failed),
                 _figure(one.non_2xx, _count, scene),
                 _figure(one.requests_per_s, numbers.rate, scene),
-                _figure(one.time_per_request_ms, numbers.significant, scene),
+                *([_figure(one.time_per_request_ms, numbers.significant, scene)] if closed else []),
                 *([_figure(one.times["total"].mean_ms, numbers.significant, scene)] if succeeded else []),
                 _figure(one.received_bytes_per_s, numbers.size, scene),
             ]
