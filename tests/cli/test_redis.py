@@ -176,3 +176,40 @@ def test_a_wrong_password(tmp_path: Path, server: RedisServer) -> None:
     assert found.returncode == 3
     assert "failed: " in found.stdout
     assert "wr0ngone" not in found.stdout + found.stderr
+
+
+def test_on_a_real_valkey(tmp_path: Path, valkey_server: RedisServer) -> None:
+    """It says that it is a Redis, too; record and report have what it is."""
+    server = valkey_server
+    server.ask_all([("FLUSHALL",), ("ACL", "SETUSER", "loader", "on", ">pw-0f-loader", "~*", "+@all")])
+    before = server.calls()
+    words = (
+        "-c",
+        "1,4",
+        "-n",
+        "3000",
+        "-P",
+        "8",
+        "--keys",
+        "500",
+        "--warmup",
+        "0s",
+        "--set",
+        "monitors=[redis]",
+    )
+    shown = called(
+        tmp_path, "redis", f"redis://loader@{server.host}:{server.port}", *words, "--lang", "zh",
+        REDISCLI_AUTH="pw-0f-loader",
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    after = server.calls()
+    assert sum(after.get(name, 0) - before.get(name, 0) for name in ("get", "set")) == 6000
+    [path] = (tmp_path / "results" / "redis").iterdir()
+    for trial in read_run(path).trials:
+        assert trial["target"]["product"] == "Valkey"
+        assert trial["target"]["version"].startswith("9.")
+        assert {check["name"]: check["verdict"] for check in trial["checks"]}["server-counters"] == "ok"
+    text = (path / "report.md").read_text(encoding="utf-8")
+    assert "Valkey" in text
+    assert "兼容" in text
+    assert "pw-0f-loader" not in text + shown.stdout + shown.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadcell.analysis.waits import RUNNING, Waited
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
@@ -117,6 +119,13 @@ def statements(scene: Scene) -> Table | None:
     return Table("table-statements", texts("table.statements"), columns, rows, texts("table.statements.note"))
 
 
+def _product(scene: Scene) -> str:
+    """Which server it was, as it said itself: Redis, or what speaks as it does."""
+    said = (record.get("target") for record in scene.stored.trials)
+    names = (one.get("product") for one in said if isinstance(one, Mapping))
+    return next((str(name) for name in names if name), "Redis")
+
+
 def redis(scene: Scene) -> Table | None:
     """A row a treatment: what a Redis did and held meanwhile."""
     texts, factors = scene.texts, factor_columns(scene)
@@ -147,7 +156,9 @@ def redis(scene: Scene) -> Table | None:
         ]
         for one in scene.redis
     ]
-    return Table("table-redis", texts("table.redis"), columns, rows, texts("table.redis.note"))
+    return Table(
+        "table-redis", texts("table.redis", product=_product(scene)), columns, rows, texts("table.redis.note")
+    )
 
 
 def _head(scene: Scene, factors: list[tuple[str, str, bool]]) -> list[Column]:

@@ -58,7 +58,7 @@ class Keys:
         with self.address.session(because("doing.mark-the-data-set"), during="prepare") as connection:
             state = "changed" if will_change else "ready"
             now = Mark(state, print_, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version)  # type: ignore[arg-type]
-            self._set_mark(connection, now, size=_size(connection))
+            self._set_mark(connection, now, size=keys_held(connection))
             used = connection.info("memory").get("used_memory")
         return DataSet(print_, how, time.monotonic() - began, int(used) if used else None, detail)
 
@@ -77,7 +77,7 @@ class Keys:
             for prefix in mark.tables:
                 _remove(connection, prefix)
             connection.ask("DEL", MARK)
-            left = _size(connection)
+            left = keys_held(connection)
             if left:
                 self.log(
                     f"{left} keys are left in database {self.address.database}: not of the prefixes loaded"
@@ -101,7 +101,7 @@ class Keys:
 
     def _whole(self, connection: Connection, size: int) -> bool:
         """Whether as many keys are there as there were: none expired, was evicted or removed."""
-        return not self.own or _size(connection) == size
+        return not self.own or keys_held(connection) == size
 
     def _empty(self, connection: Connection, mark: Mark | None, prefixes: tuple[str, ...]) -> None:
         """Make room: of everything on a server of loadcell's own, else of what an earlier load made. Refuses keys that
@@ -137,7 +137,7 @@ def _prefixes(data: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(prefix for prefixes in each for prefix in prefixes))
 
 
-def _size(connection: Connection) -> int:
+def keys_held(connection: Connection) -> int:
     """How many keys there are, without the mark."""
     return max(0, int(connection.ask("DBSIZE")) - int(connection.ask("EXISTS", MARK)))
 

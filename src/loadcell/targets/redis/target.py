@@ -12,7 +12,7 @@ from loadcell.targets.base import DataSet, Loader, Target, TargetContext, Target
 from loadcell.targets.redis import advice, binaries, counters, product, settings
 from loadcell.targets.redis.connection import NONE_LEFT, PORT, Address, Connection, RefusedError
 from loadcell.targets.redis.directory import DataDirectory
-from loadcell.targets.redis.keys import Keys
+from loadcell.targets.redis.keys import Keys, keys_held
 from loadcell.targets.redis.observed import Observed
 from loadcell.targets.redis.options import RedisOptions
 from loadcell.targets.redis.server import Server
@@ -137,7 +137,7 @@ class Redis(Target[RedisOptions]):
         with self._admin().session(because("doing.read-settings"), during="collect") as connection:
             info = connection.info(*product.SECTIONS, "memory", "persistence", "replication")
             shown = connection.config()
-            keys = int(connection.ask("DBSIZE"))
+            keys = keys_held(connection)
         what = product.of_info(info)
         record: dict[str, Any] = {
             "server": self.options.server,
