@@ -277,3 +277,52 @@ def test_the_time_of_trials_that_only_profile_is_in_what_is_expected(tmp_path: P
     assert found["expected_s"] == without["expected_s"] + found["profile_s"] > without["expected_s"] + 10
     said = squeezed(check(tmp_path, text + "profile: cpu\n").stdout)
     assert "10 s of it for 1 trial more that only profiles." in said
+
+
+HTTP = "workload: {http: {}}\n"
+KV = "workload: {kv: {keys: 10}}\n"
+DISK = "workload: {probe: {disk: {access: randread}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "workload", "path", "finding", "remedy"),
+    [
+        ("host: {directory: nowhere}", DISK, "host.directory", "there is no directory {home}/nowhere", "name one that is there"),
+        ("store: {data: plan.yaml/in}", KV, "store.data", "{home}/plan.yaml is not a directory", "name a directory in"),
+        ("store: {data: {image: /nowhere, size: 64MiB, fs: ext4}}", KV, "store.data.image",
+         "there is no directory /nowhere for the image", "name a directory that is there"),
+        ('command: {command: "true", url: "http://127.0.0.1:{port}", directory: nowhere}', HTTP, "command.directory",
+         "there is no directory {home}/nowhere", "correct `target.command.directory`"),
+    ],
+)  # fmt: skip
+def test_a_directory_that_a_run_would_not_find_is_a_mistake(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    workload: str,
+    path: str,
+    finding: str,
+    remedy: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = f"target: {{{target}}}"
+    result = check(tmp_path, f"{line}\n{workload}load: {{clients: 1, duration: 1s}}\n")
+    assert result.exit_code == 2
+    place = f"plan.yaml:1:{line.index(path.rpartition('.')[2] + ':') + 1}"
+    said = finding.replace("{home}", str(tmp_path))
+    assert f"{place}: target.{path}: {said}\n    allowed: {remedy}" in result.stderr
+
+
+def test_a_directory_that_loadcell_makes_itself_need_not_be_there(tmp_path: Path) -> None:
+    target = f"target: {{store: {{data: {tmp_path}/new/deeper}}}}\n"
+    result = check(tmp_path, f"{target}{KV}load: {{clients: 1, duration: 1s}}\n")
+    assert (result.exit_code, (tmp_path / "new").exists()) == (0, False), result.output
+
+
+def test_levels_without_a_directory_are_mistakes_where_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    text = f"target: {{host: {{}}}}\n{DISK}load: {{clients: 1, duration: 1s}}\n"
+    result = check(tmp_path, f"{text}factors:\n  target.host.directory: [disk, gone]\n")
+    assert result.exit_code == 2
+    assert "plan.yaml:5:33: target.host.directory: there is no directory" in result.stderr
+    assert "One mistake" in result.stderr

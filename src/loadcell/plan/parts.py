@@ -30,10 +30,10 @@ class Part(Protocol):
     """What a plan needs to know of a target, workload or monitor.
 
     More is optional: a target's `in_worker` says that it lives in the process that makes the load, its `started(options)` that
-    loadcell starts its processes; a workload's `targets` names the targets it can be run on, its `load_settings(options)` gives
-    settings of the load that the plan itself leaves open, its `misfits(load, target)` are reasons why it cannot run under that
-    load; a monitor with `by_default = False` watches only in plans that name it; `advice` remarks on options that are
-    valid but unwise.
+    loadcell starts its processes, its `misfits(options)` are reasons why it cannot be had on this machine; a workload's `targets`
+    names the targets it can be run on, its `load_settings(options)` gives settings of the load that the plan itself leaves open,
+    its `misfits(load, target)` are reasons why it cannot run under that load; a monitor with `by_default = False` watches only
+    in plans that name it; `advice` remarks on options that are valid but unwise.
     """
 
     name: ClassVar[str]

@@ -14,7 +14,7 @@ from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
 from loadcell.plan.nodes import Entry, Items, Keys, Node, Scalar, plain
-from loadcell.plan.parts import Options, Parts
+from loadcell.plan.parts import Misfit, Options, Parts
 from loadcell.plan.problems import Mark, Problem, listed, nearest, shown
 
 M = TypeVar("M", bound=BaseModel)
@@ -111,7 +111,7 @@ class Resolver:
         if root.get("workloads") is not None:
             return self._several(root)
         problems: list[Problem] = []
-        target = self._one_part(root, "target", self._parts.targets, problems)
+        target = self._target(root, problems)
         fitting = self._parts.workloads if target is None else self._parts.workloads_of(target[0])
         workload = self._one_part(root, "workload", self._parts.workloads, problems, fitting)
         load = self._load(root, workload, problems)
@@ -139,7 +139,7 @@ class Resolver:
     def _several(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
         """The same of a plan with client groups, each of which is resolved as if it stood alone."""
         problems: list[Problem] = []
-        target = self._one_part(root, "target", self._parts.targets, problems)
+        target = self._target(root, problems)
         load = self._section(root, "load", Load, problems)
         limits = self._section(root, "limits", Limits, problems)
         affinity = self._affinity(root, target, problems)
@@ -214,15 +214,17 @@ class Resolver:
         part = self._parts.workloads[name]
         if not hasattr(part, "misfits"):
             return []
-        problems = []
-        for misfit in part(options).misfits(load, target):
-            node: Node | None = root
-            mark = root.mark
-            for key in misfit.path.split("."):
-                if isinstance(node, Keys):
-                    mark, node = node.place(key), node.get(key)
-            problems.append(Problem.at(mark, misfit.path, misfit.finding, allowed=misfit.allowed))
-        return problems
+        return [_misfit(root, misfit.path, misfit) for misfit in part(options).misfits(load, target)]
+
+    def _target(self, root: Keys, problems: list[Problem]) -> tuple[str, Options] | None:
+        """The target with its options, and why it cannot be had on this machine."""
+        target = self._one_part(root, "target", self._parts.targets, problems)
+        if target is not None:
+            name, options = target
+            asked = getattr(self._parts.targets[name], "misfits", None)
+            found = asked(options) if asked else ()
+            problems.extend(_misfit(root, f"target.{name}.{misfit.path}", misfit) for misfit in found)
+        return target
 
     def _one_part(
         self,
@@ -322,6 +324,16 @@ class Resolver:
                     Problem.at(mark, f"monitors.{name}", finding, allowed=f"the target {listed(able)}")
                 )
         return found
+
+
+def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
+    """At the place of its setting, or of the nearest section above it that the plan has."""
+    node: Node | None = root
+    mark = root.mark
+    for key in path.split("."):
+        if isinstance(node, Keys):
+            mark, node = node.place(key), node.get(key)
+    return Problem.at(mark, path, misfit.finding, allowed=misfit.allowed)
 
 
 def _alone(root: Keys, each: Sequence[Group], parts: Parts) -> Iterator[Problem]:

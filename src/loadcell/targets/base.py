@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from loadcell.plan.parts import Advice, Options
+from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.reasons import Reason, ReasonedError, because
+from loadcell.targets.shared import places
 
 Opts = TypeVar("Opts", bound=Options)
 
@@ -78,6 +79,11 @@ class Target(ABC, Generic[Opts]):
     def started(cls, options: Opts) -> bool:
         """Whether loadcell starts the system's processes with these options, and so decides where they run."""
         return getattr(options, "server", None) != "external"
+
+    @classmethod
+    def misfits(cls, options: Opts) -> Iterator[Misfit]:
+        """Why the system cannot be brought up on this machine, as far as can be seen before: each path is one of an option."""
+        yield from places.of_data(getattr(options, "data", None), cls.name)
 
     @abstractmethod
     def up(self) -> None:

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from signal import SIGKILL, Signals
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from loadcell.plan.parts import Options
+from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind
 from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
-from loadcell.targets.shared import account
+from loadcell.targets.shared import account, places
 from loadcell.targets.shared.process import Kept, free_port
 from loadcell.targets.shared.service import Address, TlsOptions
 
@@ -162,6 +162,10 @@ class CommandOptions(Options):
         return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
 
 
+def _missing(directory: Path) -> Reason:
+    return because("command.no-directory", path=directory)
+
+
 def words_of(command: str | tuple[str, ...]) -> list[str]:
     """Program and arguments. Raises ValueError."""
     return shlex.split(command) if isinstance(command, str) else list(command)
@@ -183,6 +187,11 @@ class Command(Target[CommandOptions]):
         self._kept: Kept | None = None
 
     # -- life -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def misfits(cls, options: CommandOptions) -> Iterator[Misfit]:
+        if options.place is not None:
+            yield from places.there("directory", options.place, _missing(options.place))
 
     def up(self) -> None:
         kept = self._kept
@@ -215,7 +224,7 @@ class Command(Target[CommandOptions]):
             path.chmod(0o600)
         directory = self.options.place or work
         if not directory.is_dir():
-            raise TargetError(because("command.no-directory", path=directory))
+            raise TargetError(_missing(directory))
         words = [self._filled(word) for word in words_of(self.options.command)]
         environment = {
             **account.environment(),

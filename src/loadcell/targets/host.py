@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,10 +16,10 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from loadcell.host.ask import ask
-from loadcell.plan.parts import Advice, Options
-from loadcell.reasons import because
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.reasons import Reason, because
 from loadcell.targets.base import DataSet, Loader, Target, TargetContext, TargetError
-from loadcell.targets.shared import storage
+from loadcell.targets.shared import places, storage
 from loadcell.targets.shared.marks import Owner
 
 #: What the directory is called that loadcell makes, and the file in it that says whose it is.
@@ -87,12 +88,17 @@ class Host(Target[HostOptions]):
         super().__init__(options, context)
         self._own: Path | None = None
 
+    @classmethod
+    def misfits(cls, options: HostOptions) -> Iterator[Misfit]:
+        if options.place is not None:
+            yield from places.there("directory", options.place, _missing(options.place))
+
     def up(self) -> None:
         if self._own is not None and self._own.is_dir():
             return
         parent = self.options.place or self.context.work
         if not parent.is_dir():
-            raise TargetError(because("host.no-directory", path=parent))
+            raise TargetError(_missing(parent))
         _sweep(parent)
         try:
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
@@ -144,6 +150,10 @@ class Host(Target[HostOptions]):
                 "no effect",
             )
         ]
+
+
+def _missing(directory: Path) -> Reason:
+    return because("host.no-directory", path=directory)
 
 
 def _sweep(parent: Path) -> None:
