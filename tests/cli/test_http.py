@@ -318,10 +318,11 @@ def test_ctrl_c_shows_what_was_measured_until_then(tmp_path: Path, nginx: tuple[
         said, complaints = running.communicate(timeout=90)
     finally:
         running.kill()
-    assert (running.returncode, complaints.strip()) == (130, "Interrupted.")
     assert re.search(r"Throughput +[\d.,]+ +requests/s", said)
     assert "aborted: the run was interrupted" in said
     [path] = (tmp_path / "results" / "http").iterdir()
+    again = f"Interrupted. Go on with: loadcell run --resume {path.relative_to(tmp_path)}"
+    assert (running.returncode, complaints.strip()) == (130, again)
     [trial] = read_run(path).trials
     done = log.read_bytes()[before:].count(b"GET /get")
     assert 0 < trial["totals"]["transactions"]["succeeded"] <= done

@@ -114,7 +114,8 @@ def _status_of(error: BaseException) -> int:
         error.show()
         return EXIT_WRONG
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        click.echo("Interrupted.", err=True)
+        left = getattr(error.__cause__ or error, "__notes__", ())
+        click.echo(" ".join(["Interrupted.", *left]), err=True)
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader (`| head`) has enough; the interpreter must not complain when it closes standard output.

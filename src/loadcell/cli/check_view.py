@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcell.plan.expect import metric
+from loadcell.store.commands import quoted
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ def show(document: dict[str, Any]) -> None:
         meaning = metric(expectation["metric"]).meaning
         console.print(f"[bold]Expect[/] {escape(expectation['expression'])}  [dim]{escape(meaning)}[/]")
     console.print(
-        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run {escape(document['plan'])}[/] runs it."
+        f"[green]The plan is right.[/] Nothing was run; [bold]loadcell run {escape(quoted(document['plan']))}[/] runs it."
     )
 
 

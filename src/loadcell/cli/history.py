@@ -89,8 +89,9 @@ def history(
             written = write(gathered, lang, Path(out))
         if not as_json:
             from loadcell.report.history.terminal import print_history
+            from loadcell.store.commands import quoted
 
-            again = f"loadcell history {plan} --out history.html"
+            again = f"loadcell history {quoted(plan)} --out history.html"
             print_history(gathered, lang, page=None if written else again)
         if written is not None:
             click.echo(written, err=as_json)

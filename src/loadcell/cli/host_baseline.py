@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import load
+from loadcell.cli.beginning import beginning
 from loadcell.cli.run import progress
+from loadcell.store.commands import resume
 
 if TYPE_CHECKING:
     from loadcell.report.hosts.read import Source
     from loadcell.run.runner import Ended
 
-#: The ready-made plan that it runs.
+#: The ready-made plan that it runs, and how it is called.
 PLAN = "host-baseline"
+COMMAND = "loadcell host --baseline"
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def measure(asked: Asked) -> int:
     except StoreError as error:
         raise click.ClickException(str(error)) from None
     if ended.exit_status == 130:
-        click.echo(f"Go on with: loadcell host --baseline --resume {ended.path}", err=True)
+        click.echo(f"Go on with: {resume(ended.path, by=COMMAND)}", err=True)
     return ended.exit_status
 
 
@@ -64,13 +67,19 @@ def _run(asked: Asked) -> Ended:
     from loadcell.parts import installed
     from loadcell.run.runner import Options, Runner
 
-    plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
-    if asked.resume is not None:
-        plan, sets, only, resumed = _resumed(asked)
+    with beginning():
+        plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
+        if asked.resume is not None:
+            plan, sets, only, resumed = _resumed(asked)
+        loaded = load(plan, sets, only)
     options = Options(
-        out=asked.out, resume=resumed, anonymous=asked.anonymous, command=("loadcell", *sys.argv[1:])
+        out=asked.out,
+        resume=resumed,
+        anonymous=asked.anonymous,
+        command=("loadcell", *sys.argv[1:]),
+        by=COMMAND,
     )
-    return Runner(load(plan, sets, only), installed(), options, progress(asked.quiet)).run()
+    return Runner(loaded, installed(), options, progress(asked.quiet)).run()
 
 
 def _without_names(ended: Ended) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
+from loadcell.cli.beginning import beginning
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -85,7 +86,8 @@ def run(
     try:
         if aa and resume is not None:
             raise click.UsageError("--aa and --resume do not go together: a resumed run keeps its arms.")
-        loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
+        with beginning():
+            loaded, resumed = _plan(plan, sets, only, out, resume, retry_failed, profile)
         if aa and loaded.search is not None:
             raise click.UsageError(
                 "--aa runs every treatment twice in each block, and a search has no blocks: use a plan that lists its levels."
@@ -213,12 +215,14 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         from loadcell.report.terminal import print_run
 
         print_run(stored, lang)
+    from loadcell.store.commands import resume
+
     left = stored.left
     if left:
         planned = len(stored.planned) + len(stored.run.get("unscored", ()))
         click.echo(
             f"{len(left)} of {planned} trials {'is' if len(left) == 1 else 'are'} left. "
-            f"Go on with: loadcell run --resume {ended.path}",
+            f"Go on with: {resume(ended.path)}",
             err=True,
         )
     return ended.exit_status

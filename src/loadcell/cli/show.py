@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import language_option
+from loadcell.store.commands import resume
 from loadcell.store.layout import FLAMES, FOLDED
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
     if any(wanted in name for name in stored.missing):
         raise StoreError(
             f"trial {wanted!r} was not finished",
-            advice=f"`loadcell run --resume {stored.path}` does what is left.",
+            advice=f"`{resume(stored.path)}` does what is left.",
         )
     raise StoreError(f"there is no trial {wanted!r}", advice=f"There are numbers 1 to {len(stored.planned)}.")
 

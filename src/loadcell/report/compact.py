@@ -16,6 +16,7 @@ from loadcell.report.sections import reproduce
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.sections.results import adds_nothing
 from loadcell.report.terminal import GAP, WIDTH, print_findings, print_trouble
+from loadcell.store.commands import quoted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -321,7 +322,7 @@ def _where(scene: Scene, out: Console) -> None:
 
     path = reproduce.shown(scene.stored.path)
     page = scene.stored.path / "report.html"
-    rows = [(scene.texts("compact.plan"), f"loadcell run {path / 'plan.yaml'}")]
+    rows = [(scene.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]
     if page.is_file():
         rows.insert(0, (scene.texts("compact.report"), str(path / page.name)))
     wide = max(cell_len(name) for name, _ in rows)

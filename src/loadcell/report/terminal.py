@@ -15,6 +15,7 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.texts import Texts
+from loadcell.store.commands import quoted, resume
 from loadcell.store.layout import FLAMES, OUTPUT
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
     if page.is_file():
         steps.append((texts("terminal.report"), str(path / "report.html")))
     else:
-        steps.append((texts("terminal.write-report"), f"loadcell report {path}"))
+        steps.append((texts("terminal.write-report"), f"loadcell report {quoted(path)}"))
     for record in scene.stored.unscored:
         if FLAMES in (record.get("files") or {}):
             picture = stored.directory(record["name"]) / FLAMES
@@ -148,9 +149,9 @@ def next_steps(scene: Scene) -> list[tuple[str, str]]:
         if log.is_file():  # what was never started has said nothing
             steps.append((texts("terminal.output", trial=trial.name), str(reproduce.shown(log))))
     if stored.run.get("aa"):
-        steps.append((texts("terminal.compare-arms"), f"loadcell compare {path}"))
+        steps.append((texts("terminal.compare-arms"), f"loadcell compare {quoted(path)}"))
     if any(trial.status in {"not-run", "aborted"} for trial in scene.analysis.trials):
-        steps.append((texts("terminal.resume"), f"loadcell run --resume {path}"))
+        steps.append((texts("terminal.resume"), resume(path)))
     return steps
 
 

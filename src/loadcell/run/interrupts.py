@@ -12,6 +12,8 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from loadcell.reasons import because
+
 #: How often a time limit repeats itself, in case a library swallowed the first exception.
 _REPEAT_S = 2.0
 
@@ -29,9 +31,12 @@ class Interrupted(BaseException):
 class Interrupts:
     """Installed for the length of a run, in the main thread."""
 
-    def __init__(self, at_once: Callable[[], None] = lambda: None) -> None:
-        """`at_once` is called on the second signal, before the process ends: it must only kill, not wait."""
+    def __init__(self, at_once: Callable[[], None] = lambda: None, resume: str = "") -> None:
+        """`at_once` is called on the second signal, before the process ends: it must only kill, not wait. `resume` is the command
+        that goes on with the run."""
         self.requested = False
+        #: why a trial ends that was under way
+        self.reason = because("interrupted", resume=resume)
         self._at_once = at_once
         self._breakable = False
         self._before: dict[int, object] = {}

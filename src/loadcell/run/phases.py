@@ -110,7 +110,7 @@ class Phases:
                 why = because("timed-out.within", phase=PHASES[name], limit=key, limit_s=limit_s)
                 return TrialEndedError("timed-out", why)
             case Interrupted() | LoadStoppedError():
-                return TrialEndedError("aborted", because("interrupted"))
+                return TrialEndedError("aborted", self.interrupts.reason)
             case Exception():
                 for line in traceback.format_exception(error):
                     self.output(line.rstrip("\n"))

@@ -24,13 +24,15 @@ from loadcell.run.ahead import Ahead, Known
 from loadcell.run.entries import treatment_entry, trial_entry
 from loadcell.run.executor import Executor, WorkerExecutor
 from loadcell.run.hopeless import hopeless
-from loadcell.run.interrupts import EXIT_INTERRUPTED, Interrupts
+from loadcell.run.interrupts import Interrupts
 from loadcell.run.keeper import Keeper
 from loadcell.run.means import Means
 from loadcell.run.progress import Course, Progress
 from loadcell.run.record import utc_text
 from loadcell.run.searching import Searching
 from loadcell.run.trial import TrialRun
+from loadcell.run.verdicts import exit_status, verdicts
+from loadcell.store import commands
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import SCHEMA, new_run_directory
 from loadcell.store.read import StoredRun, read_run
@@ -39,7 +41,8 @@ from loadcell.store.write import RunWriter
 #: How long putting the targets away may take at the run's end.
 _PUT_AWAY_LIMIT_S = 120.0
 
-EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
+#: What is left of a run that was interrupted before its directory stood.
+NOTHING_LEFT = "Nothing was run, and nothing is left of it."
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Options:
     aa: bool = False
     anonymous: bool = False
     command: tuple[str, ...] = ()
+    #: what `--resume` goes on with the run by
+    by: str = commands.RUN
 
 
 @dataclass(frozen=True)
@@ -82,12 +87,31 @@ class Runner:
     secrets: Secrets = field(default_factory=Secrets)
     work_home: Path = workdir.HOME
     neighbours: Callable[[], list[int]] = neighbours.look
-    #: whether the run's directory stands: from then on there is something to resume
-    begun: bool = False
+    #: the run's directory once it stands: from then on there is something to resume
+    _begun: Path | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to resume."""
+        return self._begun is not None
 
     def run(self) -> Ended:
-        """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError."""
+        """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
+
+        A KeyboardInterrupt before the first trial has a note that says what is left of the run; from then on it ends in order.
+        """
+        try:
+            return self._run()
+        except KeyboardInterrupt as error:
+            path = self._begun
+            error.add_note(
+                NOTHING_LEFT if path is None else f"No trial was run. Go on with: {self._again(path)}"
+            )
+            raise
+
+    def _run(self) -> Ended:
         stored = None if self.options.resume is None else read_run(self.options.resume)
+        self._begun = stored and stored.path
         seed = self._seed(stored)
         aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
         search = None if self.plan.search is None else Searching(self.plan, seed)
@@ -127,12 +151,20 @@ class Runner:
                 writer.write_plan(self.plan.text)
                 writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
             writer.write_run(document)
-            self.begun = True
+            self._begun = path
             if search is not None:
                 search.begin(document, writer, self.progress)
             return self._execute(writer, document, ahead, kept, seed)
+        except KeyboardInterrupt:
+            if not self.begun:
+                writer.discard()
+            raise
         finally:
             writer.close()
+
+    def _again(self, path: Path) -> str:
+        """The command that goes on with the run."""
+        return commands.resume(path, by=self.options.by)
 
     def _rest(
         self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
@@ -151,7 +183,7 @@ class Runner:
         kept: dict[str, dict[str, Any]],
         seed: int,
     ) -> Ended:
-        with neighbours.named(), Interrupts(self.executor.kill) as interrupts:
+        with neighbours.named(), Interrupts(self.executor.kill, self._again(writer.path)) as interrupts:
             means = Means(
                 self.parts,
                 self.executor,
@@ -304,7 +336,7 @@ class Runner:
             ):
                 raise StoreError(
                     f"{self.options.out} is there already",
-                    advice="Name another directory with --out; to go on with a run: --resume DIR.",
+                    advice=f"Name another directory with --out; to go on with a run that is there: {commands.resume(self.options.out)}",
                 )
             return self.options.out
         return new_run_directory(
@@ -349,38 +381,6 @@ class Runner:
             "executions": [],
             "command": list(self.options.command),
         }
-
-
-def verdicts(document: dict[str, Any], records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each expectation over the whole run: `missed` if any trial missed it, `met` if every one met it, else `unknown`."""
-    found = []
-    for expression in document["expect"]:
-        by_verdict: dict[str, list[str]] = {"met": [], "missed": [], "unknown": []}
-        for record in records:
-            for one in record.get("expect", []):
-                if one["expression"] == expression:
-                    by_verdict[one["verdict"]].append(record["name"])
-        whole = len(by_verdict["met"]) == len(document["trials"])
-        found.append(
-            {
-                "expression": expression,
-                "verdict": "missed" if by_verdict["missed"] else "met" if whole else "unknown",
-                **{verdict: len(names) for verdict, names in by_verdict.items()},
-                "missed_in": by_verdict["missed"],
-            }
-        )
-    return found
-
-
-def exit_status(state: str, planned: Sequence[Any], records: Sequence[dict[str, Any]]) -> int:
-    """130 interrupted; 3 a trial is missing or not `ok`; 1 an expectation was missed; else 0."""
-    if state == "interrupted":
-        return EXIT_INTERRUPTED
-    if len(records) < len(planned) or any(record["status"] != "ok" for record in records):
-        return EXIT_INCOMPLETE
-    if any(one["verdict"] == "missed" for record in records for one in record.get("expect", [])):
-        return EXIT_MISSED
-    return EXIT_OK
 
 
 def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:

@@ -14,10 +14,9 @@ from loadcell.run.entries import treatment_entry, trial_entry
 from loadcell.run.progress import Course, Progress, Sought
 from loadcell.run.record import metrics
 from loadcell.run.resume import NOT_DONE, PlanChangedError
+from loadcell.run.verdicts import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
 from loadcell.store.read import StoredRun
 from loadcell.store.write import RunWriter
-
-EXIT_OK, EXIT_MISSED, EXIT_INCOMPLETE = 0, 1, 3
 
 
 class Searching:

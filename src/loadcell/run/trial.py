@@ -188,7 +188,7 @@ class TrialRun:
     def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
         """Why a load did not run to its end."""
         if self.means.interrupts.requested:
-            return TrialEndedError("aborted", because("interrupted"))
+            return TrialEndedError("aborted", self.means.interrupts.reason)
         outcome = result["outcome"]
         return TrialEndedError(
             "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)

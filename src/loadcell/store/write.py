@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import fcntl
 import io
@@ -39,6 +40,7 @@ class RunWriter:
         self.path = path
         self.redact = redact
         self._lock = -1
+        self._made = [one for one in (path, *path.parents) if not one.exists()]
         try:
             (path / layout.TRIALS).mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -61,6 +63,14 @@ class RunWriter:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+    def discard(self) -> None:
+        """Remove what was written of a run that never began, and the directories that were made for it."""
+        for name in (layout.PLAN, layout.ENVIRONMENT, layout.RUN):
+            (self.path / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # something else is there
+            for made in (self.path / layout.TRIALS, *self._made):
+                made.rmdir()
 
     def write_plan(self, text: str) -> None:
         """Keep the plan as its author wrote it."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadcell.cli.beginning import beginning
 from loadcell.cli.line.plan import Line, text
+from loadcell.store.commands import quoted, resume
 
 if TYPE_CHECKING:
     from loadcell.cli.line.options import LineOptions
@@ -26,7 +28,8 @@ def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) 
 
     written = text(line, options)
     secrets = os.environ if env is None else env
-    plan = load_text(written, Path(line.name), installed(), env=secrets, placed=False)
+    with beginning():
+        plan = load_text(written, Path(line.name), installed(), env=secrets, placed=False)
     if options.save_plan is not None:
         return _save(written, options.save_plan)
     from loadcell.cli.run import progress
@@ -52,7 +55,7 @@ def _save(plan: str, path: Path) -> int:
     except OSError as error:
         advice = " Name another file, or remove it." if isinstance(error, FileExistsError) else ""
         raise click.ClickException(f"{path} cannot be written: {error.strerror}.{advice}") from None
-    click.echo(f"Wrote {path}. Run it with: loadcell run {path}", err=True)
+    click.echo(f"Wrote {path}. Run it with: loadcell run {quoted(path)}", err=True)
     return 0
 
 
@@ -76,5 +79,5 @@ def _results(ended: Ended, options: LineOptions) -> int:
     elif stored.trials:
         print_compact(stored, options.lang)
     if ended.exit_status == 130:
-        click.echo("Interrupted.", err=True)
+        click.echo(f"Interrupted. Go on with: {resume(ended.path)}", err=True)
     return ended.exit_status

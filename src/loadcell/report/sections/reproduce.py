@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadcell.report.blocks import Block, Code, Section
 from loadcell.report.scene import Scene
+from loadcell.store.commands import quoted, resume
 
 
 def section(scene: Scene) -> Section:
@@ -23,8 +24,8 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
     run = scene.stored.run
     if scene.imported:
         return _of_imported(path, scene)
-    here = shlex.quote(str(shown(path)))
-    again = f"loadcell run {shlex.quote(str(shown(path) / 'plan.yaml'))}"
+    here = quoted(shown(path))
+    again = f"loadcell run {quoted(shown(path) / 'plan.yaml')}"
     given = [str(word) for word in run.get("command") or ()]
     again += "".join(f" {shlex.quote(word)}" for word in _settings(given))
     if run.get("seed") is not None and "seed=" not in again:
@@ -33,7 +34,7 @@ def commands(path: Path, scene: Scene) -> dict[str, str]:
     if given:
         found["table.command.as-was"] = shlex.join(given)
     if any(trial.status == "not-run" for trial in scene.analysis.trials):
-        found["table.command.resume"] = f"loadcell run --resume {here}"
+        found["table.command.resume"] = resume(shown(path))
     found["table.command.report"] = f"loadcell report {here}"
     return found
 
@@ -42,7 +43,7 @@ def _of_imported(path: Path, scene: Scene) -> dict[str, str]:
     """There is no plan that could be run: only its files can be read again."""
     given = [str(word) for word in scene.stored.run.get("command") or ()]
     found = {"table.command.as-was": shlex.join(given)} if given else {}
-    return {**found, "table.command.report": f"loadcell report {shlex.quote(str(shown(path)))}"}
+    return {**found, "table.command.report": f"loadcell report {quoted(shown(path))}"}
 
 
 def _settings(command: list[str]) -> list[str]:
