@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from lines import CliRunner
 from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
 from loadcell.plan.ready import ready_plans
+from loadcell.run.progress import Progress
 from loadcell.store.read import read_run
 from nobody import nobody
 
@@ -184,6 +187,36 @@ def test_a_run_to_be_shared_has_no_place_no_peer_and_no_command_in_any_of_its_fi
     assert any(f"peer.example:{port}" in str(trial["reason"]) for trial in stored.trials)
     again = call("--baseline", "--resume", str(run), "--anonymous", "--quiet")
     assert "Primes" in again.stdout, "its page can still be written"
+
+
+def test_a_run_to_be_shared_has_no_names_while_it_is_interrupted_and_is_told_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, run = tmp_path / "customer 42", tmp_path / "run"
+    secret.mkdir()
+    probes = ("--only", "probe=cpu-1,latency-4KiB", *NAMELESS[2:])
+    place = ("--directory", str(secret), "--peer", "db.example:7733")
+
+    def named() -> set[str]:
+        words = ("customer", "db.example", str(tmp_path))
+        texts = {str(file): file.read_text(encoding="utf-8") for file in run.rglob("*") if file.is_file()}
+        return {word for word in words for text in texts.values() if word in text}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Progress, "trial_began", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        found = call("--baseline", *place, "--out", str(run), *probes)
+    assert (found.exit_code, named()) == (130, set()), found.output
+    again = f"Go on with: loadcell host --baseline --resume {run} --anonymous --directory '{secret}' --peer db.example:7733"
+    assert again in found.stderr
+    [trial] = read_run(run).trials
+    assert trial["advice"] == "Go on with `loadcell host --baseline --resume run`."
+
+    refused = call("--baseline", "--resume", str(run), "--quiet")
+    assert refused.exit_code == 2
+    assert "give --directory and --peer again" in " ".join(refused.stderr.split())
+    whole = call("--baseline", "--resume", str(run), *place, "--quiet")
+    assert (whole.exit_code in (0, 3), named()) == (True, set()), whole.output
+    assert len(read_run(run).trials) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +15,21 @@ import click
 from loadcell.cli.arguments import load
 from loadcell.cli.beginning import beginning
 from loadcell.cli.run import progress
-from loadcell.store.commands import resume
+from loadcell.run.interrupts import EXIT_INTERRUPTED
+from loadcell.store.commands import quoted, resume
 
 if TYPE_CHECKING:
     from loadcell.report.hosts.read import Source
     from loadcell.run.runner import Ended
+    from loadcell.store.read import StoredRun
 
 #: The ready-made plan that it runs, and how it is called.
 PLAN = "host-baseline"
 COMMAND = "loadcell host --baseline"
+_ALONE = (
+    "--resume goes alone: a baseline that is gone on with stays what it was begun as. (Only where --anonymous has taken them out of "
+    "its records, --directory and --peer are given again.)"
+)
 
 
 @dataclass(frozen=True)
@@ -47,30 +54,53 @@ def measure(asked: Asked) -> int:
     from loadcell.store.errors import StoreError
 
     try:
-        ended = _run(asked)
+        with beginning():
+            stored = None if asked.resume is None else _stored(asked, asked.resume)
+        if stored is not None and stored.run.get("anonymous"):
+            asked = replace(asked, anonymous=True)
+        ended = _run(asked, stored)
         if ended.state == "failed" and ended.reason:
             click.echo(f"The run was {ended.reason}", err=True)
-        if asked.anonymous:
-            _without_names(ended)
         _pages(ended.path, asked)
     except PlanChangedError as error:
         lines = "".join(f"\n  {difference}" for difference in error.differences[:20])
         raise click.ClickException(f"{error}:{lines}\nStart a new one: leave --resume out.") from None
     except StoreError as error:
         raise click.ClickException(str(error)) from None
-    if ended.exit_status == 130:
-        click.echo(f"Go on with: {resume(ended.path, by=COMMAND)}", err=True)
+    if ended.exit_status == EXIT_INTERRUPTED:
+        click.echo(f"Go on with: {_again(ended.path, asked)}", err=True)
     return ended.exit_status
 
 
-def _run(asked: Asked) -> Ended:
+def _again(path: Path, asked: Asked) -> str:
+    """The command that goes on with it. What --anonymous has taken out of the record it says again."""
+    words = [resume(path, by=COMMAND)]
+    if asked.anonymous:
+        words.append("--anonymous")
+        words += [
+            f"{name} {quoted(value)}"
+            for name, value in (("--directory", asked.directory), ("--peer", asked.peer))
+            if value is not None
+        ]
+    return " ".join(words)
+
+
+def _run(asked: Asked, stored: StoredRun | None) -> Ended:
+    """All of it, or what is left of `stored`."""
     from loadcell.parts import installed
-    from loadcell.run.runner import Options, Runner
+    from loadcell.run.runner import Ended, Options, Runner
+    from loadcell.run.unnamed import unname
+    from loadcell.run.verdicts import exit_status
+    from loadcell.store.errors import StoreError
 
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
-        if asked.resume is not None:
-            plan, sets, only, resumed = _resumed(asked)
+        if stored is not None:
+            nameless = stored.run.get("anonymous")
+            if nameless and not stored.left:  # where it measured is known no more, nor needed
+                state = stored.run["state"]
+                return Ended(stored.path, state, exit_status(state, stored.planned, stored.trials))
+            plan, sets, only, resumed = _resumed(stored, asked)
         loaded = load(plan, sets, only)
     options = Options(
         out=asked.out,
@@ -79,19 +109,16 @@ def _run(asked: Asked) -> Ended:
         command=("loadcell", *sys.argv[1:]),
         by=COMMAND,
     )
-    return Runner(loaded, installed(), options, progress(asked.quiet)).run()
-
-
-def _without_names(ended: Ended) -> None:
-    """Of a run that goes on, the records keep where it measures until it has."""
-    from loadcell.run.unnamed import unname
-
-    if ended.exit_status == 130:
-        click.echo(
-            "Its records hold paths and addresses until it is whole: give --anonymous again.", err=True
-        )
-    else:
+    runner = Runner(loaded, installed(), options, progress(asked.quiet))
+    try:
+        ended = runner.run()
+    except (KeyboardInterrupt, StoreError):
+        if asked.anonymous and runner.standing is not None:
+            unname(runner.standing)
+        raise
+    if asked.anonymous:
         unname(ended.path)
+    return ended
 
 
 def _sets(asked: Asked) -> tuple[str, ...]:
@@ -115,22 +142,44 @@ def _writable(directory: Path) -> Path:
     return whole
 
 
-def _resumed(asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
-    """The plan, its changes and the directory of a run that is gone on with: it brings them along."""
+def _stored(asked: Asked, named: str) -> StoredRun:
+    """The run that is gone on with, and stays what it was begun as."""
     from loadcell.report.hosts.read import of_run
     from loadcell.store.find import find_run
-    from loadcell.store.layout import PLAN as WRITTEN
     from loadcell.store.read import read_run
 
-    if asked.out or asked.directory or asked.peer or asked.sets or asked.only:
-        raise click.UsageError(
-            "--resume goes alone: a baseline that is gone on with stays what it was begun as."
-        )
-    assert asked.resume is not None
-    path = find_run(asked.resume)
-    stored = read_run(path)
+    if asked.out or asked.sets or asked.only:
+        raise click.UsageError(_ALONE)
+    stored = read_run(find_run(named))
     of_run(stored)  # says so where it is a run of something else
-    return str(path / WRITTEN), tuple(stored.run.get("sets", ())), tuple(stored.run.get("only", ())), path
+    if (asked.directory or asked.peer) and not stored.run.get("anonymous"):
+        raise click.UsageError(_ALONE)
+    return stored
+
+
+def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
+    """The plan, its changes and the directory of a run that is gone on with: it brings them along, all but its names."""
+    from loadcell.run.unnamed import asked_again
+    from loadcell.store.layout import PLAN as WRITTEN
+
+    sets = tuple(stored.run.get("sets", ()))
+    if stored.run.get("anonymous"):
+        lost = asked_again(sets)
+        own = _sets(asked)
+        sets = (*(one for one in sets if one.partition("=")[0] not in lost), *own)
+        if missing := lost.keys() - {one.partition("=")[0] for one in own}:
+            raise click.UsageError(
+                f"This run was made with --anonymous, and its record no longer says what was measured: {_options(missing)}"
+            )
+    return str(stored.path / WRITTEN), sets, tuple(stored.run.get("only", ())), stored.path
+
+
+def _options(missing: Iterable[str]) -> str:
+    """How settings are given again that a record no longer has."""
+    known = {"target.host.directory": "--directory", "target.host.peer": "--peer"}
+    if set(missing) <= known.keys():
+        return f"give {' and '.join(sorted(known[path] for path in missing))} again."
+    return "start a new one, without --resume."
 
 
 def _pages(path: Path, asked: Asked) -> None:

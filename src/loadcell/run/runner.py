@@ -31,6 +31,7 @@ from loadcell.run.progress import Course, Progress
 from loadcell.run.record import utc_text
 from loadcell.run.searching import Searching
 from loadcell.run.trial import TrialRun
+from loadcell.run.unnamed import unnamed
 from loadcell.run.verdicts import exit_status, verdicts
 from loadcell.store import commands
 from loadcell.store.errors import StoreError
@@ -88,12 +89,12 @@ class Runner:
     work_home: Path = workdir.HOME
     neighbours: Callable[[], list[int]] = neighbours.look
     #: the run's directory once it stands: from then on there is something to resume
-    _begun: Path | None = None
+    standing: Path | None = None
 
     @property
     def begun(self) -> bool:
         """Whether there is something to resume."""
-        return self._begun is not None
+        return self.standing is not None
 
     def run(self) -> Ended:
         """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
@@ -103,7 +104,7 @@ class Runner:
         try:
             return self._run()
         except KeyboardInterrupt as error:
-            path = self._begun
+            path = self.standing
             error.add_note(
                 NOTHING_LEFT if path is None else f"No trial was run. Go on with: {self._again(path)}"
             )
@@ -111,7 +112,7 @@ class Runner:
 
     def _run(self) -> Ended:
         stored = None if self.options.resume is None else read_run(self.options.resume)
-        self._begun = stored and stored.path
+        self.standing = None if stored is None else stored.path
         seed = self._seed(stored)
         aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
         search = None if self.plan.search is None else Searching(self.plan, seed)
@@ -120,7 +121,8 @@ class Runner:
             seed, ordered, self.plan.treatments if search is None else search.known(stored), aa
         )
         if stored is not None:
-            resume.compare(stored.run, {**document, "trials": stored.run["trials"]} if search else document)
+            now = {**document, "trials": stored.run["trials"]} if search else document
+            resume.compare(stored.run, unnamed(now) if stored.run.get("anonymous") else now)
         path = self._path(stored)
         writer = RunWriter(path, self.secrets.redact)
         try:
@@ -151,7 +153,7 @@ class Runner:
                 writer.write_plan(self.plan.text)
                 writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
             writer.write_run(document)
-            self._begun = path
+            self.standing = path
             if search is not None:
                 search.begin(document, writer, self.progress)
             return self._execute(writer, document, ahead, kept, seed)

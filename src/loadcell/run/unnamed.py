@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadcell.reasons import because
+from loadcell.store.commands import resume
 from loadcell.store.durable import json_text, write_text
 from loadcell.store.errors import cannot_write
 from loadcell.store.layout import EVENTS, OUTPUT, RUN, TRIAL
@@ -16,11 +18,14 @@ DIRECTORY, MOUNT, PEER = "/directory", "/mount", "peer.example"
 
 
 def unname(run: Path) -> None:
-    """Rewrite the records of a run that has ended: paths and addresses of its target `host`, and its command line. Raises StoreError."""
+    """Rewrite the records of a run that has ended, or was interrupted: paths and addresses of its target `host`, and its command
+    line. What goes on with it has to be told again where it measures (`asked_again`). Raises StoreError."""
     trials = sorted((run / "trials").glob(f"*/{TRIAL}"))
     documents = {place: json.loads(place.read_text(encoding="utf-8")) for place in (run / RUN, *trials)}
     instead = _instead(documents.values())
-    documents[run / RUN] |= {"command": [], "plan_directory": None}
+    documents[run / RUN] |= {"command": [], "plan_directory": None, "anonymous": True}
+    for document in documents.values():
+        _call_anew(document, run)
     texts = [place for name in (EVENTS, OUTPUT) for place in (run / name, *run.glob(f"trials/*/{name}"))]
     place = run
     try:
@@ -31,6 +36,25 @@ def unname(run: Path) -> None:
                 write_text(place, _anew(place.read_text(encoding="utf-8", errors="replace"), instead))
     except OSError as error:
         raise cannot_write(place, error, run) from None
+
+
+def unnamed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A run.json as it would be in a run without names: what one that is gone on with is compared by."""
+    return {key: _said_anew(value, _instead([document])) for key, value in document.items()}
+
+
+def asked_again(sets: Iterable[str]) -> dict[str, str]:
+    """Of a run without names, those settings (path -> what stands for it) that its changes of the plan no longer say."""
+    given = (one.partition("=") for one in sets)
+    return {path: value for path, _, value in given if DIRECTORY in value or MOUNT in value or PEER in value}
+
+
+def _call_anew(document: dict[str, Any], run: Path) -> None:
+    """What goes on with the run, as it is called from beside it."""
+    if document.get("reason_code") == "interrupted":
+        by = document["reason_args"]["resume"].partition(" --resume ")[0]
+        reason = because("interrupted", resume=resume(run.name, by=by))
+        document.update(reason_args=reason.arguments, advice=reason.advice)
 
 
 def _instead(documents: Any) -> dict[str, str]:
