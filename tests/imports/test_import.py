@@ -142,3 +142,40 @@ def test_json_that_was_cut_is_refused_with_the_place(tmp_path: Path) -> None:
     said = call(tmp_path / "out", "fio", text)
     assert said.exit_code != 0
     assert "no whole JSON" in said.output
+
+
+def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tmp_path: Path) -> None:
+    """redis-benchmark's table tells percentiles and no count: none of them is left out for want of transactions."""
+    said = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
+    assert "8.81" in said.output
+    assert "No p99" not in said.output
+    assert "count" not in imported(tmp_path).trials[0]["totals"]["response"]
+
+
+def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "pgbench.txt")
+    assert "mean ms" in said.output
+    assert "8.23" in said.output
+    assert "p50 ms" not in said.output
+    page = (imported(tmp_path).path / "report.html").read_text()
+    assert "Response time there, mean" in page
+
+
+def test_beside_the_mean_of_sysbench_stands_its_p95(tmp_path: Path) -> None:
+    said = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    assert "mean ms" in said.output
+    assert "p95 ms" in said.output
+    # advice for a plan is none for outputs that were read
+    assert "repeats:" not in (imported(tmp_path).path / "report.html").read_text().partition("<script")[0]
+
+
+def test_of_samples_alone_the_terminal_shows_no_table_of_a_load(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
+    assert "5 samples of jstat" in said.output
+    assert "Errors" not in said.output
+
+
+def test_a_treatment_without_levels_is_named_in_the_readers_language(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--lang", "zh")
+    assert "全部" in said.output
+    assert "all" not in said.output.partition("\n\n")[2].partition("\n\n")[0]

@@ -82,6 +82,7 @@ NOTES = (
 )
 FAMILIES = {
     "status": STATUSES,
+    "treatment": ("all", "baseline"),
     "count": STATUSES,
     "state": STATES,
     "verdict": ("met", "missed", "unknown"),
@@ -222,6 +223,7 @@ def test_chinese_is_chinese() -> None:
         "column.law.kappa",
         "compact.ms",
         "terminal.p50",
+        "terminal.p95",
         "terminal.p99",
         "reason.lost.advice.exact",
         "reason.connect-failed.advice.exact",

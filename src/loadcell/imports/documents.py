@@ -63,7 +63,7 @@ def trial(
         "in_flight": 0,
         "retried": 0,
     }
-    response = {"count": succeeded, **one.response} if one.response else None
+    response = _times(one.response, succeeded)
     totals = {
         "transactions": whole,
         "queries": None,
@@ -103,6 +103,11 @@ def _part(part: Part, duration_s: float | None) -> dict[str, Any]:
     return {
         "kind": part.kind, "attempted": ended, "carried_in": 0, "succeeded": part.succeeded, "failed": part.failed,
         "in_flight": 0, "retried": 0, "throughput_per_s": part.succeeded / duration_s if duration_s else None,
-        "response": {"count": part.succeeded, **part.response} if part.response else None, "service": None,
+        "response": _times(part.response, part.succeeded), "service": None,
         "failed_response": None,
     }  # fmt: skip
+
+
+def _times(response: Mapping[str, float], count: int) -> dict[str, Any] | None:
+    """A distribution, and of how many it is where the tool says so: redis-benchmark's table has percentiles and no count."""
+    return {**({"count": count} if count else {}), **response} if response else None

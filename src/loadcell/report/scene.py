@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,15 @@ def _is_micro(analysis: Analysis) -> bool:
     return bool(times) and all(p50 < MICRO_P50_MS and p99 < MICRO_P99_MS for p50, p99 in times)
 
 
+def _named(analysis: Analysis, texts: Texts) -> Analysis:
+    """The same with the name of a treatment that is all there is in the reader's language: it has no levels to be named by."""
+    if len(analysis.treatments) != 1 or analysis.treatments[0].levels:
+        return analysis
+    (only,) = analysis.treatments
+    name = texts.or_none(f"treatment.{only.id}") or only.label
+    return replace(analysis, treatments=(replace(only, label=name, brief=name),))
+
+
 @dataclass(frozen=True)
 class Scene:
     """One run, seen in one language."""
@@ -43,7 +53,8 @@ class Scene:
     def of(cls, stored: StoredRun, language: str) -> Scene:
         """Analyse a run and get ready to speak about it."""
         analysis = analyse(stored.run, stored.trials)
-        return cls(stored, analysis, Texts(language, unit.of(stored.trials), micro=_is_micro(analysis)))
+        texts = Texts(language, unit.of(stored.trials), micro=_is_micro(analysis))
+        return cls(stored, _named(analysis, texts), texts)
 
     @cached_property
     def steadiness(self) -> tuple[Judged, ...]:
@@ -65,6 +76,10 @@ class Scene:
             *run_trend.findings(treatments),
             *steadiness.findings(self.steadiness, treatments),
         )
+
+    def advised(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The same with advice that can be followed: where there is no plan, none for one."""
+        return imported.advised(said, self.stored.run) if self.imported else tuple(said)
 
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:

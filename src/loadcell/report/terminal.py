@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.best import reach
+from loadcell.analysis.imported import samples_alone
 from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
@@ -57,7 +58,7 @@ def print_scene(scene: Scene, console: Console | None = None) -> None:
     if stored.run.get("question"):
         out.print(Text(str(stored.run["question"]), style="dim"))
     out.print()
-    if scene.analysis.treatments:
+    if scene.analysis.treatments and not samples_alone(stored.run):
         out.print(_table(scene, out.width))
         hidden = len(scene.analysis.treatments) - len(_shown(scene))
         if hidden > 0:
@@ -179,6 +180,13 @@ def _table(scene: Scene, width: int) -> Table:
     figures_of = _figures_due if _is_open(scene) else _figures
     rows = [[*figures_of(treatment, scene), *_outcome(treatment)] for treatment in shown]
     known, rows = _known(columns, rows, texts("mark.none"))
+    for told, instead in _INSTEAD.items():
+        if f"terminal.{instead}" in known and f"terminal.{told}" in known:
+            place = known.index(f"terminal.{instead}")
+            known, rows = (
+                [*known[:place], *known[place + 1 :]],
+                [[*row[:place], *row[place + 1 :]] for row in rows],
+            )
     if scene.mixed:
         known = ["terminal.throughput.mixed" if key == "terminal.throughput" else key for key in known]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
@@ -260,12 +268,20 @@ def _known(columns: Sequence[str], rows: list[list[str]], none: str) -> tuple[li
 
 #: Response times of a row.
 _SHOWN = ("p50_ms", "p99_ms")
+#: Of them, what is shown only where a tool tells nothing better: what is told -> what it stands for.
+_INSTEAD = {"p50": "mean", "p99": "p95"}
+#: All of them, as they stand beside each other.
+_TIMES = ("mean_ms", "p50_ms", "p95_ms", "p99_ms")
 _SPARE = (
     *("terminal.throughput", "terminal.interval", "terminal.offered"),
-    *("terminal.p50", "terminal.p99", "terminal.service-p99"),
+    *("terminal.mean", "terminal.p50", "terminal.p95", "terminal.p99", "terminal.service-p99"),
 )
 _OUTCOME = ("column.errors", "terminal.ok")
-_CLOSED_LOOP = ("terminal.throughput", "terminal.interval", "terminal.p50", "terminal.p99", *_OUTCOME)
+_CLOSED_LOOP = (
+    *("terminal.throughput", "terminal.interval"),
+    *("terminal.mean", "terminal.p50", "terminal.p95", "terminal.p99"),
+    *_OUTCOME,
+)
 #: Throughput lies close to what was due; where it does not, the two stand side by side.
 _OPEN_LOOP = (
     *("terminal.offered", "terminal.throughput", "terminal.p50", "terminal.p99", "terminal.service-p99"),
@@ -282,7 +298,7 @@ def _figures(treatment: Treatment, scene: Scene) -> list[str]:
     return [
         scene.throughput(treatment),
         scene.texts("mark.none") if ends is None else f"{numbers.rate(ends[0])}–{numbers.rate(ends[1])}",
-        *(_written(treatment.latency_ms(key), scene.texts.time, scene) for key in _SHOWN),
+        *(_written(treatment.latency_ms(key), scene.texts.time, scene) for key in _TIMES),
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
+from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
@@ -11,26 +13,30 @@ from loadcell.report.scene import Scene
 
 SECTION, PLACE = "curves", 2
 SHOWN = ("p50", "p95", "p99")
+#: What is drawn of those that tell no percentile at all.
+ELSE = ("mean",)
 
 
 def draw(scene: Scene) -> Chart | None:
     """None when no trial that counts has a response time. With a second factor as lines, the reader chooses the percentile."""
     treatments, layout, texts = scene.analysis.treatments, scene.analysis.layout, scene.texts
     form = compare.form(layout, treatments, texts)
+    shown = next((names for names in (SHOWN, ELSE) if _told(treatments, names)), None)
+    if shown is None:
+        return None
+    said = {name: texts.or_none(f"series.{name}") or name for name in shown}
     rows = []
     for treatment in treatments:
         where = compare.place(form, layout, treatment)
-        for name in SHOWN:
-            own = {**where, "percentile": name} if form.groups else {**where, "group": name}
+        for name in shown:
+            own = {**where, "percentile": said[name]} if form.groups else {**where, "group": said[name]}
             key = f"{name}_ms"
             rows += compare.figures(own, treatment, treatment.latency[key], partial(_latency, key))
-    if not any(treatment.latency[f"{name}_ms"].values for treatment in treatments for name in SHOWN):
-        return None
     form = compare.drawn(form, rows)
     for row in rows:
         row |= {name: texts.in_unit(row[name]) for name in ("value", "low", "high") if name in row}
     known = {row["percentile" if form.groups else "group"] for row in rows}
-    names = [name for name in SHOWN if name in known]  # a tool tells but one or two of them
+    names = [name for name in said.values() if name in known]  # a tool tells but one or two of them
     values = [row["value"] for row in rows if row["value"] > 0]
     log = bool(values) and max(values) > compare.LOG_FROM * min(values)
     figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
@@ -51,6 +57,10 @@ def draw(scene: Scene) -> Chart | None:
         compare.captions(form, scene),
         columns=4 if form.facets else 1,
     )
+
+
+def _told(treatments: Sequence[Treatment], names: Sequence[str]) -> bool:
+    return any(treatment.latency[f"{name}_ms"].values for treatment in treatments for name in names)
 
 
 def _latency(key: str, trial: Trial) -> float | None:

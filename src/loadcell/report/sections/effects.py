@@ -15,7 +15,7 @@ def section(scene: Scene) -> Section | None:
     said = [*effects_findings.summary(effects), *effects_findings.choices(effects)]
     if not said:
         return None
-    blocks: list[Block] = [Sentences(said), *charts.drawn_in("effects", scene)]
+    blocks: list[Block] = [Sentences(scene.advised(said)), *charts.drawn_in("effects", scene)]
     if effects.mains:
         blocks.append(variation(scene))
     return Section("effects", scene.texts("section.effects"), blocks)

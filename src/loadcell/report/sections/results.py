@@ -12,8 +12,8 @@ from loadcell.report.scene import Scene
 from loadcell.report.sections import groups, types
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
-#: Response times of the result table.
-_SHOWN = ("p50_ms", "p95_ms", "p99_ms")
+#: Response times of the result table: the mean only where nothing tells the median.
+_SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
 #: More figures of the workload's own than this have a table of their own: beside everything else they would run out of the page.
 MOST_OWN = 4
 #: Figures that differ by less are one and the same.
@@ -57,7 +57,7 @@ def table(scene: Scene) -> Table:
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(figures.name(name, texts), figure=True) for name in beside),
         *([Column(texts("column.queries"), figure=True)] if queries else []),
-        *(Column(texts(key), figure=True, spare=True) for key in ("column.p50", "column.p95", "column.p99")),
+        *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(scene)),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),
     ]
@@ -76,6 +76,12 @@ def table(scene: Scene) -> Table:
     if lack(scene.analysis.trials, _SHOWN):
         note = f"{note} {texts('table.left-out')}"
     return Table("table-results", texts("table.treatments"), *known(columns, rows), note if measured else "")
+
+
+def _times(scene: Scene) -> tuple[str, ...]:
+    """Without the mean, where some treatment has what says more."""
+    median = any(treatment.latency_ms("p50_ms") is not None for treatment in scene.analysis.treatments)
+    return tuple(key for key in _SHOWN if key != "mean_ms" or not median)
 
 
 def _has_queries(treatment: Treatment) -> bool:
@@ -156,7 +162,7 @@ def _row(treatment: Treatment, scene: Scene, highest: float, queries: bool, meas
         _repeats([numbers.rate(value) for value in treatment.throughput.values], middle, scene),
         *(_own(treatment, name, none) for name in _beside(scene)),
         *([_figure(treatment.queries.median, numbers.rate, none)] if queries else []),
-        *(_figure(treatment.latency_ms(key), scene.texts.time, none) for key in _SHOWN),
+        *(_figure(treatment.latency_ms(key), scene.texts.time, none) for key in _times(scene)),
         Cell(
             numbers.whole(treatment.failed), sort=treatment.failed, tone="problem" if treatment.failed else ""
         ),

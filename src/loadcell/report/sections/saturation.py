@@ -23,11 +23,11 @@ def section(scene: Scene) -> Section | None:
         for found in (saturation_findings.statement(line), *saturation_findings.details(line))
     ]
     said += saturation_findings.reasons(lines)
-    blocks: list[Block] = [Sentences(said), *charts.drawn_in("saturation", scene)]
+    blocks: list[Block] = [Sentences(scene.advised(said)), *charts.drawn_in("saturation", scene)]
     judged = [line for line in lines if isinstance(line, Saturation)]
     if judged:
         blocks.append(marks(judged, scene))
-        if any(line.law.missed is not None or line.law.rate is not None for line in judged):
+        if any(line.law.rate is not None and line.law.rate.low is not None for line in judged):
             blocks.append(law(judged, scene))
     return Section("saturation", scene.texts("section.saturation"), blocks)
 

@@ -15,6 +15,9 @@ from loadcell.report import evidence, numbers
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.scene import Scene
 
+#: The response time of a tile: what says most of how long some wait, of what there is.
+_TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
+
 
 def section(scene: Scene, others: Sequence[Section]) -> Section:
     """Always there; `others` are the report's other sections, which its sentences link to."""
@@ -43,7 +46,7 @@ def findings(scene: Scene) -> Sequence[Finding]:
 def everything(scene: Scene) -> Sequence[Finding]:
     """What was done, then everything the analysis found."""
     said = [*what_was_done(scene), *scene.findings]
-    return imported.advised(said, scene.stored.run) if scene.imported else said
+    return scene.advised(said)
 
 
 def what_was_done(scene: Scene) -> list[Finding]:
@@ -161,9 +164,9 @@ def _best(scene: Scene) -> list[Tile]:
             best.label if several else "",
         )
     ]
-    p99 = best.latency_ms("p99_ms")
-    if p99 is not None:
-        found.append(Tile(texts("tile.latency"), numbers.milliseconds(p99)))
+    told = next((key for key in _TIMES if best.latency_ms(key) is not None), None)
+    if told is not None:
+        found.append(Tile(texts(_TIMES[told]), numbers.milliseconds(best.latency_ms(told) or 0.0)))
     return found
 
 
