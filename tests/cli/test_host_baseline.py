@@ -9,6 +9,8 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,18 @@ def test_a_directory_that_nothing_can_be_written_to_is_known_before(tmp_path: Pa
         found = call("--baseline", "--directory", "/usr", "--out", str(tmp_path / "run"), *SHORT)
     assert found.exit_code == 2
     assert "/usr cannot be written to by you" in " ".join(found.output.split())
+
+
+def test_a_file_system_that_is_mounted_read_only_is_told_from_a_directory_of_others(tmp_path: Path) -> None:
+    """Where the whole file system is read-only, another directory on it is no way out."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = f"mount -t tmpfs -o ro none {place} && exec {sys.executable} -m loadcell host --baseline --directory {place}"
+    found = subprocess.run(["unshare", "-m", "sh", "-c", mounted], capture_output=True, text=True, check=False, cwd=tmp_path)  # fmt: skip
+    assert found.returncode == 2
+    said = " ".join(found.stderr.split())
+    assert f"{place} is on a file system that is mounted read-only" in said
+    assert "remount" in said
 
 
 def test_why_a_probe_has_no_figure_is_on_the_page_itself(tmp_path: Path) -> None:

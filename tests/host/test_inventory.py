@@ -51,7 +51,8 @@ def test_1024_processors_of_which_some_are_off(tmp_path: Path) -> None:
 
 def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Path) -> None:
     found = inventory.collect(tmp_path)
-    assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")
+    assert found["unavailable"]["dimms"] == "there is no /sys/firmware to be read"
+    assert "no cpufreq" in found["unavailable"]["max_mhz"]
     kept = {"caches", "governor", "turbo", "thp", "clocksource", "memory_bytes", "virtualisation", "disks", "filesystems", "network",
             "mitigations", "simd", "settings", "kernel_command_line", "load_at_start"}  # fmt: skip
     assert not {*kept, "numa"} & set(found)
@@ -59,6 +60,24 @@ def test_a_machine_that_shows_nothing_has_no_answers_and_no_guesses(tmp_path: Pa
     assert found["unavailable"]["disks"] == "there is no /sys/block to be read"
     assert "no cpufreq" in found["unavailable"]["governor"]
     assert found["cpu"]["model"] is None or isinstance(found["cpu"]["model"], str)
+
+
+def test_a_link_that_is_up_and_states_no_speed_is_named(tmp_path: Path) -> None:
+    for name, state, speed in (
+        ("eth0", "up", "-1"),
+        ("eth1", "up", "25000"),
+        ("eth2", "down", "-1"),
+        ("lo", "up", "-1"),
+    ):
+        trees.write(tmp_path, f"sys/class/net/{name}/operstate", state)
+        trees.write(tmp_path, f"sys/class/net/{name}/speed", speed)
+    found = inventory.collect(tmp_path)
+    assert found["unavailable"]["network_speed"].startswith("eth0 states none")
+    assert {one["name"]: one.get("speed_mbits") for one in found["network"]} == {
+        "eth0": None,
+        "eth1": 25000,
+        "eth2": None,
+    }
 
 
 def test_whether_the_clock_may_rise_is_known_or_it_is_said_who_does_not_say(tmp_path: Path) -> None:
@@ -264,6 +283,7 @@ def test_without_a_dmi_table_the_processor_tells_of_a_hypervisor_and_nobody_of_m
     tmp_path: Path,
 ) -> None:
     trees.write(tmp_path, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor avx2")
+    (tmp_path / "sys/firmware").mkdir(parents=True)
     found = inventory.collect(tmp_path)
     assert found["virtualisation"] == "unknown hypervisor"
     assert found["unavailable"]["dimms"].startswith("the firmware hands no DMI table over")

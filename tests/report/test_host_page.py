@@ -22,6 +22,7 @@ RECORDED = (
     "this machine has no list of PCI names (Debian's package `pci.ids`): devices are shown by number",
     "the kernel has no control over the clock (no cpufreq; of a virtual machine its host has it)",
     "the driver of the clock (cppc_cpufreq) does not say",
+    "eth0, eth1 states none (a virtual interface has no speed of its own)",
     "neither firmware (DMI) nor processor says whether this is a virtual machine",
     "there is no /sys/block to be read",
     "no answer within 1.5 s",
@@ -80,11 +81,28 @@ def test_no_part_of_a_large_machine_is_called_as_it_is_recorded(tmp_path: Path) 
 def test_file_systems_without_names_or_answers_are_said_to_be_so() -> None:
     one = {"mount": "/data", "source": "/dev/sda1", "type": "xfs", "options": "rw"}
     size = {"size_bytes": 4 * 2**30, "free_bytes": 2**30}
-    assert rows({"filesystems": [{**one, **size}]}, EN) == {"/data": "xfs on /dev/sda1, 1 GiB of 4 GiB free"}
-    assert rows({"filesystems": [{**one, "answers": False}]}, EN)["/data"].endswith(", does not answer")
-    assert rows({"filesystems": [one]}, EN)["/data"].endswith(", not asked, as others did not answer")
+    assert rows({"filesystems": [{**one, **size}]}, EN) == {
+        "/data": "xfs on /dev/sda1, 1 GiB of 4 GiB free, options rw"
+    }
+    assert rows({"filesystems": [{**one, "answers": False}]}, EN)["/data"].endswith(
+        ", does not answer, options rw"
+    )
+    assert rows({"filesystems": [one]}, EN)["/data"].endswith(
+        ", not asked, as others did not answer, options rw"
+    )
     shared = inventory.nameless({"filesystems": [{**one, **size}]})
-    assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free"}
+    assert rows(shared, EN) == {"A file system": "xfs, 1 GiB of 4 GiB free, options rw"}
+
+
+def test_weaknesses_of_the_processor_are_no_kernel_settings() -> None:
+    host = {"settings": {"vm.swappiness": "60"}, "mitigations": {"spectre_v2": "Mitigation: Retpolines"}}
+    found = {part.title: dict(part.rows) for part in parts(host, EN)}
+    assert found == {
+        "Kernel and limits": {"vm.swappiness": "60"},
+        "Weaknesses of the processor, and what the kernel does about them": {
+            "spectre_v2": "Mitigation: Retpolines"
+        },
+    }
 
 
 def test_findings_are_wrapped_between_chinese_characters(

@@ -233,7 +233,7 @@ def test_chinese_is_chinese() -> None:
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
     } - same
     assert latin == {
-        "hosts.found.why", "hosts.found.why.bare", "mark.list", "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
+        "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list", "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
         "column.p50", "column.p95", "column.p99", "column.percentile",
         "reason.load.other", "reason.tool.failed", "reason.damaged",
     }  # fmt: skip

@@ -51,7 +51,7 @@ from loadcell.cli.arguments import language_option, runs
 )
 @click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE",
-    help="With --baseline: change a setting of the plan, such as repeats=6. May be given again.",
+    help="With --baseline: change a setting of the plan, such as repeats=1 (shorter: one figure each) or repeats=6 (intervals and verdicts). May be given again.",
 )  # fmt: skip
 @click.option(
     "--only", multiple=True, metavar="probe=NAME,...",
@@ -82,8 +82,8 @@ def host(
     loadcell host --baseline          and what it can do: a page here, and
                                       host.html in the run's directory
     loadcell host --baseline --json > a.json
-    loadcell compare a.json b.json    two machines side by side; the names of
-                                      two baselines' runs do as well
+    loadcell compare a.json b.json    two machines side by side: copy the other
+                                      machine's file here, or its run's directory
     """
     if serve is not None:
         _serve(serve, as_json=as_json)

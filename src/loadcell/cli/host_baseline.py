@@ -138,6 +138,8 @@ def _writable(directory: Path) -> Path:
         found = "a file" if whole.exists() else "not there"
         raise click.BadParameter(f"{directory} is {found}: name a directory on the disk to be measured.", param_hint="--directory")  # fmt: skip
     if not os.access(whole, os.W_OK | os.X_OK, effective_ids=True):
+        if os.statvfs(whole).f_flag & os.ST_RDONLY:
+            raise click.BadParameter(f"{directory} is on a file system that is mounted read-only: name a directory on another, or remount it (`mount -o remount,rw`).", param_hint="--directory")  # fmt: skip
         raise click.BadParameter(f"{directory} cannot be written to by you: name another directory on that disk.", param_hint="--directory")  # fmt: skip
     return whole
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -41,7 +42,9 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     for name in questions:
         waiting.put(name)
     asked: set[str] = set()
-    until = time.monotonic() + limit_s
+    until = (
+        math.inf
+    )  # until all are there to ask: on a busy machine that takes its time, and is none of an answer's
 
     def ask_on() -> None:
         while time.monotonic() < until:
@@ -62,6 +65,7 @@ def ask(questions: Mapping[str, Callable[[], Any]], limit_s: float = LIMIT_S) ->
     threads = [threading.Thread(target=ask_on, daemon=True) for _ in range(min(AT_ONCE, len(questions)))]
     for thread in threads:
         thread.start()
+    until = time.monotonic() + limit_s
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     # A thread that was left behind must not write into what is handed out.

@@ -146,6 +146,12 @@ def _driver(root: Path) -> str:
     return line(root / _CPUS / "cpu0/cpufreq/scaling_driver") or "cpufreq"
 
 
+def highest_clock(root: Path) -> None:
+    """Nothing is asked here but whether the clock's limits are known. Raises UnavailableError where they are not."""
+    if whole(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
+        raise UnavailableError(_NO_CPUFREQ)
+
+
 def smt(root: Path) -> str | None:
     """`on`, `off`, `notsupported` ..."""
     return line(root / _CPUS / "smt/control")

@@ -38,6 +38,7 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
         "time_sync": lambda: system.time_sync(root),
         "governor": lambda: cpu.governor(root),
         "turbo": lambda: cpu.turbo(root),
+        "max_mhz": lambda: cpu.highest_clock(root),
         "smt": lambda: cpu.smt(root),
         "thp": lambda: cpu.thp(root),
         "mitigations": lambda: cpu.mitigations(root),
@@ -48,6 +49,7 @@ def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
         "disks": lambda: disks.disks(root),
         "filesystems": lambda: disks.filesystems(root),
         "network": lambda: network.interfaces(root),
+        "network_speed": lambda: network.speeds(root),
         "pci_names": lambda: network.pci_names(root),
     }
 

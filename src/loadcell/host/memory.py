@@ -44,6 +44,8 @@ def _meminfo(root: Path, key: str) -> int | None:
 def dimms(root: Path) -> list[dict[str, Any]]:
     """Each module: where it is, its size, its rated and its configured speed (MT/s). Raises UnavailableError."""
     table = root / _TABLE
+    if not (root / "sys/firmware").exists():
+        raise UnavailableError("there is no /sys/firmware to be read")
     if not table.exists():
         raise UnavailableError("the firmware hands no DMI table over (a virtual machine, or a board without)")
     try:

@@ -64,6 +64,19 @@ def _linked(path: Path) -> str | None:
     return path.resolve().name if path.is_symlink() or path.exists() else None
 
 
+def speeds(root: Path) -> None:
+    """Nothing is asked here but whether links state a speed. Raises UnavailableError where some that are up do not."""
+    silent = [
+        folder.name
+        for folder in sorted((root / "sys/class/net").glob("*"))
+        if folder.name != "lo" and line(folder / "operstate") == "up" and _speed(folder) is None
+    ]
+    if silent:
+        raise UnavailableError(
+            f"{', '.join(silent)} states none (a virtual interface has no speed of its own)"
+        )
+
+
 def pci_list(root: Path) -> str:
     """The distribution's list of PCI names; empty without one."""
     return next((found for place in _PCI_IDS if (found := text(root / place))), "")

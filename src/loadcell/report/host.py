@@ -18,7 +18,8 @@ Row = tuple[str, str]
 #: What stands in which part of the page; what is in none is shown with the machine.
 _PROCESSOR = ("governor", "turbo", "smt", "simd", "numa_nodes")
 _MEMORY = ("memory_bytes", "swap_bytes", "swap_used_bytes", "thp")
-_KERNEL = ("clocksource", "limits", "settings", "mitigations", "kernel_command_line")
+_KERNEL = ("clocksource", "limits", "settings", "kernel_command_line")
+_WEAKNESSES = ("mitigations",)
 _OWN_WAY = (
     "cpu",
     "caches",
@@ -45,6 +46,7 @@ REASONS = {
     "host-reason.no-names": re.compile(r"this machine has no list of PCI names \(.*"),
     "host-reason.no-cpufreq": re.compile(r"the kernel has no control over the clock \(.*\)"),
     "host-reason.no-turbo": re.compile(r"the driver of the clock \((?P<driver>.*)\) does not say"),
+    "host-reason.no-speed": re.compile(r"(?P<names>\S.*) states none \(a virtual interface .*\)"),
     "host-reason.no-hypervisor": re.compile(r"neither firmware \(DMI\) nor processor says .*"),
     "host-reason.no-file": re.compile(r"there is no (?P<file>\S+) to be read"),
     "host-reason.slow": re.compile(r"no answer within (?P<limit>\S+) s"),
@@ -62,7 +64,7 @@ class Part:
 
 def parts(host: Host, texts: Texts) -> list[Part]:
     """Everything that is known of a machine, in the order people look for it."""
-    taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_OWN_WAY}
+    taken = {*_PROCESSOR, *_MEMORY, *_KERNEL, *_WEAKNESSES, *_OWN_WAY}
     rest = [key for key in host if key not in taken]
     found = {
         "host-page.machine": [*_plain(host, rest, texts), *_time(host, texts)],
@@ -71,6 +73,7 @@ def parts(host: Host, texts: Texts) -> list[Part]:
         "host-page.storage": [*_disks(host, texts), *_filesystems(host, texts)],
         "host-page.network": list(_network(host, texts)),
         "host-page.kernel": list(_plain(host, _KERNEL, texts)),
+        "host-page.weaknesses": list(_plain(host, _WEAKNESSES, texts)),
         "host-page.unavailable": [
             (_name(key, texts), reason(recorded, texts))
             for key, recorded in (host.get("unavailable") or {}).items()
@@ -179,7 +182,9 @@ def _filesystems(host: Host, texts: Texts) -> Iterator[Row]:
         else:
             told = texts("host-page.filesystem.unasked")
         place = one.get("mount") or texts("host-page.filesystem.nameless")
-        yield place, texts("mark.list").join((kind, told))
+        options = one.get("options")
+        rest = [texts("host-page.filesystem.options", options=options)] if options else []
+        yield place, texts("mark.list").join((kind, told, *rest))
 
 
 def _network(host: Host, texts: Texts) -> Iterator[Row]:

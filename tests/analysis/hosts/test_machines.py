@@ -99,6 +99,29 @@ def test_what_only_one_has_is_said() -> None:
     assert said == ["hosts.found.differ.many", "hosts.found.range", "hosts.found.few", "hosts.found.alone"]
 
 
+def said_of(found: Machines) -> dict[str, Any]:
+    return {finding.phrase.key: finding.phrase.params for finding in of_machines(found)}
+
+
+def test_the_greatest_difference_is_one_that_repeats_bear_out() -> None:
+    """A flush that took 0.1 ms here and 4 ms there, and on both once the other way round, is no 40 times."""
+    values = {
+        "cpu-1/events_per_s": ([100.0, 101.0, 99.0], [138.0, 140.0, 139.0]),
+        "latency-4KiB/access_ns": ([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]),
+        "disk-sync/sync_ms": ([0.1, 0.1, 4.0], [4.0, 4.0, 0.1]),
+    }
+    said = said_of(held(values))
+    assert said["hosts.found.range"]["best_times"] == pytest.approx(2.0)
+    assert said["hosts.found.range"]["worst_times"] == pytest.approx(1.38, rel=0.02)
+    assert (said["hosts.found.restless"]["count"], said["hosts.found.restless"]["of"]) == (1, 3)
+
+
+def test_machines_that_no_baseline_tells_apart_are_said_to_be_so() -> None:
+    said = said_of(held({"cpu-1/events_per_s": ([100.0, 101.0, 99.0], [100.0, 102.0, 98.0])}))
+    assert "hosts.found.none-apart" in said
+    assert "hosts.found.restless" not in said
+
+
 def test_machines_without_baselines_are_held_by_their_inventories() -> None:
     found = compare(Machine("a", machines.KUNPENG["host"]), Machine("b", machines.KUNPENG["host"]))
     assert [finding.phrase.key for finding in of_machines(found)] == [

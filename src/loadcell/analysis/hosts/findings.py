@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from loadcell.analysis.hosts.compare import Machines, Row, Times
+from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
 from loadcell.analysis.hosts.names import candidate_name, listed, row_name, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 
+#: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
+WIDE = 0.1
 #: As many of a kind are named in a sentence; the table has all.
 MOST_NAMED = 4
 #: What the sentences on candidates that did not make it are about, in their order.
@@ -30,9 +32,12 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
     if not machines.rows:
         yield _said("info", "hosts.found.no-scores")
         return
-    ranked = sorted(machines.rows, key=lambda row: row.times.value)
+    clear = [row for row in machines.rows if not _may_be_alike(row.times)]
+    ranked = sorted(clear, key=lambda row: row.times.value)
     labels: dict[str, Value] = {"first": first.label, "second": second.label}
-    if len(ranked) == 1:
+    if not ranked:
+        yield _said("info", "hosts.found.none-apart", labels)
+    elif len(ranked) == 1:
         yield _said("info", "hosts.found.one", {**labels, **_of(ranked[0], "best")})
     else:
         yield _said("info", "hosts.found.range", {**labels, **_of(ranked[-1], "best"), **_of(ranked[0], "worst")})  # fmt: skip
@@ -40,10 +45,25 @@ def of_machines(machines: Machines) -> Iterator[Finding]:
     if few:
         least = min(row.effect.n for row in few)
         yield _said("caution", "hosts.found.few", count=least, least=FEWEST_FOR_INTERVAL)
+    for machine in machines.machines:
+        yield from _restless(machine)
     for place, machine in enumerate(machines.machines):
         alone = [score_name(score) for at, score in machines.alone if at == place]
         if alone:
             yield _said("caution", "hosts.found.alone", label=machine.label, count=len(alone), names=listed(alone[:MOST_NAMED]))  # fmt: skip
+
+
+def _may_be_alike(times: Times) -> bool:
+    """Whether the interval, or the range of what repeats came to, holds the ratio of machines that are equally fast."""
+    return times.low is not None and times.high is not None and times.low <= 1 <= times.high
+
+
+def _restless(machine: Machine) -> Iterator[Finding]:
+    """How many of its figures scatter so much that their ratios say little."""
+    wide = [one for one in machine.distinct if (one.repeats.spread or 0) > WIDE]
+    if wide:
+        params: dict[str, Value] = {"label": machine.label, "count": len(wide), "of": len(machine.distinct)}
+        yield _said("caution", "hosts.found.restless", {**params, "wide_share": WIDE})
 
 
 def of_hypothesis(found: Hypothesis, first: str, second: str) -> Iterator[Finding]:

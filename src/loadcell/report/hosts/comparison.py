@@ -233,7 +233,7 @@ def forest(found: Compared, texts: Texts) -> Chart:
     scale = alt.Scale(type="log", nice=False, padding=10, domain=[low, high])
     axis = alt.Axis(
         values=sorted({1.0, *style.log_ticks([low, high])}), labelExpr="'×' + format(datum.value, ',.3~r')",
-        labelOverlap="greedy",
+        labelOverlap="greedy", titleAnchor="end",
     )  # fmt: skip
     first, second = (machine.label for machine in found.machines.machines)
     title = texts("hosts.axis.times", first=first, second=second)

@@ -9,6 +9,7 @@ from pathlib import Path
 from loadcell import __version__
 from loadcell.analysis.hosts import scores as scoring
 from loadcell.analysis.hosts.compare import Machine
+from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.scores import Score
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
@@ -31,7 +32,7 @@ from loadcell.report.blocks import (
 from loadcell.report.host import parts
 from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.read import Source
-from loadcell.report.hosts.remarks import WIDE, findings
+from loadcell.report.hosts.remarks import findings
 from loadcell.report.texts import Texts
 from loadcell.store.durable import write_text
 from loadcell.store.errors import cannot_write

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from loadcell.analysis import trials, validity
 from loadcell.analysis.hosts import scores
+from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.names import listed, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
 from loadcell.host import remarks
@@ -13,8 +14,6 @@ from loadcell.report.hosts.read import Source
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun
 
-#: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
-WIDE = 0.1
 #: As many are named in a sentence.
 MOST_NAMED = 4
 #: Of more reasons the run's own report has the rest.
@@ -71,7 +70,7 @@ def _why(stored: StoredRun, texts: Texts) -> Iterator[Finding]:
     for (reason, advice), probes in list(kept.items())[:MOST_REASONS]:
         names = (*list(probes)[:MOST_NAMED], *(("...",) if len(probes) > MOST_NAMED else ()))
         said = {"names": names, "reason": reason.rstrip(".。")}
-        yield _said("problem", "hosts.found.why", **said, advice=advice) if advice else _said("problem", "hosts.found.why.bare", **said)  # fmt: skip
+        yield _said("problem", "hosts.found.why", **said, advice=advice[:1].upper() + advice[1:]) if advice else _said("problem", "hosts.found.why.bare", **said)  # fmt: skip
 
 
 def _said(severity: Severity, key: str, **params: Value) -> Finding:

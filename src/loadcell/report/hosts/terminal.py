@@ -32,17 +32,23 @@ def print_baseline(
 ) -> None:
     """Print it to `console` (standard output by default); `files` are the pages that were written."""
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     texts = Texts(lang)
     out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
     out.print()
     out.print(Text(source.machine.label, style="bold"))
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(style="dim", no_wrap=True)
+    lines.add_column(overflow="fold")
     for name, value in head(source.machine.host, texts):
-        out.print(Text.assemble((f"{name}  ", "dim"), value))
+        lines.add_row(name, Text(value))
+    out.print(lines)
     out.print()
-    out.print(_table(source.machine.distinct, texts))
-    out.print()
+    if source.machine.scores:
+        out.print(_table(source.machine.distinct, texts))
+        out.print()
     said = findings(source, texts)
     print_findings(said[:MOST_FINDINGS], texts, out)
     if len(said) > MOST_FINDINGS:
