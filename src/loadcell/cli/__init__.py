@@ -7,6 +7,7 @@ wrong; 3 some trials did not complete; 130 interrupted.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import keyword
 import os
@@ -101,6 +102,8 @@ class LazyGroup(click.Group):
             sys.stdout.flush()
         except BaseException as error:
             status = _status_of(error)
+        # What is left goes with the process: to be searched for cycles first would take a third of a second where altair is loaded.
+        gc.freeze()
         sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -18,6 +18,7 @@ from loadcell.report import bundle, flame, sizing
 from loadcell.report.blocks import Chart, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
+from loadcell.report.compiled import compiled
 from loadcell.report.palette import DARK, LIGHT
 from loadcell.report.spans import Part, pieces
 from loadcell.report.texts import Texts
@@ -41,6 +42,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=compiled(),
     )
     made.filters["coded"] = coded
     made.filters["headed"] = headed

@@ -68,4 +68,5 @@ def _load() -> None:
         from loadcell.report import build, html, markdown, terminal, texts  # noqa: F401
 
         texts.catalogue()
-        html.environment().get_template(html.PAGE)
+        for template in html.environment().list_templates(["j2"]):
+            html.environment().get_template(template)
