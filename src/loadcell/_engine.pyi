@@ -148,8 +148,11 @@ class Stretches:
 
     def __init__(self, files: Sequence[Path], begin: bytes) -> None: ...
     def __iter__(self) -> Stretches: ...
-    def __next__(self) -> tuple[bytes, int, bytes]:
-        """A table's first line, how many numbers each of its lines has, and these as doubles, column after column; or lines, and no columns."""
+    def __next__(self) -> tuple[bytes, int]:
+        """A table's first line, and how many numbers each of its lines has; or lines, and none."""
+
+    def column(self, place: int) -> bytes:
+        """The numbers at one place in each line of the table that was given last, as doubles. Raises IndexError."""
 
     def text(self) -> bytes:
         """All lines of what was given last."""

@@ -29,8 +29,9 @@ pub struct Alike {
 }
 
 /// The lines of `text` from `begin` up to at most `end` that are the same as the first of them but for their numbers. Where the
-/// first has no number, or no end, there are none. Behind `end` there are `AHEAD` bytes more.
-pub fn alike(text: &[u8], begin: usize, end: usize) -> Alike {
+/// first has no number, or no end, there are none. Behind `end` there are `AHEAD` bytes more. Columns are taken from the `spare` ones,
+/// whatever is in them, as long as there are some.
+pub fn alike(text: &[u8], begin: usize, end: usize, spare: &mut Vec<Vec<f64>>) -> Alike {
     let mut found = Alike { end: begin, rows: 0, columns: Vec::new() };
     let Some(length) = memchr::memchr(b'\n', &text[begin..end]) else { return found };
     let first = &text[begin..begin + length];
@@ -39,7 +40,12 @@ pub fn alike(text: &[u8], begin: usize, end: usize) -> Alike {
         return found;
     }
     let most = (end - begin) / (first.len() + 1) + 1; // most lines are about as long
-    found.columns.resize_with(shape.before.len(), || Vec::with_capacity(most));
+    found.columns.resize_with(shape.before.len(), || {
+        let mut column = spare.pop().unwrap_or_default();
+        column.clear();
+        column.reserve(most);
+        column
+    });
     while let Some(next) = shape.line(text, found.end, end, &mut found.columns) {
         found.end = next;
         found.rows += 1;
@@ -165,7 +171,7 @@ mod tests {
     /// With bytes behind it that must not matter.
     fn of(text: &[u8], begin: usize) -> Alike {
         let padded = [text, &[b'7'; AHEAD]].concat();
-        alike(&padded, begin, text.len())
+        alike(&padded, begin, text.len(), &mut vec![vec![7.0; 3]])
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use super::alike::{AHEAD, alike};
@@ -17,25 +17,32 @@ const BLOCK_BYTES: usize = 4 << 20;
 const BLOCKS_AHEAD: usize = 2;
 /// Fewer lines are read one by one as quickly.
 const FEWEST: usize = 200;
+/// Columns whose memory is kept with a block, to be used again.
+const MOST_SPARE: usize = 32;
 
 /// A part of a text. `columns` are the numbers of lines alike; without any it is lines of all kinds.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Part {
     lines: Range<usize>,
     columns: Vec<Vec<f64>>,
 }
 
 /// Whole lines, and behind them bytes that belong to none.
+#[derive(Default)]
 struct Block {
     bytes: Vec<u8>,
     parts: VecDeque<Part>,
+    /// Columns of parts that were looked at.
+    spare: Vec<Vec<f64>>,
 }
 
-/// The parts of a text, one after the other. What was given last can be had as text until the next is asked for.
+/// The parts of a text, one after the other.
 pub struct Stretches {
     from: Receiver<io::Result<Block>>,
+    /// Blocks that were looked at, to be filled again: to be given fresh memory takes as long as to read into it.
+    back: Sender<Block>,
     block: Block,
-    lines: Range<usize>,
+    part: Part,
     /// How much of the text lies behind what was given.
     pub read_bytes: u64,
 }
@@ -44,79 +51,104 @@ impl Stretches {
     /// Of files, one after the other; the lines of tables begin with `begin`.
     pub fn new(files: Vec<PathBuf>, begin: Vec<u8>) -> io::Result<Self> {
         let (to, from) = sync_channel(BLOCKS_AHEAD);
+        let (back, spent) = channel();
         // It ends when there is no more, or when nobody asks any more.
         thread::Builder::new().name("import".into()).spawn(move || {
-            if let Err(error) = read(&files, BLOCK_BYTES, &begin, &to) {
+            if let Err(error) = read(&files, BLOCK_BYTES, &begin, &to, &spent) {
                 let _nobody_asks = to.send(Err(error));
             }
         })?;
-        Ok(Self { from, block: Block { bytes: Vec::new(), parts: VecDeque::new() }, lines: 0..0, read_bytes: 0 })
+        Ok(Self { from, back, block: Block::default(), part: Part::default(), read_bytes: 0 })
     }
 
-    /// The numbers of the next table, column by column; no columns if lines of all kinds are next; none at the end.
-    pub fn advance(&mut self) -> io::Result<Option<Vec<Vec<f64>>>> {
+    /// Goes to the next part. False where there is none.
+    pub fn advance(&mut self) -> io::Result<bool> {
+        self.block.spare.extend(std::mem::take(&mut self.part).columns);
         loop {
             if let Some(part) = self.block.parts.pop_front() {
                 self.read_bytes += part.lines.len() as u64;
-                self.lines = part.lines;
-                return Ok(Some(part.columns));
+                self.part = part;
+                return Ok(true);
             }
-            match self.from.recv() {
-                Ok(block) => self.block = block?,
-                Err(_) => return Ok(None),
-            }
+            let Ok(block) = self.from.recv() else { return Ok(false) };
+            let mut spent = std::mem::replace(&mut self.block, block?);
+            spent.spare.truncate(MOST_SPARE);
+            let _all_is_read = self.back.send(spent);
         }
     }
 
-    /// What was given last, as it is written.
+    /// The numbers of this part's lines, column by column; no columns where they are of all kinds.
+    pub fn columns(&self) -> &[Vec<f64>] {
+        &self.part.columns
+    }
+
+    /// This part as it is written.
     pub fn text(&self) -> &[u8] {
-        &self.block.bytes[self.lines.clone()]
+        &self.block.bytes[self.part.lines.clone()]
     }
 }
 
-fn read(files: &[PathBuf], size: usize, begin: &[u8], to: &SyncSender<io::Result<Block>>) -> io::Result<()> {
+fn read(
+    files: &[PathBuf],
+    size: usize,
+    begin: &[u8],
+    to: &SyncSender<io::Result<Block>>,
+    spent: &Receiver<Block>,
+) -> io::Result<()> {
     for file in files {
-        blocks(&mut File::open(file)?, size, &mut |bytes, end| {
-            let parts = parts(&bytes, end, begin);
-            to.send(Ok(Block { bytes, parts })).is_ok()
+        let mut emptied = || spent.try_recv().unwrap_or_default();
+        blocks(&mut File::open(file)?, size, &mut emptied, &mut |mut block, end| {
+            block.parts = parts(&block.bytes, end, begin, &mut block.spare);
+            to.send(Ok(block)).is_ok()
         })?;
     }
     Ok(())
 }
 
 /// A source in blocks that end where a line ends, each with where that is; the last one perhaps does not, and neither does one
-/// without any line's end. `AHEAD` bytes behind the end may be looked at. `take` says whether it wants more.
-fn blocks(source: &mut impl Read, size: usize, take: &mut impl FnMut(Vec<u8>, usize) -> bool) -> io::Result<()> {
+/// without any line's end. `AHEAD` bytes behind the end may be looked at. `emptied` gives what may be filled; `take` says whether it
+/// wants more.
+fn blocks(
+    source: &mut impl Read,
+    size: usize,
+    emptied: &mut impl FnMut() -> Block,
+    take: &mut impl FnMut(Block, usize) -> bool,
+) -> io::Result<()> {
     let mut rest: Vec<u8> = Vec::new();
     loop {
-        let mut bytes = Vec::with_capacity(rest.len() + size + AHEAD);
+        let mut block = emptied();
+        let bytes = &mut block.bytes;
+        bytes.clear();
+        bytes.reserve(rest.len() + size + AHEAD);
         bytes.append(&mut rest);
-        let read = source.by_ref().take(size as u64).read_to_end(&mut bytes)?;
+        let read = source.by_ref().take(size as u64).read_to_end(bytes)?;
         let all = bytes.len();
         let last = read < size;
-        let whole = if last { None } else { memchr::memrchr(b'\n', &bytes) };
+        let whole = if last { None } else { memchr::memrchr(b'\n', bytes) };
         let end = whole.map_or(all, |place| place + 1);
         rest.extend_from_slice(&bytes[end..]);
         bytes.resize(all + AHEAD, 0);
-        if (end > 0 && !take(bytes, end)) || last {
+        if (end > 0 && !take(block, end)) || last {
             return Ok(());
         }
     }
 }
 
-fn parts(bytes: &[u8], end: usize, begin: &[u8]) -> VecDeque<Part> {
+fn parts(bytes: &[u8], end: usize, begin: &[u8], spare: &mut Vec<Vec<f64>>) -> VecDeque<Part> {
     let mut parts = VecDeque::new();
     let (mut kept, mut at) = (0, 0);
     let line_after = |at: usize| memchr::memchr(b'\n', &bytes[at..end]).map(|length| at + length + 1);
     while at < end {
         if bytes[at..end].starts_with(begin) {
-            let found = alike(bytes, at, end);
+            let found = alike(bytes, at, end, spare);
             if found.rows >= FEWEST {
                 if at > kept {
                     parts.push_back(Part { lines: kept..at, columns: Vec::new() });
                 }
                 parts.push_back(Part { lines: at..found.end, columns: found.columns });
                 kept = found.end;
+            } else {
+                spare.extend(found.columns);
             }
             if found.end > at {
                 at = found.end;
@@ -142,9 +174,10 @@ mod tests {
 
     fn all(text: &[u8], size: usize) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
-        blocks(&mut { text }, size, &mut |bytes, end| {
-            assert!(bytes.len() >= end + AHEAD);
-            found.push(bytes[..end].to_vec());
+        let used = || Block { bytes: b"used".to_vec(), ..Block::default() };
+        blocks(&mut { text }, size, &mut { used }, &mut |block, end| {
+            assert!(block.bytes.len() >= end + AHEAD);
+            found.push(block.bytes[..end].to_vec());
             true
         })
         .unwrap();
@@ -159,7 +192,7 @@ mod tests {
     fn a_long_row_of_lines_alike_is_a_table_between_others() {
         let text = format!("head\n{}[ odd\n{}tail", rows(FEWEST), rows(FEWEST - 1));
         let padded = [text.as_bytes(), &[0; AHEAD]].concat();
-        let found = parts(&padded, text.len(), b"[ ");
+        let found = parts(&padded, text.len(), b"[ ", &mut Vec::new());
         let of = |place: usize| &text[found[place].lines.clone()];
         assert_eq!((found.len(), of(0), of(1)), (3, "head\n", &rows(FEWEST)[..]));
         assert_eq!(found[1].columns.iter().map(Vec::len).collect::<Vec<_>>(), [FEWEST, FEWEST]);
@@ -175,9 +208,10 @@ mod tests {
         std::fs::write(&files[1], rows(FEWEST)).unwrap();
         let mut stretches = Stretches::new(files.to_vec(), b"[ ".to_vec()).unwrap();
         let mut seen = Vec::new();
-        while let Some(columns) = stretches.advance().unwrap() {
-            seen.push((columns.len(), stretches.text().to_vec()));
+        while stretches.advance().unwrap() {
+            seen.push((stretches.columns().len(), stretches.text().to_vec()));
         }
+        assert!(stretches.text().is_empty() && !stretches.advance().unwrap());
         let table = rows(FEWEST).into_bytes();
         assert_eq!(seen, [(2, table.clone()), (0, b"no end".to_vec()), (2, table.clone())]);
         assert_eq!(stretches.read_bytes as usize, 2 * table.len() + 6);
@@ -203,7 +237,7 @@ mod tests {
         #[test]
         fn parts_are_the_whole_text_in_its_order(text in "([ab1\n]|\\[ 1\n){0,60}") {
             let padded = [text.as_bytes(), &[0; AHEAD]].concat();
-            let found = parts(&padded, text.len(), b"[ ");
+            let found = parts(&padded, text.len(), b"[ ", &mut Vec::new());
             let together: Vec<u8> = found.iter().flat_map(|part| text[part.lines.clone()].bytes()).collect();
             prop_assert_eq!(together, text.as_bytes());
         }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
@@ -36,12 +37,11 @@ fn reading(
     Ok(found?)
 }
 
-/// The parts of a text in its order: `(text, columns, numbers)`, where a table of lines alike has its first line as text, and its
-/// numbers as doubles, column after column.
+/// The parts of a text in its order: `(text, columns)`, where a table of lines alike has its first line as text.
 #[pyclass]
 pub struct Stretches(Mutex<import::Stretches>);
 
-type Part<'py> = (Bound<'py, PyBytes>, usize, Bound<'py, PyBytes>);
+type Part<'py> = (Bound<'py, PyBytes>, usize);
 
 #[pymethods]
 impl Stretches {
@@ -55,18 +55,25 @@ impl Stretches {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Part<'py>>> {
-        let Some(columns) = py.detach(|| self.lock().advance())? else { return Ok(None) };
+        if !py.detach(|| self.lock().advance())? {
+            return Ok(None);
+        }
         let own = self.lock();
-        let text = own.text();
-        let Some(first) = columns.first() else { return Ok(Some((PyBytes::new(py, text), 0, PyBytes::new(py, b"")))) };
-        let line = &text[..memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)];
-        let numbers = PyBytes::new_with(py, columns.len() * first.len() * size_of::<f64>(), |bytes| {
-            for (place, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(columns.iter().flatten()) {
+        let (text, columns) = (own.text(), own.columns().len());
+        let end = if columns > 0 { memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1) } else { text.len() };
+        Ok(Some((PyBytes::new(py, &text[..end]), columns)))
+    }
+
+    /// The numbers at one place in each line of the table that was given last, as doubles.
+    fn column<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let own = self.lock();
+        let column = own.columns().get(place).ok_or_else(|| PyIndexError::new_err("there is no such column"))?;
+        PyBytes::new_with(py, size_of_val(&column[..]), |bytes| {
+            for (place, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(column) {
                 place.copy_from_slice(&number.to_ne_bytes());
             }
             Ok(())
-        })?;
-        Ok(Some((PyBytes::new(py, line), columns.len(), numbers)))
+        })
     }
 
     /// All of what was given last, as it is written.

@@ -21,23 +21,27 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True)
 class Table:
-    """Lines that are the first of them but for their numbers, of which each place has a row in `numbers`.
+    """Lines that are the first of them but for their numbers, each of which stands at one of so many `places`.
 
-    `text` gives the lines themselves, until the next part of the text is asked for.
+    `numbers` gives those of one place as doubles, and `text` the lines themselves, until the next part of the text is asked for.
     """
 
     first: str
-    numbers: npt.NDArray[np.float64]
+    places: int
+    numbers: Callable[[int], bytes]
     text: Callable[[], bytes]
 
     def columns(self, shape: re.Match[str]) -> Mapping[str, Column] | None:
         """By the names of the groups that matched the first line; None where one is not exactly a number."""
+        import numpy as np
+
         places = {found.span(): place for place, found in enumerate(_NUMBER.finditer(shape.string))}
-        if len(places) != len(self.numbers) or any(
-            shape.span(name) not in places for name in shape.groupdict()
-        ):
+        named = {name: places.get(shape.span(name)) for name in shape.groupdict()}
+        if len(places) != self.places or None in named.values():
             return None
-        return {name: self.numbers[places[shape.span(name)]] for name in shape.groupdict()}
+        return {
+            name: np.frombuffer(self.numbers(place)) for name, place in named.items() if place is not None
+        }
 
 
 def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
@@ -46,13 +50,10 @@ def stretches(output: Output, begin: bytes) -> Iterator[bytes | Table]:
     from loadcell import _engine
 
     parts = _engine.Stretches(list(output.files), begin)
-    for text, columns, numbers in parts:
+    for text, places in parts:
         output.went(parts.read_bytes)
-        yield _table(text, columns, numbers, parts.text) if columns else text
-
-
-def _table(line: bytes, columns: int, numbers: bytes, text: Callable[[], bytes]) -> Table:
-    import numpy as np
-
-    first = line.decode("utf-8", "replace").rstrip("\r\n")
-    return Table(first, np.frombuffer(numbers).reshape(columns, -1), text)
+        if places:
+            first = text.decode("utf-8", "replace").rstrip("\r\n")
+            yield Table(first, places, parts.column, parts.text)
+        else:
+            yield text

@@ -17,10 +17,10 @@ NAME = "sysbench"
 _HEAD = re.compile(r"sysbench (?P<version>[\d.]+)\b")
 _THREADS = re.compile(r"Number of threads: (\d+)")
 _INTERVAL = re.compile(
-    r"\[ (?P<at>[\d.]+)s \] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) qps: (?P<qps>[\d.]+)"
+    r"\[ (?P<at>[\d.]+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+"
     r".*?lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+) err/s: (?P<errors>[\d.]+)"
 )
-_EVENTS_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] thds: (?P<threads>\d+) eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)")  # fmt: skip
+_EVENTS_INTERVAL = re.compile(r"\[ (?P<at>[\d.]+)s \] thds: \d+ eps: (?P<tps>[\d.]+) lat \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)")  # fmt: skip
 _FILE_INTERVAL = re.compile(
     r"\[ (?P<at>[\d.]+)s \] reads: (?P<reads>[\d.]+) MiB/s writes: (?P<writes>[\d.]+) MiB/s fsyncs: (?P<syncs>[\d.]+)/s "
     r"latency \(ms,(?P<rank>\d+)%\): (?P<late>[\d.]+)"
