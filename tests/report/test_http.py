@@ -12,6 +12,7 @@ import pytest
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.markdown import render
+from loadcell.report.sections.http import _time
 from loadcell.store.read import read_run
 
 
@@ -94,6 +95,11 @@ def test_what_nothing_is_known_of_has_no_row_and_no_column(tmp_path: Path) -> No
     assert not any(rows(text, stage) for stage in ("Connect", "Processing", "Total"))
     assert "| measured mean" not in text
     assert "| Time per request" not in text, "an open loop's connections rest between requests"
+
+
+def test_of_connections_that_are_all_kept_no_digits_are_made_up() -> None:
+    written = [_time(ms) for ms in (0.0, 0.000178, 0.001, 0.03, 12.345)]
+    assert written == ["0", "<0.001", "0.00100", "0.0300", "12.3"]
 
 
 def test_there_is_none_where_nothing_was_http(tmp_path: Path) -> None:
