@@ -31,7 +31,15 @@ def groups(**each: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (probe("memory", test="copy", size="8KiB"), probe("memory", test="copy", size="4MiB")),
+        (
+            probe("memory", test="sysbench", size="256MiB", block="1KiB"),
+            probe("memory", test="sysbench", size="256MiB", block="4MiB"),
+        ),
+        (probe("latency", size="8KiB"), probe("latency", size="4MiB")),
+        (
+            probe("network", test="rr", block="128KiB", request="1B"),
+            probe("network", test="rr", block="64KiB", request="4KiB"),
+        ),
         (probe("disk", access="read", block="4KiB"), probe("disk", access="read", block="1MiB")),
         (probe("cpu"), {**probe("cpu"), "load": {"clients": 8}}),
         (KV, {"workload": {"kv": {"read": 0.1}}}),
@@ -49,6 +57,8 @@ def test_one_thing_under_two_conditions(one: Mapping[str, Any], other: Mapping[s
     ("one", "other"),
     [
         (probe("memory", test="copy"), probe("memory", test="triad")),
+        (probe("memory", test="copy", size="8KiB"), probe("memory", test="copy", size="4MiB")),
+        (probe("network", test="stream", block="64KiB"), probe("network", test="stream", block="128KiB")),
         (probe("disk", access="randread"), probe("disk", access="read")),
         (probe("cpu"), probe("latency", size="4KiB")),
         (KV, YCSB),
@@ -111,7 +121,7 @@ def test_neither_are_figures_in_unlike_units() -> None:
 
 
 def test_one_thing_under_several_conditions_is_ranked_as_ever() -> None:
-    copies = [probe("memory", test="copy", size=size) for size in ("8KiB", "4MiB")]
+    copies = [probe("memory", test="sysbench", block=size) for size in ("8KiB", "4MiB")]
     analysis = analysed(*copies)
     assert analysis.comparable
     assert "found.unlike" not in said(analysis)

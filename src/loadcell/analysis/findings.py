@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
@@ -68,8 +69,9 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
     key = ("found.throughput" if only else "found.highest") + ("" if "p99_ms" in params else ".no-latency")
     well: Severity = "good" if params["throughput_per_s"] else "problem"
     yield Finding("throughput", well, Phrase(key, params), (top.id,))
+    # A figure that is the throughput under another name (IOPS) has just been said.
     for name, found in top.figures.items():
-        if found.median is not None:
+        if found.median is not None and not math.isclose(found.median, top.throughput.median or 0.0):
             counted = abs(found.median) >= WHOLE_FROM or found.median == round(found.median)
             figure = round(found.median) if counted else found.median
             own: dict[str, Value] = {"name": FigureName(name), "figure": figure, "treatment": top.label}

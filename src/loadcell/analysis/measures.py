@@ -2,7 +2,7 @@
 
 A disk's reads and the passes over a memory are no more and no less than each other, whatever a plan makes of them: of such treatments
 none is the highest, none is to be chosen, and there is no effect of going from one to the other. What counts is what is measured
-(the unit, the workload, the test of a probe or a tool), not under which conditions: a block size, a number of clients.
+(the unit, the workload, the test of a probe or a tool, what one pass of it goes over), not under which conditions: a number of clients.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 #: What a probe's test is called in its options, where that is not `test`.
 _TEST = {"disk": "access"}
+#: What one of the things is as large as that a probe counts, where it has no size of its own: an array that is copied, a stream's block.
+#: Twice as many of half the size are no more. (A disk's blocks are counted whatever their size, as IOPS are everywhere.)
+_SIZE_OF_ONE = {"memory": "size", "network": "block"}
+_OF_ONE_SIZE = ("sysbench", "rr", "crr")
 #: The factor of imported outputs whose levels are what a tool reports apart.
 PART = "part"
 #: What a client group has beside its workload.
@@ -75,7 +79,10 @@ def _of_probe(options: Mapping[str, Any]) -> Iterator[str]:
     for section in SECTIONS:
         if isinstance(found := options.get(section), Mapping):
             yield section
-            yield str(found.get(_TEST.get(section, "test")) or "")
+            test = str(found.get(_TEST.get(section, "test")) or "")
+            yield test
+            if (of_one := _SIZE_OF_ONE.get(section)) and test not in _OF_ONE_SIZE:
+                yield str(found.get(of_one) or "")
 
 
 def _of_tool(options: Mapping[str, Any]) -> Iterator[str]:
