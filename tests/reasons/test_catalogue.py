@@ -46,7 +46,7 @@ TAKEN = {
     *redis.REFUSALS.values(),
     *mysql.REFUSALS.values(), *mysql.SIGNS.values(),
     *postgres.REFUSALS.values(),
-    *(code for code in texts() if code.startswith(SHORT_OF)),
+    *(code for code in texts() if code.startswith((SHORT_OF, "engine.", "remedy.engine."))),
     "connection.failed", "perf.not-sampled", "perf.unreadable",
     "duckdb.stopped", "duckdb.corrupt", "duckdb.no-memory", "duckdb.failed",
 }  # fmt: skip
@@ -124,12 +124,21 @@ def remedies() -> dict[str, str]:
 
 def test_what_the_engine_advises_is_said_in_every_language() -> None:
     known, said = remedies(), texts()
-    own = {code for code in said if code.startswith("remedy.")}
+    own = {code for code in said if code.startswith("remedy.") and not code.startswith("remedy.engine.")}
     assert {code: said[code]["en"] for code in own} == known
     assert len(known) > 100
     for protocol in ("postgres", "mysql", "resp", "http"):
         assert {f"remedy.{protocol}.{code}" for code in ("connection", "timeout", "protocol")} <= own
     assert {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"} <= own
+
+
+def test_the_engines_own_words_are_those_that_it_says() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.rglob("*.rs"))
+    said = {code: text["en"] for code, text in texts().items()}
+    whole = [text for code, text in said.items() if code.startswith("remedy.engine.")]
+    begun = [text.partition("{")[0].rstrip(": ") for code, text in said.items() if code.startswith("engine.")]
+    assert len(whole) > 5 < len(begun)
+    assert [words for words in (*whole, *begun) if f'"{words}' not in sources] == []
 
 
 def test_every_code_that_is_raised_has_its_sentence() -> None:

@@ -60,6 +60,10 @@ def test_what_the_engine_says_is_kept_in_its_own_words() -> None:
     known = of_load("OOM", "cannot load the keys: OOM", texts()["remedy.resp.OOM"]["en"])
     assert known.advice.startswith("the server has used up its maxmemory")
     assert known.arguments["remedy"]["code"] == "remedy.resp.OOM"
+    doing = of_load("no-space", "cannot load the store in /a: b: full: really", "")
+    assert doing.finding == "cannot load the store in /a: b: full: really"
+    assert doing.arguments["finding"]["code"] == "engine.load-store"
+    assert doing.arguments["finding"]["args"] == {"path": "/a", "said": "b: full: really"}
 
 
 def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:

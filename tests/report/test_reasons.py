@@ -77,6 +77,14 @@ def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
     assert said(record(of_load("IOException", "it broke", "mend it")))[0] == "it broke"
 
 
+def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
+    found = record(of_load("OOM", "cannot fill the keys: command not allowed", "mend it"))
+    assert said(found, "en")[0].startswith("cannot fill the keys: command not allowed")
+    assert "无法写入各键：command not allowed" in said(found)[0]
+    store = record(of_load("no-space", "cannot load the store in /a: No space left on device", ""))
+    assert said(store)[0] == "设备上没有剩余空间（“无法把数据加载到 /a 中的存储：No space left on device”）"
+
+
 @pytest.mark.parametrize(
     ("protocol", "code", "zh"),
     [

@@ -67,10 +67,12 @@ def in_words(finding: str, advice: str = "") -> Reason:
 
 
 def of_load(code: str, finding: str, advice: str) -> Reason:
-    """What stopped a load, by a code of who made it (the engine's own, or a server's), who says it in English words alone; what to do
-    in those of the catalogue, where they are among its `remedy`."""
+    """What stopped a load, by a code of who made it (the engine's own, or a server's), who says it in English words alone: what it was
+    doing and what helps are in those of the catalogue, where they are among its `engine` and `remedy`."""
     words = finding, advice
     args: dict[str, Any] = dict(zip(("finding", "advice"), words, strict=True))
+    if (doing := _of_engine(finding)) is not None:
+        args["finding"] = doing
     if (remedy := _remedies().get(advice)) is not None:
         args["remedy"] = because(remedy)
     return Reason(f"load.{code}", args, words)
@@ -80,6 +82,25 @@ def remedy_of(protocol: str, code: str) -> str | None:
     """The code of what to do about a failure of this code: on this machine, in what the engine speaks, or in any."""
     known = (f"{SHORT_OF}{code}", f"remedy.{protocol}.{code}", f"remedy.{code}")
     return next((one for one in known if one in texts()), None)
+
+
+def _of_engine(finding: str) -> Reason | None:
+    """What the engine says it could not do, by its words."""
+    for code, pattern in _doings().items():
+        if (found := pattern.fullmatch(finding)) is not None:
+            return because(code, **found.groupdict())
+    return None
+
+
+@cache
+def _doings() -> Mapping[str, re.Pattern[str]]:
+    """Code -> the English words of the engine with this code. A name ends at the first colon and blank."""
+    found = {}
+    for code, said in texts().items():
+        if code.startswith("engine."):
+            words = re.escape(said["en"]).replace(r"\{said\}", "(?P<said>.*)")
+            found[code] = re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.*?)", words), re.DOTALL)
+    return found
 
 
 @cache
