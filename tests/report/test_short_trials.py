@@ -80,6 +80,17 @@ def test_a_piece_with_errors_stays() -> None:
     assert short.whole(frame(rows)).height == 2
 
 
+def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
+    rows = [
+        ("a", -1.02, 1.0, 900),
+        ("a", -0.02, 0.02, 4),
+        ("a", 0.0, 1.0, 900),
+        ("b", 0.0, 0.02, 3),
+        ("b", 0.1, 1, 0),
+    ]
+    assert short.whole(frame(rows))["failed"].to_list() == [900, 900, 3, 0]
+
+
 def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
     rows = [("a", 0.0, 1.0, 40), ("a", 1.0, 0.1, 4), ("a", 1.1, 0.0, 0)]
     assert series._failing(frame(rows))[series.FAILED].to_list() == pytest.approx([40.0, 40.0, None])

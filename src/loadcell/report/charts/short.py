@@ -20,14 +20,16 @@ FEWEST_DIGITS, MOST_DIGITS = 1, 3
 
 
 def whole(frame: pl.DataFrame) -> pl.DataFrame:
-    """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay."""
+    """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay where no whole interval of
+    their trial has any."""
     import polars as pl
 
     if not {"trial", "duration_s", "failed"} <= set(frame.columns):
         return frame
     least = pl.col("duration_s").max().over("trial") * PIECE
     short = (pl.col("duration_s") < least).fill_null(value=False)
-    return frame.filter(~short | (pl.col("failed").fill_null(0) > 0))
+    failing = pl.col("failed").fill_null(0) > 0
+    return frame.filter(~short | (failing & ~(failing & ~short).any().over("trial")))
 
 
 def drawable(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
