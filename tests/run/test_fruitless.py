@@ -130,7 +130,7 @@ def test_errors_that_nobody_classed_are_only_counted() -> None:
         ("resp", "NOAUTH", "the server wants a password"),
         ("http", "refused", "nothing listens there"),
         ("duckdb", "descriptors", "raise the limit of open files"),
-        ("resp", "WRONGTYPE", "see in `errors`"),
+        ("resp", "MADE-UP", "see in `errors`"),
     ],
 )
 def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, advice: str) -> None:

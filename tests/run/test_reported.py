@@ -29,3 +29,11 @@ def test_percentiles_that_do_not_rise_are_remarked_on_and_no_more() -> None:
 
 def test_a_percentile_may_lie_above_the_greatest_value_by_a_bucket() -> None:
     assert held({"count": 132, "p999_ns": 12517376.0, "max_ns": 12516359.0})["percentiles"][0] == "ok"
+
+
+def test_jobs_in_groups_that_are_not_all_counted_are_remarked_on() -> None:
+    assert "tool-groups" not in held()
+    assert held(groups=2, counted=["a read"])["tool-groups"] == (
+        "noticed",
+        {"groups": 2, "counted": ["a read"]},
+    )

@@ -24,6 +24,7 @@ from loadcell.tools import (
 )
 from loadcell.tools.base import NotItsOutputError, Reading, number
 from loadcell.tools.blocks import Output
+from loadcell.tools.load.result import groups as groups_of
 from loadcell.tools.load.result import whole
 
 OUTPUTS = Path(__file__).parent / "outputs"
@@ -212,6 +213,8 @@ def test_fios_groups_that_may_have_followed_each_other_are_not_added_up(
     total = whole(found.measured, at_once=True)
     assert total.throughput_per_s == pytest.approx(first.throughput_per_s * turns.count(1))
     assert total.succeeded == 538 * turns.count(1)
+    several = {"groups": len(set(turns)), "counted": [f"j{at} read" for at in range(turns.count(1))]}
+    assert groups_of(fio.read([text]).measured) == (several if len(set(turns)) > 1 else {})
     assert (first.began_s is None) == (len(set(groups)) > 1)
 
 

@@ -23,7 +23,7 @@ CHECKS = (
     "clock-step", "neighbour", "pacing", "backlog", "tpcc-consistency", "pgbench-balances",
     "values",
     "percentiles", "swap", "throttled", "other-processes", "client-waiting", "affinity", "direct-io",
-    "ports", "tool-output", "streams", "in-memory",
+    "ports", "tool-output", "tool-groups", "streams", "in-memory",
 )  # fmt: skip
 
 #: The `reason_code` of a trial in which ever more was due than the target took.

@@ -105,6 +105,7 @@ class Resolver:
         self._directory = directory
         self._expect = expect
         self._known: dict[tuple[type[BaseModel], str], BaseModel] = {}
+        self._misfits_of: dict[int, tuple[Misfit, ...]] = {}
 
     def resolve(self, root: Keys) -> tuple[Resolved | None, list[Problem]]:
         """The tree as `Resolved`, or None with every mistake in it."""
@@ -221,8 +222,10 @@ class Resolver:
         target = self._one_part(root, "target", self._parts.targets, problems)
         if target is not None:
             name, options = target
-            asked = getattr(self._parts.targets[name], "misfits", None)
-            found = asked(options) if asked else ()
+            if (key := id(options)) not in self._misfits_of:  # which lives as long as this does
+                asked = getattr(self._parts.targets[name], "misfits", None)
+                self._misfits_of[key] = tuple(asked(options)) if asked else ()
+            found = self._misfits_of[key]
             problems.extend(_misfit(root, f"target.{name}.{misfit.path}", misfit) for misfit in found)
         return target
 

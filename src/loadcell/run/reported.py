@@ -13,8 +13,8 @@ _BUCKET = 0.02
 
 
 def held(result: Mapping[str, Any]) -> list[Check]:
-    """The checks of a load that a tool made (`tool` in the result): how much of its output was not understood, and whether
-    its percentiles rise.
+    """The checks of a load that a tool made (`tool` in the result): how much of its output was not understood, whether
+    its percentiles rise, and whether all of it was counted.
 
     Those of some tools do not, as they estimate each by itself: that is remarked on, and no reason to distrust the rest.
     """
@@ -22,7 +22,8 @@ def held(result: Mapping[str, Any]) -> list[Check]:
     rise = checks.percentiles({"operations": [_as_far_as_known(one) for one in result["operations"]]})
     if rise.verdict == "broken":
         rise = Check(rise.name, "noticed", rise.detail)
-    return [output_read(about.get("unread", 0), about.get("unread_examples", ())), rise]
+    several = [tool_groups(about)] if "groups" in about else []
+    return [output_read(about.get("unread", 0), about.get("unread_examples", ())), rise, *several]
 
 
 def _as_far_as_known(operation: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +37,11 @@ def _as_far_as_known(operation: Mapping[str, Any]) -> dict[str, Any]:
         if most is not None and name.startswith("p") and value <= most * (1 + _BUCKET):
             figures[name] = min(value, most)
     return {**operation, "response": figures}
+
+
+def tool_groups(about: Mapping[str, Any]) -> Check:
+    """The tool's parts were in groups that may have followed each other: the first one's throughput is the trial's."""
+    return Check("tool-groups", "noticed", {"groups": about["groups"], "counted": list(about["counted"])})
 
 
 def output_read(unread: int, examples: Any) -> Check:

@@ -111,8 +111,8 @@ class Runner:
             raise
 
     def _run(self) -> Ended:
+        self.standing = self.options.resume
         stored = None if self.options.resume is None else read_run(self.options.resume)
-        self.standing = None if stored is None else stored.path
         seed = self._seed(stored)
         aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
         search = None if self.plan.search is None else Searching(self.plan, seed)

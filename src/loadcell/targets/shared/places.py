@@ -1,4 +1,7 @@
-"""Directories of this machine that a plan names: whether they can be had, before anything is run."""
+"""Directories of this machine that a plan names: whether they can be had, before anything is run.
+
+A file system that does not answer in time is no mistake of the plan: the run finds out.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from loadcell.host.ask import ask
 from loadcell.plan.parts import Misfit
 from loadcell.reasons import Reason, because
 
 
 def there(key: str, path: Path, missing: Reason) -> Iterator[Misfit]:
     """What is wrong with a directory that must be there; `missing` says so as the run would."""
-    if not path.is_dir():
+    if ask({"there": path.is_dir}).found.get("there") is False:
         yield Misfit(key, missing.finding, missing.advice)
 
 
@@ -24,15 +28,17 @@ def of_data(data: Any, kind: str) -> Iterator[Misfit]:
         place = Path(image).expanduser()
         yield from there("data.image", place, because("image.no-directory", path=place, kind=kind))
     elif isinstance(data, str) and data:
-        yield from _makeable(Path(data).expanduser().absolute(), kind)
+        path = Path(data).expanduser().absolute()
+        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
+        if wrong is not None:
+            yield Misfit("data", wrong.finding, wrong.advice)
 
 
-def _makeable(path: Path, kind: str) -> Iterator[Misfit]:
+def _unmakeable(path: Path, kind: str) -> Reason | None:
+    """Why the directory neither is there nor can be made."""
     above = next(one for one in (path, *path.parents) if os.path.exists(one))  # noqa: PTH110  (Path's raises where it may not look)
     if not above.is_dir():
-        found = because("home.no-directory", path=above, option=f"`target.{kind}.data`")
-    elif above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
-        found = because("home.not-usable", path=above, said=os.strerror(errno.EACCES), kind=kind)
-    else:
-        return
-    yield Misfit("data", found.finding, found.advice)
+        return because("home.no-directory", path=above, option=f"`target.{kind}.data`")
+    if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+        return because("home.not-usable", path=above, said=os.strerror(errno.EACCES), kind=kind)
+    return None

@@ -75,6 +75,8 @@ class Course:
         self._others("after")
         total, parts = found.total, found.reading.measured
         about |= {"settings": dict(parts[0].settings), "parts": [one.title for one in parts]}
+        if self._read_as is not None and self._read_as.parts_at_once:
+            about |= result.groups(parts)
         if found.reading.unread:
             about |= {"unread": found.reading.unread, "unread_examples": list(found.reading.examples)}
         duration_ns = round((total.duration_s or ended.wall_s) * 1e9)

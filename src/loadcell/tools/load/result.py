@@ -56,6 +56,14 @@ def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
     )
 
 
+def groups(parts: Sequence[Measured]) -> dict[str, Any]:
+    """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else nothing."""
+    turns = {one.turn for one in parts}
+    if len(turns) == 1:
+        return {}
+    return {"groups": len(turns), "counted": [one.title for one in parts if one.turn == parts[0].turn]}
+
+
 def figures(parts: Sequence[Measured]) -> dict[str, float]:
     """The tool's own figures; of several parts with the part's name in front."""
     if len(parts) == 1:
