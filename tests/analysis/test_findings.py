@@ -120,6 +120,16 @@ def test_expectations_are_counted_over_trials(verdicts: list[str], key: str) -> 
     assert found == {key}
 
 
+def test_an_expectation_on_too_few_transactions_says_how_many_it_needs() -> None:
+    run, records = run_of({"10": [100, 101, 102]})
+    few = {"expression": "latency.p99 < 1s", "verdict": "unknown", "value": None, "needed": 100}
+    for record, count in zip(records[:2], (98, 40), strict=True):
+        record["expect"] = [{**few, "count": count}]
+    records[2]["expect"] = [{"expression": "latency.p99 < 1s", "verdict": "met", "value": 5.0}]
+    found = said(analyse(run, records))["found.expect.few"]
+    assert (found["count"], found["of"], found["fewest"], found["needed"]) == (2, 3, 40, 100)
+
+
 def test_what_checks_noticed_is_grouped_by_check() -> None:
     run, records = run_of({"10": [100, 101, 102]})
     for record in records[:2]:

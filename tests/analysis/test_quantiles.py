@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
 import pytest
 
 from loadcell.analysis import trials
 from loadcell.analysis.compare.metrics import METRICS
-from loadcell.analysis.quantiles import QUANTILES, carried, carries, left_out
+from loadcell.analysis.quantiles import QUANTILES, carried, carried_over_time, carries, left_out
 
 TIMES = {"mean_ms": 2.0, "p50_ms": 1.0, "p95_ms": 3.0, "p99_ms": 4.0, "p99.9_ms": 5.0, "max_ms": 5.0}
 
@@ -27,6 +28,22 @@ def test_what_is_no_quantile_or_comes_without_a_number_of_observations_stays() -
     assert carried(TIMES) == TIMES
     assert carried(None) is None
     assert left_out({"count": 99, **TIMES}) == ("p99_ms", "p99.9_ms")
+
+
+def test_points_over_time_are_left_out_by_the_same_rule() -> None:
+    rows = pl.DataFrame(
+        {
+            "succeeded": [1, 50, 100, None],
+            "response_p50_ms": [1.0, 2.0, 3.0, 4.0],
+            "response_p99_ms": [1.0, 2.0, 3.0, 4.0],
+            "response_max_ms": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+    found = carried_over_time(rows)
+    assert found["response_p50_ms"].to_list() == [None, 2.0, 3.0, 4.0]
+    assert found["response_p99_ms"].to_list() == [None, None, 3.0, 4.0]
+    assert found["response_max_ms"].to_list() == [1.0, 2.0, 3.0, 4.0]
+    assert carried_over_time(rows.drop("succeeded")).equals(rows.drop("succeeded"))
 
 
 def trial(count: int) -> trials.Trial:

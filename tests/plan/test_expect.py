@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from loadcell.plan.expect import METRICS, Expectation, Verdict
+from loadcell.plan.expect import METRICS, Expectation, Few, Verdict
 
 FIGURES = {
     "errors": 0.0,
@@ -40,6 +40,32 @@ FIGURES = {
 )
 def test_an_expectation_is_judged_in_the_metrics_own_unit(text: str, outcome: str) -> None:
     assert Expectation.parse(text).judge(FIGURES).verdict == outcome
+
+
+@pytest.mark.parametrize(
+    ("metric", "needed"),
+    [("latency.p50", 2), ("latency.p90", 10), ("service.p95", 20), ("pacing.p99", 100), ("latency.p99.9", 1_000),
+     ("latency.p99.99", 10_000), ("few.latency.p99", 100)],
+)  # fmt: skip
+@pytest.mark.parametrize("comparison", ["< 1s", "> 1s"])
+def test_a_percentile_that_nothing_lies_beyond_cannot_be_judged(
+    metric: str, needed: int, comparison: str
+) -> None:
+    expected = Expectation.parse(f"{metric} {comparison}", groups=["few"])
+    count = f"{metric.partition('.p')[0]}.count"
+    found = expected.judge({metric: 5.0, count: needed - 1})
+    assert found == Verdict("unknown", None, Few(needed - 1, needed))
+    assert found.document() == {
+        "verdict": "unknown", "value": None, "count": needed - 1, "needed": needed,
+    }  # fmt: skip
+    assert expected.judge({metric: 5.0, count: needed}).verdict != "unknown"
+    assert expected.judge({metric: 5.0}).verdict != "unknown", "a tool that does not say of how many knew it"
+
+
+def test_means_and_extremes_need_no_more_than_one() -> None:
+    for metric in ("latency.mean", "latency.max"):
+        found = Expectation.parse(f"{metric} < 1s").judge({metric: 5.0, "latency.count": 1})
+        assert found == Verdict("met", 5.0)
 
 
 def test_a_verdict_carries_the_figure() -> None:

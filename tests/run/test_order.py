@@ -10,6 +10,7 @@ import pytest
 
 from loadcell.run.executor import LoadError, LoadTimeoutError
 from loadcell.run.interrupts import LimitReached
+from loadcell.run.progress import outcome
 from run.world import PLAN, World, broken
 
 TWO = PLAN + "factors: {load.clients: [2, 4]}\n"
@@ -187,3 +188,16 @@ def test_a_measurement_that_breaks_its_own_laws_is_invalid(world: World, tmp_pat
     assert trial["totals"]["throughput_per_s"] == 200, "the figures stay, for whoever wants to look"
     assert trial["expect"][0]["verdict"] == "unknown"
     assert ended.exit_status == 3
+
+
+def test_a_percentile_of_too_few_transactions_meets_and_misses_nothing(tmp_path: Path) -> None:
+    world = World(per_s=lambda _: 49)
+    ended = world.run(tmp_path, PLAN.replace("errors == 0", "latency.p99 < 1s"))
+    [trial] = world.stored(ended).trials
+    assert trial["expect"] == [
+        {"expression": "latency.p99 < 1s", "verdict": "unknown", "value": None, "count": 98, "needed": 100}
+    ]
+    assert "cannot be judged: latency.p99 < 1s (98 in all, 100 needed)" in outcome(trial)
+    assert "p99 " not in outcome({**trial, "expect": []}), "nor is it shown"
+    [whole] = world.stored(ended).run["verdicts"]
+    assert (whole["verdict"], whole["unknown"]) == ("unknown", 1)

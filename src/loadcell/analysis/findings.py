@@ -32,7 +32,7 @@ from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trials import STATUSES, Trial
+from loadcell.analysis.trials import STATUSES, Judged, Trial
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
@@ -179,8 +179,11 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     missed: dict[str, list[str]] = {}
     unknown: dict[str, list[str]] = {}
     every: dict[str, int] = {}
+    few: dict[str, list[Judged]] = {}
     for trial in all_trials:
         for judged in trial.expectations:
+            if judged.needed is not None:
+                few.setdefault(judged.expression, []).append(judged)
             every[judged.expression] = every.get(judged.expression, 0) + 1
             if judged.verdict != "met":
                 where = missed if judged.verdict == "missed" else unknown
@@ -192,7 +195,12 @@ def expectations(all_trials: Sequence[Trial]) -> Iterator[Finding]:
     for expression, names in unknown.items():
         if expression not in missed:
             params = {"expression": expression, "count": len(names), "of": every[expression]}
-            yield Finding("expectations", "caution", Phrase("found.expect.unknown", params), tuple(names))
+            key = "found.expect.unknown"
+            if fewer := few.get(expression):
+                key = "found.expect.few"
+                least = min(fewer, key=lambda one: one.count or 0)
+                params |= {"fewest": least.count or 0, "needed": least.needed or 0}
+            yield Finding("expectations", "caution", Phrase(key, params), tuple(names))
     if met:
         phrase = Phrase("found.expect.met", {"count": len(met), "expressions": tuple(met)})
         yield Finding("expectations", "good", phrase)

@@ -1,9 +1,4 @@
-"""Which percentiles so many observations carry.
-
-The q-quantile of n observations is the least of them that a share q does not exceed, the ceil(nq)-th in their order: the inverse of the
-empirical distribution, definition 1 of Hyndman and Fan, *Sample Quantiles in Statistical Packages* (The American Statistician 50,
-1996). Where fewer than one observation lies beyond it, n(1 - q) < 1, that is the last: a p99 of fewer than 100 transactions, or a
-p99.9 of fewer than 1,000, is the maximum under another name, and no figure of how one in a hundred fares. So it is left out.
+"""Figures of distributions without the percentiles that too few observations carry (`loadcell.plan.quantiles` has the rule).
 
 Trials are compared where some more lie beyond, as a figure made by a single observation is another one in every trial.
 """
@@ -11,25 +6,18 @@ Trials are compared where some more lie beyond, as a figure made by a single obs
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from loadcell.plan.quantiles import LEAST_BEYOND, ROUNDING, enough
+from loadcell.plan.quantiles import QUANTILES as _BY_NAME
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The quantiles kept in every record: key in the record -> quantile.
-QUANTILES = {
-    "p50_ms": 0.5,
-    "p90_ms": 0.9,
-    "p95_ms": 0.95,
-    "p99_ms": 0.99,
-    "p99.9_ms": 0.999,
-    "p99.99_ms": 0.9999,
-}
-#: Observations beyond a quantile without which it is none, and without which two of them are not compared.
-LEAST_BEYOND, LEAST_BEYOND_TO_COMPARE = 1, 5
-#: So that 100 times a hundredth is one.
-_ROUNDING = 1e-9
-
-
-def enough(count: float, quantile: float, beyond: int = LEAST_BEYOND) -> bool:
-    """Whether of so many observations at least `beyond` lie beyond their quantile."""
-    return count * (1 - quantile) >= beyond - _ROUNDING
+QUANTILES = {f"{name}_ms": quantile for name, quantile in _BY_NAME.items()}
+#: Observations beyond a quantile without which two of them are not compared.
+LEAST_BEYOND_TO_COMPARE = 5
 
 
 def carries(figures: Mapping[str, float], key: str, beyond: int = LEAST_BEYOND) -> bool:
@@ -51,3 +39,22 @@ def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
     if figures is None:
         return None
     return {key: value for key, value in figures.items() if carries(figures, key)}
+
+
+def carried_over_time(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a line would be the
+    slowest of an interval, and the line one of maxima."""
+    import polars as pl
+
+    if "succeeded" not in intervals.columns:
+        return intervals
+    short = {
+        f"{kind}_{key}": pl.col("succeeded") * (1 - quantile) < LEAST_BEYOND - ROUNDING
+        for kind in ("response", "service")
+        for key, quantile in QUANTILES.items()
+    }
+    return intervals.with_columns(
+        pl.when(few.fill_null(value=False)).then(None).otherwise(pl.col(name)).alias(name)
+        for name, few in short.items()
+        if name in intervals.columns
+    )

@@ -41,11 +41,16 @@ class Check:
 
 @dataclass(frozen=True)
 class Judged:
-    """An expectation held against a trial: `verdict` is met, missed or unknown."""
+    """An expectation held against a trial: `verdict` is met, missed or unknown.
+
+    `count` is of how many a percentile is that is `unknown` because it needs more (`needed`); both are None of all others.
+    """
 
     expression: str
     verdict: str
     value: float | None
+    count: int | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,13 @@ def from_record(record: Mapping[str, Any]) -> Trial:
             for check in record.get("checks") or ()
         ),
         expectations=tuple(
-            Judged(entry["expression"], entry["verdict"], entry.get("value"))
+            Judged(
+                entry["expression"],
+                entry["verdict"],
+                entry.get("value"),
+                entry.get("count"),
+                entry.get("needed"),
+            )
             for entry in record.get("expect") or ()
         ),
         figures=_section(totals, "figures"),

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from loadcell.plan import units
 from loadcell.plan.problems import listed, nearest, shown
+from loadcell.plan.quantiles import QUANTILES, enough, needed
 
 Outcome = Literal["met", "missed", "unknown"]
 Kind = Literal["count", "rate", "share", "time"]
@@ -24,8 +25,7 @@ COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9", "p99.99")
-_LATENCIES = ("mean", "min", "max", *_PERCENTILES)
+_LATENCIES = ("mean", "min", "max", *QUANTILES)
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,25 @@ class ExpectationError(ValueError):
 
 
 @dataclass(frozen=True)
+class Few:
+    """Of how many observations a percentile is, and how many it needs to be one."""
+
+    count: int
+    needed: int
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure."""
+    """`met`, `missed`, or `unknown` when the trial has no such figure; and the figure. `few`: it rests on too few observations."""
 
     verdict: Outcome
     value: float | None
+    few: Few | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As a record has it."""
+        few = {} if self.few is None else {"count": self.few.count, "needed": self.few.needed}
+        return {"verdict": self.verdict, "value": self.value, **few}
 
 
 @dataclass(frozen=True)
@@ -173,12 +187,25 @@ class Expectation:
         return Expectation(" ".join(text.split()), name, comparator, threshold)
 
     def judge(self, metrics: Mapping[str, float | None]) -> Verdict:
-        """Hold a trial's figures (in the units of `METRICS`) against the expectation."""
+        """Hold a trial's figures (in the units of `METRICS`) against the expectation.
+
+        A percentile that no observation lies beyond is none (`loadcell.plan.quantiles`): nothing is said of it.
+        """
         value = metrics.get(self.metric)
         if value is None or math.isnan(value):
             return Verdict("unknown", None)
+        if (few := self._few(metrics)) is not None:
+            return Verdict("unknown", None, few)
         met = COMPARATORS[self.comparator](value, self.threshold)
         return Verdict("met" if met else "missed", value)
+
+    def _few(self, metrics: Mapping[str, float | None]) -> Few | None:
+        """Where the metric is a percentile of too few observations; those that do not say how many they are had enough."""
+        percentile = next((one for one in QUANTILES if self.metric.endswith(f".{one}")), None)
+        if percentile is None:
+            return None
+        count, quantile = metrics.get(f"{self.metric.removesuffix(percentile)}count"), QUANTILES[percentile]
+        return None if count is None or enough(count, quantile) else Few(int(count), needed(quantile))
 
 
 def _known(name: str, groups: Sequence[str]) -> Metric | None:

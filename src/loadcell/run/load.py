@@ -12,6 +12,7 @@ from loadcell.monitors.base import MonitorContext, Row, table_file
 from loadcell.monitors.sampler import Sampler
 from loadcell.plan import rate
 from loadcell.plan.model import BOUNDS, Group, Load, Resolved
+from loadcell.plan.quantiles import QUANTILES, enough
 from loadcell.plan.units import Duration
 from loadcell.run import groups, neighbours
 from loadcell.run.checks import Covered
@@ -250,7 +251,7 @@ class LoadWatch:
                         self._means.progress.made(self.covered.succeeded + self.covered.failed, count)
                 self._means.progress.interval(
                     row["throughput_per_s"] or 0.0,
-                    row.get("response_p99_ms"),
+                    row.get("response_p99_ms") if enough(row["succeeded"] or 0, QUANTILES["p99"]) else None,
                     self._errors,
                     row["backlog"] or 0,
                 )

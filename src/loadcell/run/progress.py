@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
+
+from loadcell.plan.quantiles import QUANTILES, enough
 
 #: Before the first trial has ended: what a trial takes besides its load (loadcell.design.estimate).
 _FIRST_GUESS_S = 2.0
@@ -271,10 +274,16 @@ def outcome(document: dict[str, Any]) -> str:
     if document["status"] not in ("ok", "invalid") or not totals:
         return f"{name}  {document['status']}: {document.get('reason')}"
     response = totals.get("response") or {}
-    p99 = f"  p99 {milliseconds(response['p99_ms'])}" if "p99_ms" in response else ""
+    shown = "p99_ms" in response and enough(response.get("count", math.inf), QUANTILES["p99"])
+    p99 = f"  p99 {milliseconds(response['p99_ms'])}" if shown else ""
     spoilt = f"  invalid: {document.get('reason')}" if document["status"] == "invalid" else ""
     missed = [one["expression"] for one in document.get("expect", []) if one["verdict"] == "missed"]
     said = f"  missed: {', '.join(missed)}" if missed else ""
+    said += "".join(
+        f"  cannot be judged: {one['expression']} ({one['count']:,} in all, {one['needed']:,} needed)"
+        for one in document.get("expect", [])
+        if "needed" in one
+    )
     due = (document.get("schedule") or {}).get("offered_per_s")
     behind = due is not None and totals["throughput_per_s"] < _KEPT_UP * due
     offered = f" of {rate(due)} due" if due is not None and behind else ""

@@ -374,10 +374,7 @@ class TrialRun:
             "ended_utc": utc_text(),
             "phases": self._phases.found,
             "checks": [check.document() for check in self._checks],
-            "expect": [
-                {"expression": one.text, "verdict": verdict.verdict, "value": verdict.value}
-                for one, verdict in verdicts
-            ],
+            "expect": [{"expression": one.text, **verdict.document()} for one, verdict in verdicts],
             **self._placed.document(),
         }
 

@@ -35,10 +35,7 @@ def observed(
     if record["status"] != "ok" or not value:
         return found
     verdicts = [(bound, bound.judge(figures)) for bound in search.bounds]
-    found["bounds"] = [
-        {"expression": bound.text, "verdict": verdict.verdict, "value": verdict.value}
-        for bound, verdict in verdicts
-    ]
+    found["bounds"] = [{"expression": bound.text, **verdict.document()} for bound, verdict in verdicts]
     if any(verdict.verdict == "unknown" for _, verdict in verdicts):
         return found
     kept_up = _kept_up(figures) if search.keeping_up else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from loadcell.analysis import series as thinning
+from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short, style, waits
@@ -34,7 +35,8 @@ def draw(scene: Scene) -> Chart | None:
     import polars as pl
 
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
-    intervals, groups = scene.stored.intervals(), by_group.names(scene)
+    recorded, groups = scene.stored.intervals(), by_group.names(scene)
+    intervals = carried_over_time(recorded)
     load = _failing(
         short.whole(by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups))
     )
@@ -83,6 +85,8 @@ def draw(scene: Scene) -> Chart | None:
     caption = [texts("caption.series")]
     if len(frames) < sampled:
         caption.append(texts("caption.series.short"))
+    if _percentiles(intervals) < _percentiles(recorded):
+        caption.append(texts("caption.series.few"))
     if scene.server.checkpoints:
         caption.append(texts("caption.series.checkpoints"))
     if size > 1:
@@ -102,6 +106,14 @@ def draw(scene: Scene) -> Chart | None:
         chosen=[shown.name],
         series=series,
     )
+
+
+def _percentiles(intervals: pl.DataFrame) -> int:
+    """How many there are of all transactions together."""
+    import polars as pl
+
+    load = _only(intervals, "kind", pl.lit("transaction"))
+    return sum(load[name].count() for name in ("response_p50_ms", "response_p99_ms") if name in load.columns)
 
 
 def _panels(groups: list[str]) -> list[Panel]:
