@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
+import click
 import pytest
 
 from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
-from loadcell.cli.redis import DISTRIBUTIONS
+from loadcell.cli.redis import redis
 from loadcell.store.read import read_run
-from loadcell.workloads.kv import Distribution
 from redis_server import RedisServer
 from run.live import until
 
@@ -76,8 +75,31 @@ def test_commands_of_ones_own_and_tls_and_a_local_server() -> None:
     assert found == {"server": "external", "socket": "/run/redis.sock", "password": "${env:REDISCLI_AUTH}"}
 
 
-def test_a_shell_completes_every_distribution() -> None:
-    assert get_args(Distribution) == DISTRIBUTIONS
+def test_tests_are_levels_of_one_factor_and_so_is_each_command_beside_them() -> None:
+    found = planned("redis", "local", "-t", "get,mget", "--command", "INCR n", "-c", "1,2")
+    assert found["title"] == "GET, MGET, INCR n on a local server"
+    assert found["workload"] == {"kv": {}}
+    assert found["factors"] == {
+        "test": {
+            "get": {"workload.kv.mix": {"get": 1}},
+            "mget": {"workload.kv.mix": {"mget": 1}},
+            "incr": {"workload.kv.commands": {"incr": {"command": "INCR n"}}},
+        },
+        "load.clients": [1, 2],
+    }
+    alone = planned("redis", "local", "-t", "set")
+    assert alone["workload"] == {"kv": {"mix": {"set": 1}}}
+    assert "factors" not in alone
+
+
+def test_a_shell_completes_tests_that_are_not_named_yet() -> None:
+    option = next(one for one in redis.params if one.name == "tests")
+    context = click.Context(redis, info_name="redis")
+    assert [one.value for one in option.shell_complete(context, "get,m")] == ["get,mget", "get,mset"]
+    assert [one.value for one in option.shell_complete(context, "set,get,")] == [
+        "set,get,mget",
+        "set,get,mset",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +112,8 @@ def test_a_shell_completes_every_distribution() -> None:
         (["x", "--value-size", "7"], "workload.kv.value_size"),
         (["x", "--value-size", "600MB"], "allowed: at most 512MiB"),
         (["x", "--reads", "150%"], "allowed: at most 100%"),
+        (["x", "-t", "get,foo"], "'foo' is not one of 'get', 'set', 'mget', 'mset'"),
+        (["x", "-t", "get", "--reads", "50%"], "--reads is a mix of GET and SET, and -t does each by itself"),
         (["x", "--ttl", "1s", "--verify"], "`verify` and `ttl` do not go together"),
         (["x", "--distribution", "zipfain"], "did you mean: zipfian"),
         (
@@ -125,6 +149,39 @@ def test_on_a_real_server(tmp_path: Path, server: RedisServer) -> None:
     assert re.search(r"Succeeded +5,000\b", found.stdout)
     texts = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert not [text for text in (found.stdout, found.stderr, *texts) if server.password in text]
+
+
+def test_tests_are_measured_one_after_the_other(tmp_path: Path, server: RedisServer) -> None:
+    words = (
+        "-t",
+        "get,mset",
+        "--command",
+        "INCR n",
+        "-c",
+        "2",
+        "-n",
+        "300",
+        "--keys",
+        "100",
+        "--warmup",
+        "0s",
+        "--no-report",
+    )
+    found = command(
+        tmp_path, "redis", f"redis://:{server.password}@{server.host}:{server.port}", *words, "--out", "run"
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    done = {
+        trial["treatment"]: {*trial["operations"]} - {"missed"} for trial in read_run(tmp_path / "run").trials
+    }
+    assert done == {"test=get": {"get"}, "test=mset": {"mset"}, "test=incr": {"incr"}}
+    assert [
+        line.split()[0] for line in found.stdout.splitlines() if line[:4] in ("get ", "mset", "incr")
+    ] == [
+        "get",
+        "mset",
+        "incr",
+    ]
 
 
 def test_a_pipeline_makes_as_many_commands_as_the_server_counts(tmp_path: Path, server: RedisServer) -> None:

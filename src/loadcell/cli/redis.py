@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import click
 
 from loadcell.cli.arguments import Whole
-from loadcell.cli.line.complete import words
+from loadcell.cli.line.complete import several, words
 from loadcell.cli.line.hidden import Hidden
-from loadcell.cli.line.options import line_options
+from loadcell.cli.line.options import Several, line_options
+from loadcell.workloads.distributions import DISTRIBUTIONS
 
 if TYPE_CHECKING:
     from loadcell.cli.line.options import LineOptions
@@ -25,10 +26,8 @@ _FORM = (
     "Give HOST:PORT, redis://USER@HOST:PORT/DATABASE, rediss:// for TLS, /PATH of a Unix socket, or `local` for a server "
     "that loadcell starts. An address of IPv6 stands in brackets: [::1]:6379."
 )
-#: those of workload `kv`, whose module is too slow to import for a shell's completion
-DISTRIBUTIONS = (
-    "uniform", "zipfian", "scrambled_zipfian", "latest", "hotspot", "gaussian", "exponential", "sequential",
-)  # fmt: skip
+#: what `-t` measures by itself: the verbs of `kv` on keys that loadcell loads, and removes again
+TESTS = ("get", "set", "mget", "mset")
 
 
 @click.command("redis")
@@ -57,6 +56,10 @@ DISTRIBUTIONS = (
     "--command", "commands", multiple=True, metavar="TEXT",
     help="Do this command instead, such as 'LPUSH l:${key} ${value}'. May be given again: equal shares.",
 )  # fmt: skip
+@click.option(
+    "--tests", "-t", type=Several(click.Choice(TESTS), "tests"), default=(), metavar="NAMES", shell_complete=several(*TESTS),
+    help=f"Measure these one after the other, side by side in one report: {', '.join(TESTS)}. Each --command is one more.",
+)  # fmt: skip
 @line_options
 def redis(
     server: str,
@@ -68,6 +71,7 @@ def redis(
     verify: bool,
     pipeline: int | None,
     commands: tuple[str, ...],
+    tests: tuple[str, ...],
     options: LineOptions,
 ) -> int:
     """Make load on the Redis at HOST:PORT (or Valkey, KeyDB, Dragonfly), and print what came of it.
@@ -76,6 +80,7 @@ def redis(
     loadcell redis localhost:6379 -c 50 -n 1000000
     loadcell redis localhost:6379 -c 1,10,100 --reads 50% --value-size 1kB -d 10s
     loadcell redis local -P 16 --command 'INCR counter'
+    loadcell redis local -t get,set,mget -c 50 -n 100000
 
     The server is HOST:PORT, redis://USER@HOST:PORT/DATABASE (rediss:// for TLS), the /PATH of a Unix socket, or `local`: a
     redis-server of this machine that loadcell starts, for this run only. Password: set REDISCLI_AUTH.
@@ -96,14 +101,35 @@ def redis(
         "verify": verify or None, "pipeline": pipeline,
     }  # fmt: skip
     work: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
-    if commands:
-        work["commands"] = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
+    if tests and reads is not None:
+        raise click.UsageError(
+            "--reads is a mix of GET and SET, and -t does each by itself: give one of them."
+        )
+    own = {_name(number, text): {"command": text} for number, text in enumerate(commands)}
+    levels = _levels(tests, own)
+    if commands and not tests:
+        work["commands"] = own
+    elif len(levels) == 1:
+        work |= {path.rpartition(".")[2]: value for path, value in levels[tests[0]].items()}
     env = hide(secrets)
-    what = ", ".join(" ".join(text.split()) for text in commands) or "GET and SET"
+    words = [*(name.upper() for name in tests), *(" ".join(text.split()) for text in commands)]
     line = Line(
-        "redis", f"{what} on {shown}", {"redis": target}, {"kv": work}, typed("redis", [server], secrets)
+        "redis",
+        f"{', '.join(words) or 'GET and SET'} on {shown}",
+        {"redis": target},
+        {"kv": work},
+        typed("redis", [server], secrets),
+        factors={"test": levels} if len(levels) > 1 else {},
     )
     return act(line, options, env)
+
+
+def _levels(tests: Sequence[str], commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What is measured one after the other: a level for each test, and beside tests for each command."""
+    if not tests:
+        return {}
+    verbs = {name: {"workload.kv.mix": {name: 1}} for name in tests}
+    return verbs | {name: {"workload.kv.commands": {name: command}} for name, command in commands.items()}
 
 
 def _name(number: int, command: str) -> str:

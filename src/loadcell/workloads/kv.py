@@ -12,20 +12,10 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.workloads.base import Workload
+from loadcell.workloads.distributions import Distribution
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
-
-Distribution = Literal[
-    "uniform",
-    "zipfian",
-    "scrambled_zipfian",
-    "latest",
-    "hotspot",
-    "gaussian",
-    "exponential",
-    "sequential",
-]
 
 #: Octets of a checksummed value that are no random ones: its key, its version and the checksum.
 CHECKSUMMED = 16

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from loadcell.analysis.compare import effect
 from loadcell.analysis.compare.effect import Array, Effect
-from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE, enough
+from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
+from loadcell.plan.quantiles import enough
 
 #: Percentiles that are compared, as quantiles.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)

@@ -22,6 +22,21 @@ def words(*known: str) -> Complete:
     return complete
 
 
+def several(*known: str) -> Complete:
+    """Completes the last of some words with commas between them, each once."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        before, comma, last = incomplete.rpartition(",")
+        given = before.split(",")
+        return [
+            CompletionItem(f"{before}{comma}{word}")
+            for word in known
+            if word.startswith(last.lower()) and word not in given
+        ]
+
+    return complete
+
+
 def paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Completes `--set`: paths of settings, those of the command's own target and workload."""
     from loadcell.parts import installed

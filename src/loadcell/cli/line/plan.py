@@ -35,6 +35,8 @@ class Line:
     workload: Mapping[str, Any]
     command: tuple[str, ...] = ()
     load: Mapping[str, Any] = field(default_factory=dict)
+    #: what the words themselves vary, before what the options do
+    factors: Mapping[str, Any] = field(default_factory=dict)
 
 
 def text(line: Line, options: LineOptions) -> str:
@@ -47,7 +49,8 @@ def text(line: Line, options: LineOptions) -> str:
         "workload": dict(line.workload),
         "load": {**_load(options), **line.load},
     }
-    factors = {
+    factors = dict(line.factors)
+    factors |= {
         f"load.{key}": list(levels)
         for key, levels in (("clients", options.clients), ("rate", options.rate))
         if len(levels) > 1
