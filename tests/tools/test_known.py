@@ -9,6 +9,7 @@ import pytest
 
 from loadcell.tools import places
 from loadcell.tools.known import TOOLS, Setting, files
+from loadcell.tools.missing import missing
 
 HERE = Setting()
 COUNTED = Setting(counted=True)
@@ -62,7 +63,7 @@ def test_what_is_not_given_is_filled_in(tool: str, given: str, setting: Setting,
 
 def test_every_tool_says_how_to_get_it() -> None:
     for tool in TOOLS.values():
-        assert re.search(r"apt install|https://", tool.how_to_get), tool.name
+        assert re.search(r"apt install|https://", missing(tool.name, Path()).advice), tool.name
 
 
 @pytest.mark.parametrize(

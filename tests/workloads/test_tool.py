@@ -172,14 +172,16 @@ def test_a_tool_that_is_missing_is_remarked_on_with_how_to_get_it(tmp_path: Path
     assert "is not installed" in remark["text"]
     assert "https://github.com/HewlettPackard/netperf" in remark["text"]
     _, said = checked(tmp_path, "command: no-such-program ${duration_s}")
-    assert [one["text"] for one in said["remarks"]] == ["no-such-program is not installed on this machine"]
+    assert [one["text"] for one in said["remarks"]] == [
+        "no-such-program is not installed. Install it, or correct its name in `workload.tool`."
+    ]
 
 
 def test_a_script_beside_the_plan_that_is_not_called_as_one_is_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "ours.sh").write_text("#!/bin/sh\n")
     _, said = checked(tmp_path, "command: ours.sh ${duration_s}")
     assert [one["text"] for one in said["remarks"]] == [
-        "ours.sh is not on PATH. It lies beside the plan: write `./ours.sh`"
+        "ours.sh is not on PATH. It lies beside the plan: write `./ours.sh`."
     ]
 
 

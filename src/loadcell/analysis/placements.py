@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from loadcell.analysis import alike
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import PLACING
 
@@ -54,16 +55,9 @@ def _alike(
     labels: Sequence[str], places: Mapping[str, Mapping[tuple[tuple[str, str], ...], Place]]
 ) -> list[list[str]]:
     """Levels in groups of two and more that were the same place, whatever stood beside them."""
-    groups: list[list[str]] = []
-    for label in labels:
-        if not places[label]:
-            continue  # nothing of it ran
-        home = next((group for group in groups if places[group[0]] == places[label]), None)
-        if home is None:
-            groups.append([label])
-        else:
-            home.append(label)
-    return [group for group in groups if len(group) > 1]
+    ran = [label for label in labels if places[label]]
+    same = alike.groups(ran, lambda one, other: places[one] == places[other])
+    return [group for group in same if len(group) > 1]
 
 
 def _cpus(places: Mapping[tuple[tuple[str, str], ...], Place]) -> str:

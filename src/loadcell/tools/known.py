@@ -66,11 +66,6 @@ class Tool:
     #: how its parts are to each other: at once (their sum is the throughput) or one after the other
     parts_at_once: bool = False
 
-    @property
-    def how_to_get(self) -> str:
-        """In a sentence."""
-        return self.get or f"Install it (Debian: `apt install {self.package}`)."
-
     def words(self, given: Sequence[str], setting: Setting, *, program: str | None = None) -> list[str]:
         """The whole command line of a load, with places still in it."""
         filled = [*self.connect(given, setting), *self.load(given, setting)]

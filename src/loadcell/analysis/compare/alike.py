@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadcell.analysis import measures
+from loadcell.analysis import alike, measures
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.trials import Trial
 
@@ -21,21 +21,13 @@ def measured(described: Mapping[str, Any], trials: Sequence[Trial]) -> str | Non
 
 def check(factor: str, levels: Mapping[str, Measured]) -> None:
     """Raises CannotCompareError, with the levels that can be compared, where any two of these measure unlike things."""
-    groups: list[list[str]] = []
-    for level in levels:
-        group = next(
-            (one for one in groups if all(_alike(levels[level], levels[other]) for other in one)), None
-        )
-        if group is None:
-            groups.append([level])
-        else:
-            group.append(level)
+    groups = alike.groups(levels, lambda one, other: _alike(levels[one], levels[other]))
     if len(groups) < 2:
         return
-    alike = [",".join(group) for group in groups if len(group) > 1]
+    comparable = [",".join(group) for group in groups if len(group) > 1]
     advice = (
-        f"Name levels that measure the same: --levels {' or '.join(alike)}."
-        if alike
+        f"Name levels that measure the same: --levels {' or '.join(comparable)}."
+        if comparable
         else "Compare each with the same treatment of another run: `loadcell compare A B`."
     )
     raise CannotCompareError(

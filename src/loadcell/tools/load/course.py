@@ -12,16 +12,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import NOTHING_SAID, Reason, because
+from loadcell.reasons import NOTHING_SAID, because
 from loadcell.tools import figures
 from loadcell.tools.base import Measured, NotItsOutputError, Reading
-from loadcell.tools.known import OUTPUTS, TOOLS, Tool
+from loadcell.tools.known import OUTPUTS, Tool
 from loadcell.tools.load import result, told
 from loadcell.tools.load.child import Children, Ended
 from loadcell.tools.load.follow import follow
 from loadcell.tools.load.order import Order, OrderError
 from loadcell.tools.load.output import Output, TooMuchError
 from loadcell.tools.load.told import Intervals, Say
+from loadcell.tools.missing import missing
 
 #: How long a tool may take to say its version, and beyond its own time to end a warm-up by itself.
 _VERSION_LIMIT_S, _WARMUP_SLACK_S = 5.0, 5.0
@@ -109,7 +110,7 @@ class Course:
         environment = self.order.environment(duration_ns)
         program = shutil.which(words[0], path=environment["PATH"])
         if program is None:
-            raise OrderError(_missing(words[0], Path(self.order.section["plan"])))
+            raise OrderError(missing(words[0], Path(self.order.section["plan"])))
         output.announce(words)
         try:
             return self._children.run(
@@ -237,18 +238,6 @@ def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
         duration_s=named.get("duration", total.duration_s),
         response={**total.response, **figures.response(named)},
     )
-
-
-def _missing(program: str, plan: Path) -> Reason:
-    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the plan."""
-    if "/" not in program and (plan / program).is_file():
-        return because("tool.beside", program=program)
-    tool = TOOLS.get(program)
-    if tool is None:
-        return because("tool.missing", program=program)
-    if tool.get:
-        return because("tool.missing-elsewhere", program=program, how=tool.get)
-    return because("tool.missing-package", program=program, package=tool.package)
 
 
 def _error_in_json(output: Output) -> str | None:

@@ -11,6 +11,8 @@ from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.tools import places
 from loadcell.tools.known import ALWAYS, OF_PROTOCOL, PLACES, TOOLS, Setting
+from loadcell.tools.known import Tool as KnownTool
+from loadcell.tools.missing import missing
 from loadcell.workloads.base import Workload
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 
@@ -137,13 +139,10 @@ class Tool(Workload[ToolOptions]):
         tool = TOOLS.get(options.name or "")
         said = []
         if tool is not None:
-            program = options.program or tool.name
-            if shutil.which(program) is None:
-                said.append(
-                    Advice(tool.name, f"{program} is not installed on this machine. {tool.how_to_get}")
-                )
-        elif (missing := _missing(options.words(Setting()), options.home)) is not None:
-            said.append(Advice(COMMAND, missing))
+            if (lack := _missing([options.program or tool.name], options.home, tool)) is not None:
+                said.append(Advice(tool.name, lack))
+        elif (lack := _missing(options.words(Setting()), options.home)) is not None:
+            said.append(Advice(COMMAND, lack))
         for which in ("prepare", "before", "after"):
             found = [
                 one for words in options.others(which) if (one := _missing(words, options.home)) is not None
@@ -160,17 +159,13 @@ class Tool(Workload[ToolOptions]):
         return said
 
 
-def _missing(words: list[str], plan: Path) -> str | None:
-    """That a command's program is not on this machine, and how to get it; or that it lies beside the plan."""
+def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> str | None:
+    """That a command's program is not on this machine, and what to do about it."""
     program = words[0]
     if "${" in program or shutil.which(program) is not None:
         return None
-    if "/" not in program and (plan / program).is_file():
-        return f"{program} is not on PATH. It lies beside the plan: write `./{program}`"
-    known = TOOLS.get(Path(program).name)
-    return f"{program} is not installed on this machine" + (
-        f". {known.how_to_get}" if known is not None else ""
-    )
+    found = missing(program, plan, tool)
+    return f"{found.finding}. {found.advice}"
 
 
 def _unit(options: ToolOptions) -> str:
