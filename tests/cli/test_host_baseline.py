@@ -103,6 +103,22 @@ def test_broken_off_it_goes_on_and_whole_it_only_writes_its_page_again(
     assert "hostname" not in json.loads(again.stdout)["host"]
 
 
+def test_the_page_of_another_machines_baseline_is_written_without_its_processors(
+    measured: tuple[Path, Result], tmp_path: Path
+) -> None:
+    """A run that is whole is not held against the plan as it would be here: `cpus` is another number on every machine."""
+    path = tmp_path / "there"
+    shutil.copytree(measured[0], path)
+    run = json.loads((path / "run.json").read_text())
+    for treatment in run["treatments"]:
+        treatment["settings"]["load"]["clients"] = 128
+    (path / "run.json").write_text(json.dumps(run))
+    (path / "host.html").unlink()
+    found = call("--baseline", "--resume", str(path), "--lang", "zh")
+    assert found.exit_code in (0, 3), found.output
+    assert "机器与基准" in (path / "host.html").read_text(encoding="utf-8")
+
+
 def test_a_run_to_be_shared_has_no_name_of_the_machine_in_any_of_its_files(tmp_path: Path) -> None:
     path = tmp_path / "run"
     found = call("--baseline", "--out", str(path), *NAMELESS)

@@ -88,6 +88,11 @@ def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> 
     run = imported(tmp_path)
     assert len(run.trials) == 15
     text = (run.path / "report.md").read_text()
+    page = (run.path / "report.html").read_text()
+    # of means, as the table has no percentiles: there is nothing to choose
+    assert "Response time against clients" in page
+    assert '"name": "percentile"' not in page
+    assert '"name":"percentile"' not in page
     assert "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput" in text
     assert "Saturation at storage = ceph: of the loads tried 64 clients" in text
     assert "Saturation at storage = curve-striped: of the loads tried 128 clients" in text

@@ -96,10 +96,11 @@ def _run(asked: Asked, stored: StoredRun | None) -> Ended:
     with beginning():
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
-            nameless = stored.run.get("anonymous")
-            if nameless and not stored.left:  # where it measured is known no more, nor needed
-                state = stored.run["state"]
-                return Ended(stored.path, state, exit_status(state, stored.planned, stored.trials))
+            # Nothing is to be measured: it may be another machine's, where the plan is another, or say no more where it measured.
+            if stored.run["state"] == "finished" and not stored.left:
+                if asked.anonymous:
+                    unname(stored.path)
+                return Ended(stored.path, "finished", exit_status("finished", stored.planned, stored.trials))
             plan, sets, only, resumed = _resumed(stored, asked)
         loaded = load(plan, sets, only)
     options = Options(

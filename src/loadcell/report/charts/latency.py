@@ -37,6 +37,7 @@ def draw(scene: Scene) -> Chart | None:
         row |= {name: texts.in_unit(row[name]) for name in ("value", "low", "high") if name in row}
     known = {row["percentile" if form.groups else "group"] for row in rows}
     names = [name for name in said.values() if name in known]  # a tool tells but one or two of them
+    choose = bool(form.groups) and len(names) > 1
     values = [row["value"] for row in rows if row["value"] > 0]
     log = bool(values) and max(values) > compare.LOG_FROM * min(values)
     figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
@@ -44,9 +45,9 @@ def draw(scene: Scene) -> Chart | None:
     chart = shape(
         form, figure, texts,
         groups=form.groups or names, group_title=form.group_title if form.groups else "",
-        condition="datum.percentile === percentile" if form.groups else None,
+        condition="datum.percentile === percentile" if choose else None,
     )  # fmt: skip
-    if form.groups:
+    if choose:
         choice = {"input": "select", "options": names, "name": texts("page.choose-latency")}
         chart["params"] = [{"name": "percentile", "value": names[-1], "bind": choice}]
     return Chart(
