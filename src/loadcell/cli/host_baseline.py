@@ -97,9 +97,10 @@ def _run(asked: Asked, stored: StoredRun | None) -> Ended:
         plan, sets, only, resumed = PLAN, _sets(asked), asked.only, None
         if stored is not None:
             # Nothing is to be measured: it may be another machine's, where the plan is another, or say no more where it measured.
-            if stored.run["state"] == "finished" and not stored.left:
-                if asked.anonymous:
-                    unname(stored.path)
+            named = asked.anonymous and not stored.run.get(
+                "anonymous"
+            )  # then its record has to be written anew
+            if stored.run["state"] == "finished" and not stored.left and not named:
                 return Ended(stored.path, "finished", exit_status("finished", stored.planned, stored.trials))
             plan, sets, only, resumed = _resumed(stored, asked)
         loaded = load(plan, sets, only)
