@@ -109,3 +109,26 @@ def test_times_get_the_digits_that_tell_them_apart(gap: float, digits: int) -> N
 def test_a_backlog_of_nothing_lies_on_the_axis() -> None:
     panel = next(one for one in series.PANELS if one.title == "axis.backlog")
     assert panel.least > 0
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_percentiles_of_intervals_with_too_few_transactions_are_not_drawn(tmp_path: Path, lang: str) -> None:
+    run = fake_runs.write_run(tmp_path, fake_runs.Shape(factors={}, repeats=1))
+    (file,) = run.glob("trials/*/intervals.csv")
+    with file.open(newline="") as lines:
+        head, *rows = list(csv.reader(lines))
+    succeeded = head.index("succeeded")
+    for row in rows:
+        row[succeeded] = "50"
+    with file.open("w", newline="") as lines:
+        csv.writer(lines).writerows([head, *rows])
+    scene = Scene.of(read_run(run), lang)
+    chart = series.draw(scene)
+    assert chart is not None
+    own = chart.series[chart.chosen[0]]["load"]
+    assert not any(own.get("response_p99_ms", ()))
+    assert any(own["response_p50_ms"])
+    assert scene.texts("caption.series.few") in chart.captions
+    whole = drawn(fake_runs.write_run(tmp_path / "many", fake_runs.Shape(factors={}, repeats=1)), lang)
+    assert any(whole.series[whole.chosen[0]]["load"]["response_p99_ms"])
+    assert scene.texts("caption.series.few") not in whole.captions
