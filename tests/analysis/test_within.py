@@ -33,6 +33,14 @@ def test_of_a_constant_there_is_no_doubt() -> None:
     assert (found.mean, found.half_width, found.error_share) == (7.0, 0.0, 0.0)
 
 
+def test_of_batches_that_are_all_alike_no_value_is_worth_less() -> None:
+    """A constant rate, counted in seconds: one transaction more in every second one, and as many in every batch."""
+    found = mean_of(np.tile([999.0, 1001.0], 1800))
+    assert found is not None
+    assert found.mean == 1000
+    assert found.effective == 3600
+
+
 def test_of_nothing_there_is_no_share() -> None:
     found = mean_of(np.zeros(40))
     assert found is not None

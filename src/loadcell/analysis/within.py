@@ -71,9 +71,12 @@ def mean_of(values: Array) -> Within | None:
     if variance <= (1e-12 * mean) ** 2:
         return Within(mean, 0.0, float(values.size), values.size)
     r = neighbours_alike(values - mean)
+    between = float(
+        means.var(ddof=1)
+    )  # none where values come round within each batch: a load of a constant rate
     effective = min(
         float(values.size),
-        variance / (size * float(means.var(ddof=1)) / values.size),
+        variance / (size * between / values.size) if between else float(values.size),
         values.size * (1 - r) / (1 + r) if r > 2 / math.sqrt(values.size) else float(values.size),
     )
     quantile = float(stdtrit(max(1.0, min(means.size, effective) - 1), (1 + CONFIDENCE) / 2))
