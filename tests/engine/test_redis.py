@@ -86,18 +86,17 @@ def test_the_server_counts_the_same(
 
 
 def test_what_is_modified_is_read_and_written(server: RedisServer) -> None:
+    counted: dict[str, Any] = {"requests_per_client": 100, "warmup_ns": 0, "duration_ns": 60_000 * MS}
     prepare(server.endpoint(), SMALL, workload="kv")
-    before = server.calls()
-    result = load(server, {"mix": {"read_modify_write": 1}, "verify": True})
-    after = server.calls()
-    assert errors(result) == {"corrupt": errors(result).get("corrupt", 0)}, "loaded without checksums"
+    result = load(server, {"mix": {"read_modify_write": 1}, "verify": True}, **counted)
+    assert errors(result).keys() == {"corrupt"}, "loaded without checksums"
     prepare(server.endpoint(), {**SMALL, "verify": True}, workload="kv")
     before = server.calls()
-    result = load(server, {"mix": {"read_modify_write": 1}, "verify": True, "pipeline": 4})
+    result = load(server, {"mix": {"read_modify_write": 1}, "verify": True, "pipeline": 4}, **counted)
     after = server.calls()
     assert errors(result) == {}
     done = result["lifetime"]["operations"]["read_modify_write"]
-    assert done == after["get"] - before["get"] == after["set"] - before["set"] > 0
+    assert done == after["get"] - before["get"] == after["set"] - before.get("set", 0) > 0
 
 
 def test_a_load_makes_as_many_transactions_as_it_is_told(server: RedisServer) -> None:
