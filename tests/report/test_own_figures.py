@@ -67,6 +67,15 @@ def test_many_have_a_table_of_their_own(tmp_path: Path) -> None:
     assert {"MiB/s", "Flush, mean (ms)", "Flush, p99 (ms)"} <= {row[name].text for row in own.rows}
 
 
+def test_what_was_asked_for_stands_in_the_terminals_table_where_throughput_says_something_else(
+    tmp_path: Path,
+) -> None:
+    head, row = printed(tmp_path / "a", "sysbench", "sysbench-memory.txt").splitlines()[3:6:2]
+    assert head.split()[1:3] == ["op/s", "MiB/s"]
+    assert row.split()[1:3] == ["3,551,209", "3,468"]
+    assert printed(tmp_path / "b", "mbw", "mbw.txt").count("MiB/s") == 1
+
+
 def test_findings_call_them_by_the_same_names(tmp_path: Path) -> None:
     assert "Mbit/s: " in printed(tmp_path / "a", "iperf3", "iperf3.json")
     text = markdown.render(

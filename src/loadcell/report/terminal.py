@@ -11,7 +11,7 @@ from loadcell.analysis.keeping_up import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
-from loadcell.report import blocks, evidence, numbers, spans
+from loadcell.report import blocks, evidence, figures, numbers, spans
 from loadcell.report.scene import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
@@ -64,7 +64,8 @@ def print_scene(scene: Scene, console: Console | None = None) -> None:
         if hidden > 0:
             out.print(Text(scene.texts("terminal.more-rows", count=hidden), style="dim"))
         repeated = any(len(treatment.throughput.values) > 1 for treatment in scene.analysis.treatments)
-        if repeated and not scene.has_intervals and not _is_open(scene):
+        ranges = repeated and not scene.has_intervals and not _is_open(scene)
+        if ranges and _foremost(scene) is None:
             out.print(Text(scene.texts("terminal.descriptive"), style="dim"))
         if lack(scene.analysis.trials, _SHOWN):
             out.print(Text(scene.texts("terminal.left-out"), style="dim"))
@@ -187,6 +188,9 @@ def _table(scene: Scene, width: int) -> Table:
                 [*known[:place], *known[place + 1 :]],
                 [[*row[:place], *row[place + 1 :]] for row in rows],
             )
+    if (own := _foremost(scene)) is not None:
+        # What was asked for has the place of the interval of what it is made of.
+        known, rows = _in_place("terminal.interval", figures.key(own), known, rows, _own(own, scene, shown))
     if scene.mixed:
         known = ["terminal.throughput.mixed" if key == "terminal.throughput" else key for key in known]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
@@ -206,12 +210,12 @@ def _table(scene: Scene, width: int) -> Table:
     ]
     for key, least in zip(known, needed, strict=True):
         table.add_column(texts(key), justify="right", no_wrap=True, min_width=least)
-    for treatment, label, row in zip(shown, told_apart(labels, left), rows, strict=True):
+    for treatment, label, cells in zip(shown, told_apart(labels, left), rows, strict=True):
         best = treatment is scene.best and len(shown) > 1
-        *figures, failed, well = row
+        *before, failed, well = cells
         table.add_row(
             Text(label),
-            *figures,
+            *before,
             Text(failed, style="red" if treatment.failed else ""),
             Text(well, style="" if set(treatment.statuses) <= {"ok"} else "yellow"),
             style="bold" if best else None,
@@ -264,6 +268,34 @@ def _known(columns: Sequence[str], rows: list[list[str]], none: str) -> tuple[li
         if key not in _SPARE or any(row[place] != none for row in rows)
     ]
     return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
+def _foremost(scene: Scene) -> str | None:
+    """The figure of its own that the whole run is about."""
+    return figures.foremost([treatment for treatment in scene.analysis.treatments if treatment.measured])
+
+
+def _own(name: str, scene: Scene, shown: Sequence[Treatment]) -> list[str]:
+    """A figure of the workload's own for each row."""
+    found = [treatment.figures.get(name) for treatment in shown]
+    return [
+        scene.texts("mark.none")
+        if own is None or own.median is None
+        else figures.write(own.median, own.values)
+        for own in found
+    ]
+
+
+def _in_place(
+    old: str, new: str, known: list[str], rows: list[list[str]], cells: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The columns and rows with a new column where an old one is or would be: behind the first."""
+    place = known.index(old) if old in known else 1
+    after = place + (old in known)
+    return (
+        [*known[:place], new, *known[after:]],
+        [[*row[:place], cell, *row[after:]] for row, cell in zip(rows, cells, strict=True)],
+    )
 
 
 #: Response times of a row.

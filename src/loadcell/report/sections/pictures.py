@@ -21,11 +21,13 @@ _NAMED = {
 
 
 def curves(scene: Scene) -> Section | None:
-    """Throughput and response time against the factors; None when nothing was measured, or unlike things were."""
+    """Throughput, response time and figures of their own against the factors; None when nothing was measured. Of unlike things only the
+    last: a pass over twice the memory is no more of the same, and MiB/s are MiB/s."""
     measured = sum(trial.throughput_per_s is not None for trial in scene.analysis.trials)
-    if not scene.analysis.comparable or measured < FEWEST:
+    if measured < FEWEST:
         return None
-    drawn = charts.drawn_in("curves", scene)
+    drawn = charts.drawn_in("curves", scene) if scene.analysis.comparable else []
+    drawn += charts.drawn_in("own", scene)
     return Section("curves", scene.texts("section.curves"), drawn) if drawn else None
 
 
