@@ -32,6 +32,7 @@ class Painter:
         # a picture is larger than a pipe: without a reader, it and we would wait for each other
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self._writer: threading.Thread | None = None
 
     def __enter__(self) -> Painter:
         return self
@@ -42,12 +43,18 @@ class Painter:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        if self._writer is not None:
+            self._writer.join()
         self._close()
         self._reader.join()
 
     def hand_over(self, specs: list[dict[str, Any]]) -> None:
-        """Give it everything there is to paint, at once."""
+        """Give it everything there is to paint, at once: it takes what is larger than a pipe while it paints, and is not waited for."""
         self._waiting = specs
+        self._writer = threading.Thread(target=self._write, args=(specs,), daemon=True)
+        self._writer.start()
+
+    def _write(self, specs: list[dict[str, Any]]) -> None:
         if self._process is not None:
             assert self._process.stdin is not None
             with contextlib.suppress(OSError):  # it has died: `pictures` does its work
