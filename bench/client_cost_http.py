@@ -3,7 +3,7 @@ io_uring, on one nginx.
 
 CPU time of the whole client process (user + system), from its start to its end, over the requests it made: for loadcell that
 includes starting Python. Connections are kept alive everywhere. The server has one core and every client, each in its
-turn, the other.
+turn, the other; or, with `--one-core`, both have the same.
 """
 
 from __future__ import annotations
@@ -139,9 +139,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--one-core", action="store_true", help="server and client on one core")
     args = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
-    theirs, ours = cores[0], cores[-1]
+    theirs, ours = cores[-1 if args.one_core else 0], cores[-1]
     with nginx(theirs) as port:
         costs = in_turn(
             args.rounds,
@@ -171,11 +172,9 @@ def main() -> None:
         "cpu_ratio": {peer: ratios(cpu["loadcell"], cpu[peer]) for peer in peers},
         "rate_ratio": {peer: ratios(rate["loadcell"], rate[peer]) for peer in peers},
     }
-    keep(
-        "client_cost_http",
-        f"python -m bench.client_cost_http --rounds {args.rounds} --seconds {args.seconds}",
-        result,
-    )
+    words = f"--rounds {args.rounds} --seconds {args.seconds}{' --one-core' if args.one_core else ''}"
+    name = f"client_cost_http{'_one_core' if args.one_core else ''}"
+    keep(name, f"python -m bench.client_cost_http {words}", result)
     for peer in peers:
         for what, ratio in (("CPU", result["cpu_ratio"][peer]), ("rate", result["rate_ratio"][peer])):
             note(

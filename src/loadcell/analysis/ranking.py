@@ -59,7 +59,7 @@ ORDER: Mapping[Concern, Sequence[str]] = {
         "found.tied",
     ),
     Concern.WRONG: (
-        "found.expect.missed", "found.trials.some", "found.errors", "found.expect.unknown", "found.search.lost",
+        "found.expect.missed", "found.trials.some", "found.errors", "found.expect.unknown", "found.expect.few", "found.search.lost",
     ),
     Concern.TRUST: (
         "found.unread", "found.same-place", "found.check", "found.checks", "found.saturation.few", "found.steady.never", "found.steady.fell", "found.steady.rose", "found.run-fell",
