@@ -112,6 +112,16 @@ def test_the_work_that_is_asked_for_is_nobodys_choice() -> None:
     }
 
 
+def test_neither_is_work_that_a_factor_of_its_own_name_sets() -> None:
+    run, records = run_of(
+        {"get": [100, 101], "set": [200, 201]}, levels={n: {"test": n} for n in ("get", "set")}
+    )
+    assert analyse(run, records).recommendation is not None
+    for treatment in run["treatments"]:
+        treatment["values"] = {"workload.kv.mix": {treatment["id"]: 1}}
+    assert analyse(run, records).recommendation is None
+
+
 def test_a_rate_that_was_due_is_nobodys_choice_either() -> None:
     throughputs: dict[str, list[float | None]] = {"500/s": [500, 500], "2000/s": [2000, 2000]}
     levels = {name: {"load.rate": name} for name in throughputs}

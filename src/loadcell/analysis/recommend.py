@@ -51,7 +51,8 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     measured = [item for item in treatments if item.measured]
     if len(measured) < 2 or not any(_speed(item) for item in measured):
         return None
-    if any(asked(key) or key == RATE for item in measured for key in item.levels):
+    # A factor of several settings has a name of its own; what it sets tells what it is.
+    if any(asked(key) or key == RATE for item in measured for key in (*item.levels, *item.values)):
         return None
     sound = [item for item in measured if _sound(item)] or measured
     best = max(sound, key=_speed)
