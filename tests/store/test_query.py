@@ -9,6 +9,7 @@ import pytest
 from fake_runs import Shape, write_run
 from loadcell.store.errors import StoreError
 from loadcell.store.query import query
+from run.live import loadcell
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +121,9 @@ def test_a_mistake_in_sql_comes_with_what_there_is(runs: list[Path]) -> None:
     with pytest.raises(StoreError, match="intervalls") as caught:
         query(runs, "SELECT * FROM intervalls")
     assert "trials, intervals, samples, events" in caught.value.advice
+
+
+def test_a_command_says_nothing_but_its_answer(runs: list[Path]) -> None:
+    asked = loadcell(runs[0].parent, "query", "SELECT count(*) AS n FROM trials", runs[0].name)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert asked.stdout.split() == ["n", "4"]

@@ -103,7 +103,9 @@ class LazyGroup(click.Group):
         except BaseException as error:
             status = _status_of(error)
         # What is left goes with the process: to be searched for cycles first would take a third of a second where altair is loaded.
-        gc.freeze()
+        # Only DuckDB complains of what is left.
+        if "duckdb" not in sys.modules:
+            gc.freeze()
         sys.exit(status if isinstance(status, int) else 0)
 
 
