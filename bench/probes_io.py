@@ -286,7 +286,10 @@ def iperf3(asked: argparse.Namespace, far: Server) -> Streamed:
         "iperf3", "-c", "127.0.0.1", "-p", str(far.port), "-t", str(asked.seconds), "-O", str(STREAM_RAMP_S), "-J",
     ]  # fmt: skip
     far.begin()
-    end = json.loads(output_of(command))["end"]
+    said = json.loads(output_of(command))
+    end = said["end"]
+    if "sum_received" not in end:
+        raise SystemExit(f"iperf3 has no sum: {said.get('error', 'it does not say why')}")
     got = end["sum_received"]
     cpu_s = end["cpu_utilization_percent"]["host_total"] / 100 * got["seconds"]
     return Streamed(cpu_s, round(got["bytes"] / STREAM_BLOCK), got["seconds"], far.spent_s(asked.seconds))
