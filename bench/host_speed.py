@@ -1,10 +1,11 @@
 """How long `loadcell host` takes: on this machine as a whole process, and its questions alone on machines larger than most.
 
-The aim is below 2 s. The large ones are trees of files (tests/host/trees.py): 1,024 processors on 8 nodes, and 5,000 mounts.
+The aim is below 2 s, also for the page of a baseline (`--baseline RUN`: one that was made before), from an empty process on. The large ones are trees of files (tests/host/trees.py): 1,024 processors on 8 nodes, and 5,000 mounts.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -15,10 +16,24 @@ from tempfile import TemporaryDirectory
 from bench.paired import ROOT, keep, spread
 
 ROUNDS = 7
+#: Reads a baseline and writes its page.
+PAGE = """
+import sys
+from pathlib import Path
+from loadcell.report.hosts import page
+from loadcell.report.hosts.read import of_run
+from loadcell.store.read import read_run
+page.write(of_run(read_run(Path(sys.argv[1]))), "en", ())
+"""
 
 
 def main() -> None:
     """Time each in turn and print medians."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--baseline", metavar="RUN", help="the directory of a baseline, whose page is timed too"
+    )
+    asked = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
     from host import trees
     from loadcell.host import inventory
@@ -42,6 +57,10 @@ def main() -> None:
             "1,024 processors": lambda: inventory.collect(large, limit_s=60),
             "5,000 mounts": lambda: inventory.collect(mounted, limit_s=60),
         }
+        if asked.baseline:
+            contenders["a baseline's page"] = lambda: subprocess.run(
+                [sys.executable, "-c", PAGE, asked.baseline], check=True
+            )
         times: dict[str, list[float]] = {name: [] for name in contenders}
         for _ in range(ROUNDS):
             for name, contender in contenders.items():
@@ -49,7 +68,8 @@ def main() -> None:
                 contender()
                 times[name].append(time.perf_counter() - begun)
     result = {name: spread(values) for name, values in times.items()}
-    keep("host_speed", "python -m bench.host_speed", {"wall_s": result})
+    command = f"python -m bench.host_speed{' --baseline RUN' if asked.baseline else ''}"
+    keep("host_speed", command, {"wall_s": result})
     for name, values in result.items():
         print(f"{name:22} {values['median']:.2f} s ({values['min']:.2f} to {values['max']:.2f})")
 
