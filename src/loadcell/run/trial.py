@@ -155,7 +155,7 @@ class TrialRun:
                 self._placed.look("target", "load", target.processes())
             finally:
                 self._document["monitors"] = self._watch.stop_monitors()
-            self._document.update(measured(result, str(spec["target"].get("protocol"))))
+            self._document.update(measured(result, self._protocol))
             self._add_figures(result)
             if result.get("hlog_header"):
                 self.writer.latency(result.get("hlog", []))

@@ -281,6 +281,28 @@ def figures(
     return rows
 
 
+def placed(
+    form: Form,
+    layout: Layout,
+    treatments: Sequence[Treatment],
+    repeats: Callable[[Treatment], Repeats],
+    value: Callable[[Trial], float | None],
+) -> list[dict[str, Any]]:
+    """The rows of one figure of all these treatments, each where it stands."""
+    return [
+        row
+        for treatment in treatments
+        for row in figures(place(form, layout, treatment), treatment, repeats(treatment), value)
+    ]
+
+
+def ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+    """Where a logarithmic axis has its marks; none for figures that do not span so much."""
+    values = [row["value"] for row in rows if row["value"] > 0]
+    wide = bool(values) and max(values) > LOG_FROM * min(values)
+    return tuple(style.log_ticks(values)) if wide else ()
+
+
 def captions(form: Form, scene: Scene) -> list[str]:
     """What there is to know to read such a picture."""
     texts = scene.texts

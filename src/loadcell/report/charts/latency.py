@@ -38,9 +38,7 @@ def draw(scene: Scene) -> Chart | None:
     known = {row["percentile" if form.groups else "group"] for row in rows}
     names = [name for name in said.values() if name in known]  # a tool tells but one or two of them
     choose = bool(form.groups) and len(names) > 1
-    values = [row["value"] for row in rows if row["value"] > 0]
-    log = bool(values) and max(values) > compare.LOG_FROM * min(values)
-    figure = compare.Figure(texts("axis.latency"), tuple(style.log_ticks(values)) if log else ())
+    figure = compare.Figure(texts("axis.latency"), compare.ticks(rows))
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(
         form, figure, texts,

@@ -18,21 +18,16 @@ def draw(scene: Scene) -> Chart | None:
     if name is None or layout.x is None:
         return None
     form = compare.form(layout, measured, texts)
-    rows = [
-        row
-        for treatment in measured
-        for row in compare.figures(
-            compare.place(form, layout, treatment),
-            treatment,
-            treatment.figures[name],
-            lambda trial: trial.figures.get(name),
-        )
-    ]
+    rows = compare.placed(
+        form,
+        layout,
+        measured,
+        lambda treatment: treatment.figures[name],
+        lambda trial: trial.figures.get(name),
+    )
     form = compare.drawn(form, rows)
-    values = [row["value"] for row in rows if row["value"] > 0]
-    log = bool(values) and max(values) > compare.LOG_FROM * min(values)
     title = figures.name(name, texts)
-    figure = compare.Figure(title, tuple(style.log_ticks(values)) if log else (), format=",.4~r")
+    figure = compare.Figure(title, compare.ticks(rows), format=",.4~r")
     shape = compare.curves if form.numeric else compare.rows
     return Chart(
         "chart-own",

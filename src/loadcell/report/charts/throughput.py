@@ -15,16 +15,9 @@ def draw(scene: Scene) -> Chart | None:
     if scene.best is None or not any(trial.throughput_per_s for one in treatments for trial in one.trials):
         return None
     form = compare.form(layout, treatments, texts)
-    rows = [
-        row
-        for treatment in treatments
-        for row in compare.figures(
-            compare.place(form, layout, treatment),
-            treatment,
-            treatment.throughput,
-            lambda trial: trial.throughput_per_s,
-        )
-    ]
+    rows = compare.placed(
+        form, layout, treatments, lambda treatment: treatment.throughput, lambda trial: trial.throughput_per_s
+    )
     figure = compare.Figure(texts("axis.throughput"), format=",.4~r")
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(form, figure, texts, groups=form.groups, group_title=form.group_title)

@@ -28,11 +28,9 @@ def draw(scene: Scene) -> Chart | None:
             own = {**where, "group": name}
             rows += compare.figures(own, one.treatment, figures[kind], partial(_p99, kind))
     form = compare.drawn(form, rows)
-    values = [row["value"] for row in rows if row["value"] > 0]
-    if not values:
+    if not any(row["value"] > 0 for row in rows):
         return None
-    log = max(values) > compare.LOG_FROM * min(values)
-    figure = compare.Figure(texts("axis.p99"), tuple(style.log_ticks(values)) if log else ())
+    figure = compare.Figure(texts("axis.p99"), compare.ticks(rows))
     shape = compare.curves if form.numeric else compare.rows
     return Chart(
         "chart-waiting",
