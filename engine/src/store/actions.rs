@@ -33,20 +33,10 @@ struct Row {
     end: usize,
     /// No other is begun after that.
     until: Nanos,
-    /// When the first was begun, and when each of the others was, as the one before it ended.
-    begun: Nanos,
-    turns: Vec<Nanos>,
-    /// How many of these turns are in the record.
+    /// When each was begun: all but the first as the one before it ended.
+    begun: Vec<Nanos>,
+    /// How many of them are in the record.
     recorded: usize,
-}
-
-impl Row {
-    /// The action that is to be put into the record next, and since when it was carried out; none if `begun` is to be asked.
-    #[inline]
-    fn open(&self) -> (usize, Option<Nanos>) {
-        let since = self.recorded.checked_sub(1).map(|turn| self.turns[turn]);
-        (self.first + self.recorded, since)
-    }
 }
 
 impl Actions {
@@ -130,8 +120,9 @@ impl Job for Actions {
     fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
         let Self { client, steps, row, .. } = self;
         let Some(row) = row else { return steps.carry_out(handle, client) };
-        row.turns.clear();
-        (row.begun, row.recorded) = (clock::now(), 0);
+        row.recorded = 0;
+        row.begun.clear();
+        row.begun.push(clock::now());
         let (end, mut at) = (row.end, row.first);
         loop {
             let carried_out = steps.carry_out_read(at, row.first, handle, client);
@@ -144,22 +135,22 @@ impl Job for Actions {
             if now >= row.until {
                 return Ok(());
             }
-            row.turns.push(now);
+            row.begun.push(now);
         }
     }
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
         let row = self.row.as_ref()?;
-        row.turns.get(row.recorded).copied()
+        row.begun.get(row.recorded + 1).copied()
     }
 
     /// One in a row has ended, and the next one begun.
     #[inline]
     fn record_event(&mut self, recorder: &mut Recorder) {
         let Self { client, steps, row: Some(row), .. } = self else { return };
-        let ((at, since), turn) = (row.open(), row.turns[row.recorded]);
-        Self::record_one(client, &steps.list[at], recorder, since.unwrap_or(row.begun), turn);
+        let (at, turn) = (row.first + row.recorded, row.begun[row.recorded + 1]);
+        Self::record_one(client, &steps.list[at], recorder, row.begun[row.recorded], turn);
         recorder.late(0);
         Self::start(&mut steps.list[at + 1], recorder, turn);
         row.recorded += 1;
@@ -169,8 +160,8 @@ impl Job for Actions {
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         let Self { client, steps, row, .. } = self;
         if let Some(row) = row {
-            let (at, since) = row.open();
-            return Self::record_one(client, &steps.list[at], recorder, since.unwrap_or(sent), done);
+            let step = &steps.list[row.first + row.recorded];
+            return Self::record_one(client, step, recorder, row.begun[row.recorded], done);
         }
         let mut read = 0;
         for at in 0..steps.list.len() {
