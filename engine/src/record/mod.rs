@@ -4,6 +4,8 @@ pub mod histogram;
 pub mod hlog;
 mod quota;
 mod recorder;
+#[cfg(test)]
+mod recorder_tests;
 mod slot;
 mod summary;
 mod window;
