@@ -3,9 +3,10 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use super::desk::Desk;
 use super::epoll::Token;
 use super::timers::Alarm;
-use super::{Desk, Message, Settings};
+use super::{Message, Settings};
 use crate::clock::Nanos;
 use crate::pace::Pacer;
 use crate::session::{Context, Failure, Session, Want};
