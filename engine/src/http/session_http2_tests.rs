@@ -102,7 +102,7 @@ fn a_refused_request_is_made_again_as_it_was() {
     assert_eq!(talk.counts(TRANSACTION), [1, 1, 0, 1]);
     assert_eq!(talk.counts(NUMBERS.connect), [1, 1, 0, 0]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [2, 1, 1, 0]);
-    assert_eq!(talk.recorder.slot().tallies[0].service.max(), 5 + 10 + 5 + 5, "all of it is its time");
+    assert_eq!(talk.recorder.completed().tallies[0].service.max(), 5 + 10 + 5 + 5, "all of it is its time");
     assert_eq!(talk.begin(), Want::Reply);
     assert_eq!(talk.path(), "/11");
 }

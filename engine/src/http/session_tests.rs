@@ -9,7 +9,7 @@ use super::exchange::Operations;
 use super::options::Plan;
 use super::session::HttpSession;
 use crate::protocol::http1::Http1;
-use crate::record::{Counts, Kind, OpId, Operation, Recorder, Slot, TRANSACTION};
+use crate::record::{Counts, Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Want};
 
 const OPERATIONS: [Operation; 5] = [
@@ -90,13 +90,6 @@ impl Talk {
         })
     }
 
-    /// What was recorded, the times of transactions too.
-    fn complete(&self) -> Slot {
-        let mut slot = self.recorder.slot().clone();
-        slot.complete();
-        slot
-    }
-
     fn code(&self) -> &str {
         assert_eq!(self.recorder.slot().errors.len(), 1);
         &self.recorder.slot().errors[0].code
@@ -116,7 +109,7 @@ fn a_request_and_its_response() {
     assert_eq!(talk.hear(&OK[..17]).unwrap(), Want::Reply);
     assert_eq!(talk.hear(&OK[17..]).unwrap(), Want::Turn);
     assert_eq!(talk.all(), [(1, 0), (1, 0), (0, 0), (1, 0)]);
-    let slot = talk.complete();
+    let slot = talk.recorder.completed();
     let tally = |op: OpId| &slot.tallies[op.index()];
     assert_eq!((tally(TRANSACTION).response.max(), tally(TRANSACTION).service.max()), (11, 6));
     assert_eq!(tally(NUMBERS.first_byte).response.max(), 3);
@@ -151,7 +144,7 @@ fn a_connection_that_ends_is_replaced_within_the_next_request() {
     assert!(talk.out.starts_with(b"GET /get"));
     talk.hear(OK).unwrap();
     assert_eq!(talk.all(), [(2, 0), (2, 0), (1, 0), (2, 0)]);
-    let slot = talk.complete();
+    let slot = talk.recorder.completed();
     let tally = |op: OpId| &slot.tallies[op.index()];
     assert_eq!(tally(NUMBERS.connect).service.max(), 7);
     assert_eq!(tally(TRANSACTION).service.max(), 10, "connecting is part of it");

@@ -138,7 +138,7 @@ fn each_request_has_its_own_times() {
     talk.begin(); // 130
     assert_eq!(talk.hear(&ok(5)), Ok(Want::Another)); // 135
     assert_eq!(talk.hear(&ok(3)), Ok(Want::Turn)); // 140
-    let service = &talk.recorder.slot().tallies[0].service;
+    let service = &talk.recorder.completed().tallies[0].service;
     assert_eq!((service.count(), service.min(), service.max()), (3, 5, 25));
 }
 

@@ -338,13 +338,17 @@ impl Recorder {
         self.slot.tallies[op.index()].counts.started += 1;
     }
 
-    /// It succeeded: response time is `done - intended`, service time `done - sent`.
+    /// It succeeded: response time is `done - intended`, service time `done - sent`. See [`Slot::complete`].
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
         let tally = &mut self.slot.tallies[op.index()];
         tally.counts.succeeded += 1;
-        tally.response.record(done.saturating_sub(intended));
-        tally.service.record(done.saturating_sub(sent));
+        if intended == sent {
+            tally.both.record(done.saturating_sub(sent));
+        } else {
+            tally.response.record(done.saturating_sub(intended));
+            tally.service.record(done.saturating_sub(sent));
+        }
         self.leave(op, intended, done);
     }
 
@@ -491,6 +495,13 @@ impl Recorder {
     /// The slot that is being filled.
     pub fn slot(&self) -> &Slot {
         &self.slot
+    }
+
+    /// The same, with every time counted wherever it belongs.
+    pub fn completed(&self) -> Slot {
+        let mut slot = self.slot.as_ref().clone();
+        slot.complete();
+        slot
     }
 
     /// What was counted until now.

@@ -14,9 +14,13 @@ fn recorder() -> (Recorder, Receiver<Published>) {
     (Recorder::publishing(OPS, Outlet { send, spares }), published)
 }
 
+/// What was handed over, complete as whoever merges it makes it.
 fn slots(published: &Receiver<Published>) -> Vec<Slot> {
     let slot = |what| match what {
-        Published::Slot(slot) => Some(*slot),
+        Published::Slot(mut slot) => {
+            slot.complete();
+            Some(*slot)
+        }
         Published::Trouble(_) => None,
     };
     published.try_iter().filter_map(slot).collect()

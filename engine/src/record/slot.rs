@@ -36,6 +36,8 @@ pub struct Tally {
     pub in_flight: u64,
     pub response: Histogram<u32>,
     pub service: Histogram<u32>,
+    /// Of successes whose response time was their service time, which are in neither of the two until the slot is complete.
+    pub both: Histogram<u32>,
     /// Each success was a transaction by itself, whose times are here alone so far.
     pub whole: bool,
     /// Made when something fails for the first time: most operations never need it.
@@ -54,11 +56,19 @@ impl Tally {
         }
     }
 
+    /// Counts each time where it belongs.
+    fn complete(&mut self) {
+        self.response.merge(&self.both);
+        self.service.merge(&self.both);
+        self.both.clear();
+    }
+
     fn clear(&mut self) {
         self.counts = Counts::default();
         (self.carried_in, self.in_flight, self.whole) = (0, 0, false);
         self.response.clear();
         self.service.clear();
+        self.both.clear();
         if let Some(histogram) = &mut self.failed_response {
             histogram.clear();
         }
@@ -183,8 +193,10 @@ impl Slot {
         Self { tallies: vec![Tally::default(); operations], ..Self::default() }
     }
 
-    /// Gives the transaction the times of operations that were all of it: the thread that recorded them had them once only.
+    /// Counts each time wherever it belongs, which the thread that recorded it has done only once: response times that are
+    /// service times too, and those of operations that were all of a transaction.
     pub fn complete(&mut self) {
+        self.tallies.iter_mut().for_each(Tally::complete);
         let [transaction, others @ ..] = &mut self.tallies[..] else { return };
         for tally in others.iter_mut().filter(|tally| tally.whole) {
             tally.whole = false;
@@ -193,7 +205,7 @@ impl Slot {
         }
     }
 
-    /// Adds what another thread recorded in the same interval.
+    /// Adds what another thread recorded in the same interval; both are complete.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
             mine.merge(theirs);
@@ -291,6 +303,24 @@ mod tests {
         }
         assert_eq!(errors.len(), MOST_ERRORS + 1);
         assert_eq!(errors.iter().map(|error| error.count).sum::<u64>(), 1_004);
+    }
+
+    #[test]
+    fn what_is_a_response_and_a_service_time_is_recorded_once_and_counts_as_both() {
+        let mut slot = Slot::new(2);
+        let tally = &mut slot.tallies[1];
+        tally.whole = true;
+        tally.both.record(5);
+        tally.response.record(9);
+        tally.service.record(7);
+        for _ in 0..2 {
+            slot.complete();
+            for tally in &slot.tallies {
+                let times = |times: &Histogram<u32>| (times.count(), times.min(), times.max());
+                assert_eq!((times(&tally.response), times(&tally.service)), ((2, 5, 9), (2, 5, 7)));
+                assert_eq!(tally.both.count(), 0);
+            }
+        }
     }
 
     #[test]

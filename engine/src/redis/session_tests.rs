@@ -95,9 +95,7 @@ impl Bench {
 
     /// What was recorded of transactions, their times too.
     fn transactions(&self) -> Tally {
-        let mut slot = self.recorder.slot().clone();
-        slot.complete();
-        slot.tallies.swap_remove(TRANSACTION.index())
+        self.recorder.completed().tallies.swap_remove(TRANSACTION.index())
     }
 
     fn errors(&self) -> Vec<String> {

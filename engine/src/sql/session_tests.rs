@@ -276,7 +276,7 @@ fn response_counts_from_the_intended_start_and_service_from_the_sending() {
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
         bench.hear(answer).unwrap();
     }
-    let tallies = &bench.recorder.slot().tallies;
+    let tallies = &bench.recorder.completed().tallies;
     assert_eq!((tallies[0].response.max(), tallies[0].service.max()), (45, 40));
     assert_eq!((tallies[2].response.max(), tallies[2].service.max()), (10, 10));
 }
@@ -390,7 +390,7 @@ fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
     }
     assert_eq!(bench.counts(TYPE), (1, 1, 0, 1), "with its retry");
     assert_eq!(bench.counts(TYPE), bench.counts(TRANSACTION));
-    let tallies = &bench.recorder.slot().tallies;
+    let tallies = &bench.recorder.completed().tallies;
     assert_eq!(tallies[TYPE.index()].response.max(), tallies[0].response.max());
     bench.begin();
     bench.hear(BEGUN).unwrap();
@@ -413,7 +413,7 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
     bench.session.client.outcome = None;
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
     assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.slot().tallies[OUTCOME.index()].response.max(), 45);
+    assert_eq!(bench.recorder.completed().tallies[OUTCOME.index()].response.max(), 45);
     let lifetime = bench.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
     bench.begin();
@@ -460,8 +460,8 @@ fn a_pause_is_within_the_transaction_and_told_of_once() {
     assert_eq!(bench.sent(), ["commit 1"]);
     assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
-    assert!(bench.recorder.slot().tallies[0].response.max() >= 2 * NAP);
-    assert!(bench.recorder.slot().tallies[BEGIN.index()].response.max() < NAP, "no statement waited");
+    assert!(bench.recorder.completed().tallies[0].response.max() >= 2 * NAP);
+    assert!(bench.recorder.completed().tallies[BEGIN.index()].response.max() < NAP, "no statement waited");
 }
 
 #[test]
@@ -505,7 +505,7 @@ fn transactions_beyond_the_limit_are_counted_as_late_too() {
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
             bench.hear(answer).unwrap();
         }
-        assert_eq!(bench.recorder.slot().tallies[0].response.max(), 45);
+        assert_eq!(bench.recorder.completed().tallies[0].response.max(), 45);
         assert_eq!(bench.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
     }
 }
@@ -541,7 +541,7 @@ fn what_may_be_retried_is_said_again() {
     assert_eq!(bench.counts(SELECT), (2, 1, 1, 0));
     assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 }, "of the attempt that succeeded");
     assert_eq!(bench.recorder.lifetime().rows_changed, 3, "of the attempt that succeeded");
-    assert_eq!(bench.recorder.slot().tallies[0].response.max(), 5 + 80, "over all attempts");
+    assert_eq!(bench.recorder.completed().tallies[0].response.max(), 5 + 80, "over all attempts");
 }
 
 #[test]
@@ -770,7 +770,7 @@ fn what_is_waited_for_outside_counts_for_itself() {
     assert_eq!(want, Want::Until(DESCRIPTOR));
     assert_eq!(bench.resume(), Want::Reply);
     assert_eq!(bench.counts(SELECT), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.slot().tallies[SELECT.index()].response.max(), NAP);
+    assert_eq!(bench.recorder.completed().tallies[SELECT.index()].response.max(), NAP);
     assert_eq!(bench.hear(BEGUN), Ok(Want::Until(DESCRIPTOR)));
     assert_eq!(bench.hear(b"N\0\0\0\x05\0"), Ok(Want::Reply), "told of once");
     bench.sent();
