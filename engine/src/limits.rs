@@ -1,5 +1,7 @@
 //! What the operating system lets this process have.
 
+use std::os::fd::RawFd;
+
 use crate::spec::Problem;
 
 /// Descriptors that are needed besides one a client: Python, libraries, event queues.
@@ -55,6 +57,25 @@ pub fn allow_connections(clients: u32) -> Result<(), Problem> {
     ))
 }
 
+/// Gives the calling thread a table of descriptors of its own, in which are standard input, output and error, `keep` and what it
+/// opens from here on. With a shared table every call that names a descriptor has to take hold of the file and let go of it by
+/// locked writes; nothing but that is lost where the kernel refuses. The thread's are in `/proc/PID/task/TID/fd`.
+pub fn keep_descriptors_apart(keep: RawFd) {
+    let keep = keep as libc::c_uint;
+    let close = |from: libc::c_uint, to: libc::c_uint| {
+        // SAFETY: in this thread's table alone nobody uses them; whoever owns them has them in the other.
+        unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) }
+    };
+    // SAFETY: no pointers.
+    if unsafe { libc::unshare(libc::CLONE_FILES) } == 0 {
+        // Copies of others' would keep open what they close.
+        if keep > 3 {
+            close(3, keep - 1);
+        }
+        close(keep + 1, libc::c_uint::MAX);
+    }
+}
+
 /// The most memory that this process has had at once.
 pub fn max_rss_bytes() -> u64 {
     // SAFETY: all zeros are a valid `rusage`, and a valid place to write to.
@@ -73,6 +94,33 @@ pub fn wake_up_promptly() {
 mod tests {
     use super::*;
     use crate::protocol::Protocol;
+
+    #[test]
+    fn a_thread_with_descriptors_of_its_own_keeps_nobody_elses_open() {
+        use std::io::{Read, Write, pipe};
+        use std::os::fd::AsRawFd;
+
+        let (mut kept, mut to) = pipe().unwrap();
+        let (mut other, theirs) = pipe().unwrap();
+        let (go, wait) = std::sync::mpsc::channel();
+        let (told, hear) = std::sync::mpsc::channel();
+        let descriptor = to.as_raw_fd();
+        let thread = std::thread::spawn(move || {
+            keep_descriptors_apart(descriptor);
+            to.write_all(b"kept").unwrap();
+            told.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        hear.recv().unwrap();
+        drop(theirs);
+        let mut rest = Vec::new();
+        other.read_to_end(&mut rest).unwrap(); // It would never end if the thread had it too.
+        let mut said = [0; 4];
+        kept.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"kept");
+        go.send(()).unwrap();
+        thread.join().unwrap();
+    }
 
     #[test]
     fn what_cannot_be_had_is_refused_with_advice() {

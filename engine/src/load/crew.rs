@@ -110,6 +110,7 @@ impl<F: SessionFactory> Startable for F {
                 timeout_ns: load.timeout_ns,
             };
             crew.employ(scope, factory.operations(), clients.len() as u32, mail, move |recorder, control, mail| {
+                limits::keep_descriptors_apart(control.bell.fd());
                 if let Some(pacer) = schedule {
                     limits::wake_up_promptly();
                     return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run();

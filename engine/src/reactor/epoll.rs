@@ -117,9 +117,7 @@ impl Epoll {
         if until != self.clock_set_to {
             self.set_clock(until)?;
         }
-        let (events, size) = (self.events.as_mut_ptr(), BATCH as libc::c_int);
-        // SAFETY: `events` has room for `BATCH` events.
-        counted(check(unsafe { libc::epoll_wait(self.queue.as_raw_fd(), events, size, -1) }))
+        self.ask(-1)
     }
 
     /// Waits until something happens, but not longer than `at_most`; the number of events. With 0 it only looks.
@@ -128,8 +126,7 @@ impl Epoll {
     pub fn sleep(&mut self, at_most: Nanos) -> io::Result<usize> {
         let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
         if at_most == 0 {
-            // SAFETY: `events` has room for `BATCH` events.
-            return counted(check(unsafe { libc::epoll_wait(queue, events, size, 0) }));
+            return self.ask(0);
         }
         if self.fine {
             let time = libc::timespec {
@@ -146,6 +143,16 @@ impl Epoll {
             }
         }
         self.wait(clock::now() + at_most)
+    }
+
+    /// Without an end (-1), or without waiting (0).
+    #[inline]
+    fn ask(&mut self, timeout_ms: libc::c_int) -> io::Result<usize> {
+        let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
+        let no_mask = std::ptr::null::<libc::sigset_t>();
+        // SAFETY: `events` has room for `BATCH` events. By the bare call, as sockets are read and written.
+        let count = unsafe { libc::syscall(libc::SYS_epoll_pwait, queue, events, size, timeout_ms, no_mask, 0usize) };
+        counted(check(count as libc::c_int))
     }
 
     fn set_clock(&mut self, until: Nanos) -> io::Result<()> {
@@ -187,6 +194,10 @@ impl Bell {
         // SAFETY: no pointers; the descriptor is owned at once.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
         Ok(Self(Arc::new(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 
     pub fn ring(&self) {
