@@ -74,9 +74,9 @@ impl Exchange {
         client.make(self.kind, &mut self.made);
         (self.intended, self.begun, self.refused, self.status) = (intended, at, 0, 0);
         self.state = State::Unsent;
-        cx.recorder.start(TRANSACTION, intended);
-        if let Some(kind) = self.counted_as() {
-            cx.recorder.start(kind, intended);
+        match self.counted_as() {
+            Some(kind) => cx.recorder.start_whole(kind, intended),
+            None => cx.recorder.start(TRANSACTION, intended),
         }
     }
 

@@ -6,7 +6,7 @@
 //!    until the next `next`.
 //! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `answered` takes what
 //!    each key of the *oldest* action gave, where it reads; `answered_of` what those of a younger one did.
-//! 3. `done` or `failed` ends the oldest action; `abandon` ends all, as when a connection is lost.
+//! 3. `done` or `failed` ends the oldest action; when a connection is lost, that of all there are.
 //!
 //! Of a read-modify-write the read comes first; when it was answered, `modify` makes `key` and `value` speak of the oldest action
 //! again, and its writing follows.
@@ -217,8 +217,7 @@ pub struct Client {
 }
 
 struct Pending {
-    verb: Verb,
-    keys: usize,
+    action: Action,
     missed: bool,
 }
 
@@ -246,7 +245,7 @@ impl Client {
             let touched = self.touch(action.verb);
             self.touched.push_back(touched);
         }
-        self.pending.push_back(Pending { verb: action.verb, keys: action.keys, missed: false });
+        self.pending.push_back(Pending { action, missed: false });
         action
     }
 
@@ -351,8 +350,8 @@ impl Client {
     /// The same of an action that has so many `older` ones before it; `key` counts the keys of those, too.
     #[inline]
     pub fn answered_of(&mut self, older: usize, key: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
-        let Some(action) = self.pending.get_mut(older) else { return Ok(()) };
-        action.missed |= value.is_none();
+        let Some(Pending { action, missed }) = self.pending.get_mut(older) else { return Ok(()) };
+        *missed |= value.is_none();
         let Some(versions) = &self.plan.versions else { return Ok(()) };
         match &self.touched[key] {
             Touched { number, known: Some(known), .. } if action.verb.reads() => versions.judge(*number, *known, value),
@@ -380,11 +379,10 @@ impl Client {
         self.end(false);
     }
 
-    /// Every action in progress has failed.
-    pub fn abandon(&mut self) {
-        while !self.pending.is_empty() {
-            self.failed();
-        }
+    /// The oldest action that is not over.
+    #[inline]
+    pub fn oldest(&self) -> Option<Action> {
+        self.pending.front().map(|pending| pending.action)
     }
 
     /// Actions that are not over.
@@ -394,7 +392,7 @@ impl Client {
 
     #[inline]
     fn end(&mut self, well: bool) -> Option<OpId> {
-        let Pending { verb, keys, missed } = self.pending.pop_front()?;
+        let Pending { action: Action { verb, keys, .. }, missed } = self.pending.pop_front()?;
         for _ in 0..keys {
             let Some(Touched { number, version, .. }) = self.touched.pop_front() else { break };
             if let (Verb::Insert, Some(growth)) = (verb, &self.plan.growth) {

@@ -185,7 +185,7 @@ fn what_failed_may_have_happened_or_not() {
         match (client.next().verb, &in_doubt) {
             (Verb::Set, None) => {
                 in_doubt = Some(value(&mut client, 0));
-                client.abandon();
+                client.failed();
             }
             (Verb::Get, Some(bytes)) => {
                 assert_eq!(client.answered(0, Some(bytes)), Ok(()));

@@ -338,6 +338,13 @@ impl Recorder {
         self.slot.tallies[op.index()].counts.started += 1;
     }
 
+    /// A transaction was started that is one operation.
+    #[inline]
+    pub fn start_whole(&mut self, op: OpId, intended: Nanos) {
+        self.slot.tallies[op.index()].counts.started += 1;
+        self.start(TRANSACTION, intended);
+    }
+
     /// It succeeded: response time is `done - intended`, service time `done - sent`. See [`Slot::complete`].
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {

@@ -9,7 +9,6 @@
 //! Each command of a batch (`pipeline`) is one transaction, whose times begin when its batch was sent. A read-modify-write is
 //! two commands, the second of which needs the first one's answer: it is the last of its batch.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::command::Writer;
@@ -56,8 +55,7 @@ pub struct RedisSession {
     client: Client,
     reader: Reader,
     state: State,
-    /// Actions that are not answered, the oldest first; when they should have been sent, and were.
-    asked: VecDeque<Action>,
+    /// When the actions that are not answered should have been sent, and were.
     intended: Nanos,
     sent: Nanos,
     answer: Answer,
@@ -65,14 +63,12 @@ pub struct RedisSession {
 
 impl RedisSession {
     pub fn new(access: Arc<Access>, rules: Arc<Rules>, client: Client) -> Self {
-        let asked = VecDeque::with_capacity(rules.pipeline);
         Self {
             opening: Opening::new(access),
             rules,
             client,
             reader: Reader::default(),
             state: State::Closed,
-            asked,
             intended: 0,
             sent: 0,
             answer: Answer::default(),
@@ -82,7 +78,7 @@ impl RedisSession {
     /// A token of the oldest action's answer.
     #[inline]
     fn hear(&mut self, cx: &mut Context<'_>, at: Nanos, heard: Heard<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let Some(&action) = self.asked.front() else { return Err(stray(heard.token)) };
+        let Some(action) = self.client.oldest() else { return Err(stray(heard.token)) };
         let answer = &mut self.answer;
         match (action.verb, heard.token) {
             (_, Token::Nothing) => return Ok(()),
@@ -130,7 +126,6 @@ impl RedisSession {
     /// The oldest action is answered.
     #[inline]
     fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, action: Action) {
-        self.asked.pop_front();
         let (intended, sent) = (self.intended, self.sent);
         (self.answer.heard, self.answer.modifying) = (0, false);
         if let Some(why) = self.answer.wrong.take() {
@@ -147,7 +142,7 @@ impl RedisSession {
                 _ => cx.recorder.queries(at, 0, 1, 0),
             }
         }
-        if self.asked.is_empty() {
+        if self.client.pending() == 0 {
             self.state = State::Idle;
         }
     }
@@ -237,9 +232,7 @@ impl Session for RedisSession {
         for _ in 0..most {
             let action = self.client.next();
             self.rules.writer.write(&mut self.client, &action, out);
-            cx.recorder.start(TRANSACTION, intended);
-            cx.recorder.start(action.op, intended);
-            self.asked.push_back(action);
+            cx.recorder.start_whole(action.op, intended);
             if action.verb == Verb::ReadModifyWrite {
                 break;
             }
@@ -251,10 +244,10 @@ impl Session for RedisSession {
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
         self.state = State::Closed;
         self.answer = Answer::default();
-        while let Some(action) = self.asked.pop_front() {
+        while let Some(action) = self.client.oldest() {
+            self.client.failed();
             failed(cx, action, self.intended, self.sent, at, why);
         }
-        self.client.abandon();
         Again::Later
     }
 

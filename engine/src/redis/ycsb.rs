@@ -397,8 +397,7 @@ impl Session for YcsbSession {
                 State::Searching
             }
         };
-        cx.recorder.start(TRANSACTION, intended);
-        cx.recorder.start(self.client.op(self.act()), intended);
+        cx.recorder.start_whole(self.client.op(self.act()), intended);
         if let Some(op) = self.both() {
             cx.recorder.start(op, intended);
         }

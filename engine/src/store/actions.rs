@@ -70,8 +70,7 @@ impl Actions {
     #[inline]
     fn start(step: &mut Step, recorder: &mut Recorder, due: Nanos) {
         step.intended = due;
-        recorder.start(TRANSACTION, due);
-        recorder.start(step.action.op, due);
+        recorder.start_whole(step.action.op, due);
     }
 }
 

@@ -146,8 +146,7 @@ impl Job for Records {
         self.key.clear();
         self.client.key(request.record, &mut self.key);
         self.prepare(&request);
-        recorder.start(TRANSACTION, due);
-        recorder.start(self.first(&request), due);
+        recorder.start_whole(self.first(&request), due);
         if let Some(op) = self.both(&request) {
             recorder.start(op, due);
         }

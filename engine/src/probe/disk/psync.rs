@@ -40,8 +40,7 @@ impl<'d> Psync<'d> {
             self.written += 1;
             self.buffer.stamp(self.written);
         }
-        recorder.start(TRANSACTION, due);
-        recorder.start(self.disk.ops.of(act), due);
+        recorder.start_whole(self.disk.ops.of(act), due);
     }
 
     #[inline]

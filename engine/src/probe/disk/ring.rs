@@ -100,8 +100,7 @@ impl<'d> Ring<'d> {
         for _ in 0..wanted {
             let Some(number) = self.queue.free.pop() else { return };
             let (act, block) = self.order.next();
-            recorder.start(TRANSACTION, due);
-            recorder.start(self.disk.ops.of(act), due);
+            recorder.start_whole(self.disk.ops.of(act), due);
             let slot = &mut self.queue.slots[number];
             (slot.act, slot.due, slot.flushing) = (act, due, false);
             if act == Act::Write {
