@@ -139,6 +139,7 @@ def test_a_rise_after_the_fall_is_held_against_single_measurements() -> None:
         ({"1": [100, 101], "2": [190, 191]}, "found.saturation.few"),
         ({"1": [100], "2": [190], "4": [300]}, "found.saturation.edge"),
         ({"1": [100, 101], "2": [60, 61], "4": [40, 41]}, "found.saturation.falls"),
+        ({"1": [100], "2": [99], "4": [40]}, "found.saturation.falls.once"),
         ({"1": [100], "2": [190], "4": [150]}, "found.saturation.once.waiting"),
         ({"1": [100, 101], "2": [190, 195], "4": [150, 149]}, "found.saturation.measured.waiting"),
         ({"1": [100, 101], "2": [200, 194], "4": [195, 196]}, "found.saturation.level.waiting"),
@@ -233,3 +234,34 @@ def test_the_highest_level_is_said_with_those_that_it_might_as_well_be() -> None
         one for one in analysis_of(rates).findings if one.phrase.key.startswith("found.saturation.measured")
     )
     assert found.phrase.params["best"] in ("2 (2–4)", "4 (2–4)")
+
+
+#: Six repeats each: those of the lower loads are told apart from the highest load's, and not from each other.
+TOP_AT_THE_BOTTOM = {
+    "100": [168.0, 163, 171, 164, 162, 165], "200": [173.0, 163, 164, 172, 163, 173],
+    "500": [164.0, 160, 159, 166, 160, 164], "1000": [130.0, 128, 131, 129, 127, 130],
+}  # fmt: skip
+
+
+def test_below_the_lowest_load_nothing_was_measured_so_the_peak_may_lie_there() -> None:
+    analysis = analysis_of(TOP_AT_THE_BOTTOM)
+    (line,) = analysis.saturation
+    assert isinstance(line, Saturation)
+    assert line.peak.first == 0
+    assert line.between[0] is None
+    (found,) = (one for one in analysis.findings if one.phrase.key.startswith("found.saturation.below"))
+    sentence = Texts("en").say(found.phrase)
+    assert "The peak lies below 500 clients, perhaps below the lowest load tried" in sentence
+
+
+def test_loads_that_repeats_do_not_tell_apart_say_nothing_of_more_clients() -> None:
+    """Repeats as on a machine that others work on: that throughput levelled off, or where it was highest, is not in them."""
+    wide = [18.0, 25, 20, 21, 30, 43]
+    loads = {"1": [23.0, 18, 25, 20, 27, 28], "2": wide, "4": [*wide[3:], *wide[:3]], "8": [*wide[1:], 44.0]}
+    analysis = analysis_of(loads)
+    (line,) = analysis.saturation
+    assert isinstance(line, Saturation)
+    assert line.between == (None, None)
+    (statement, *_) = (one for one in analysis.findings if one.kind == "saturation")
+    assert statement.phrase.key == "found.saturation.untold"
+    assert statement.phrase.params["last"] == "8"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import fake_runs
+from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.report import html, markdown
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
 from loadcell.report.pictures import VEGA_LITE, paint
+from loadcell.report.scene import Scene
+from loadcell.report.sections.saturation import marks
 from loadcell.report.sizing import sized
 from loadcell.report.texts import LANGUAGES, Texts
 from loadcell.store.read import StoredRun, read_run
@@ -87,6 +91,28 @@ def test_each_line_of_a_second_factor_has_its_row(run: Write) -> None:
         "storage = remote",
     ]
     assert section(report, "effects") is not None
+
+
+@pytest.mark.parametrize(
+    ("peak", "highest", "between"),
+    [
+        (Mark(2, 2, 2), "64", "32 – 128"),
+        (Mark(2, 1, 3), "64 (32 – 128)", "16 – 256"),
+        (Mark(2, 0, 3), "64 (16 – 128)", "below 256"),
+        (Mark(2, 1, 4), "64 (32 – 256)", "from 16 on"),
+        (Mark(2, 0, 4), "64 (16 – 256)", "not identified"),
+        (Mark(2), "64", "32 – 128"),
+    ],
+)
+def test_where_a_peak_may_lie_is_open_to_a_side_where_no_load_was_tried(
+    run: Write, peak: Mark, highest: str, between: str
+) -> None:
+    """And a level that could be no other has no brackets."""
+    scene = Scene.of(run(plain({"load.clients": [16, 32, 64, 128, 256]})), "en")
+    (line,) = scene.analysis.saturation
+    assert isinstance(line, Saturation)
+    ((_, at, lies, *_),) = marks([replace(line, peak=peak)], scene).rows
+    assert (at.text, lies.text) == (highest, between)
 
 
 def test_five_loads_support_marks_but_no_law(run: Write) -> None:

@@ -63,13 +63,14 @@ class Saturation:
         return self.peak.at == last or self.peak.last == last
 
     @property
-    def between(self) -> tuple[float, float | None]:
-        """The loads that the peak lies between: neighbours of the levels that might be the highest; None beyond."""
+    def between(self) -> tuple[float | None, float | None]:
+        """The loads that the peak lies between: neighbours of the levels that might be the highest. None where there is no
+        neighbour: below the lowest load tried, and beyond the highest, nothing was measured."""
         loads = self.sweep.loads
         first = self.peak.at if self.peak.first is None else self.peak.first
         last = self.peak.at if self.peak.last is None else self.peak.last
         above = float(loads[last + 1]) if last + 1 < len(loads) else None
-        return float(loads[max(0, first - 1)]), above
+        return float(loads[first - 1]) if first > 0 else None, above
 
     def load(self, mark: Mark) -> float:
         """The clients at a mark."""

@@ -65,8 +65,7 @@ def statement(line: Saturation | Sweep) -> Finding:
         return Finding("saturation", "caution", Phrase("found.saturation.few", params), _evidence(line))
     key, more = _what(line)
     params = {"line": _name(line), **more}
-    last = len(line.sweep.loads) - 1
-    if key in _WITH_WAITING and line.enough.at < last and line.enough.last != last:
+    if key in _WITH_WAITING and _only_wait(line):
         key += ".waiting"
         params["enough"] = _with_reach(line, line.enough)
     severity = "good" if line.law.identified else "info"
@@ -74,8 +73,15 @@ def statement(line: Saturation | Sweep) -> Finding:
 
 
 _WITH_WAITING = {
-    "found.saturation.identified", "found.saturation.measured", "found.saturation.once", "found.saturation.level",
+    "found.saturation.identified", "found.saturation.measured", "found.saturation.below", "found.saturation.once",
+    "found.saturation.level",
 }  # fmt: skip
+
+
+def _only_wait(line: Saturation) -> bool:
+    """Whether there is a load past which nothing more is done, as surely as repeats tell."""
+    last = len(line.sweep.loads) - 1
+    return line.enough.at < last and line.enough.last != last
 
 
 def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
@@ -93,15 +99,23 @@ def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
         return "found.saturation.flat", {"low": first, "high": last}
     best = _number(line.load(line.peak))
     low_end, high_end = line.between
+    if low_end is None and high_end is None:  # any load might be the highest
+        if _only_wait(line):
+            return "found.saturation.level", {"low": first, "last": last}
+        return "found.saturation.untold", {"low": first, "last": last}
     if line.peak.at == len(loads) - 1:
         return "found.saturation.edge", {"last": last}
     if line.peak.at == 0 and not line.peak.last:
-        return "found.saturation.falls", {"low": first, "high": _number(loads[1])}
+        key = "found.saturation.falls" if line.peak.last is not None else "found.saturation.falls.once"
+        return key, {"low": first, "high": _number(loads[1])}
     if high_end is None:
         start = line.reach(line.peak)
         return "found.saturation.level", {"low": _number(start[0]) if start else best, "last": last}
+    highest: dict[str, Value] = {"best": _with_reach(line, line.peak), "high": _number(high_end)}
+    if low_end is None:
+        return "found.saturation.below", highest
     key = "found.saturation.measured" if line.peak.first is not None else "found.saturation.once"
-    return key, {"best": _with_reach(line, line.peak), "low": _number(low_end), "high": _number(high_end)}
+    return key, {**highest, "low": _number(low_end)}
 
 
 def reasons(lines: Sequence[Saturation | Sweep]) -> Iterator[Finding]:

@@ -41,26 +41,36 @@ def marks(lines: list[Saturation], scene: Scene) -> Table:
     ]  # fmt: skip
     rows = []
     for line in lines:
-        low, high = line.between
-        between = (
-            f"{low:g} – {high:g}" if high is not None else texts("table.saturation.from", low=f"{low:g}")
-        )
         rows.append(
             [
                 Cell(line.sweep.where or texts("table.saturation.all")),
                 _mark(line, line.peak, scene),
-                Cell(between, sort=low),
+                _between(line, scene),
                 *(_mark(line, mark, scene) for mark in (line.enough, line.knee, line.power)),
             ]
         )
     return Table("table-saturation", texts("table.saturation"), columns, rows, texts("table.saturation.note"))
 
 
+def _between(line: Saturation, scene: Scene) -> Cell:
+    """Where the peak lies: open to a side where no load was tried."""
+    low, high = line.between
+    if low is None and high is None:
+        return Cell(scene.texts("table.not-identified"), tone="info")
+    if low is None:
+        return Cell(scene.texts("table.saturation.below", high=f"{high:g}"), sort=0.0)
+    if high is None:
+        return Cell(scene.texts("table.saturation.from", low=f"{low:g}"), sort=low)
+    return Cell(f"{low:g} – {high:g}", sort=low)
+
+
 def _mark(line: Saturation, mark: Mark | None, scene: Scene) -> Cell:
+    """The level, and in brackets others that it might as well be."""
     if mark is None:
         return Cell(scene.texts("table.not-identified"), tone="info")
     at, ends = line.load(mark), line.reach(mark)
-    return Cell(f"{at:g}" if ends is None else f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
+    alone = ends is None or ends[0] == ends[1]
+    return Cell(f"{at:g}" if ends is None or alone else f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
 
 
 def law(lines: list[Saturation], scene: Scene) -> Table:
