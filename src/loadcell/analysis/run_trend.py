@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from loadcell.analysis import trend
+from loadcell.analysis.energy import Array
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.analysis.treatments import Treatment
-from loadcell.analysis.trend import Trend
 
 #: A trend is said when chance makes it in fewer than this share of runs, and it moves throughput by this share or more.
 LEVEL, NOTABLE = 0.01, 0.03
@@ -21,22 +21,34 @@ LEVEL, NOTABLE = 0.01, 0.03
 FEWEST_REPEATS = 3
 
 
-def find(treatments: Sequence[Treatment]) -> Trend | None:
-    """The trend over trials in the order they ran; None with too few that can be compared."""
-    relative: dict[int, float] = {}
+def relative(treatments: Sequence[Treatment]) -> Array:
+    """Throughput of the trials that can be compared over their treatments' medians, in the order they ran."""
+    found: dict[int, float] = {}
     for treatment in treatments:
         middle = treatment.throughput.median
         if middle and len(treatment.throughput.values) >= FEWEST_REPEATS:
             for trial in treatment.trials:
                 if trial.counts and trial.throughput_per_s is not None:
-                    relative[trial.number] = trial.throughput_per_s / middle
-    return trend.find(np.array([relative[number] for number in sorted(relative)]))
+                    found[trial.number] = trial.throughput_per_s / middle
+    return np.array([found[number] for number in sorted(found)])
+
+
+def of_the_first(change: float, least: float) -> float:
+    """A change along a line, which is a share of the line's mean, as a share of where the line begins.
+
+    A line through positive values may begin or end below 0, where no throughput is: not below `least`, the lowest of them
+    over their mean.
+    """
+    begins, ends = max(1 - change / 2, least), max(1 + change / 2, least)
+    return (ends - begins) / begins
 
 
 def findings(treatments: Sequence[Treatment]) -> tuple[Finding, ...]:
     """That throughput rose or fell over the run, if it did."""
-    found = find(treatments)
+    series = relative(treatments)
+    found = trend.find(series)
     if found is None or found.p >= LEVEL or abs(found.change) < NOTABLE:
         return ()
     key = "found.run-rose" if found.change > 0 else "found.run-fell"
-    return (Finding("spread", "caution", Phrase(key, {"change_share": abs(found.change)})),)
+    changed = abs(of_the_first(found.change, float(series.min() / series.mean())))
+    return (Finding("spread", "caution", Phrase(key, {"change_share": changed})),)
