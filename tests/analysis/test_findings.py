@@ -59,6 +59,12 @@ def test_overlapping_repeats_are_not_told_apart() -> None:
     assert found["treatments"] == ("clients = 20",)
 
 
+def test_what_is_not_told_apart_from_the_highest_is_neither_the_lowest_nor_a_fall() -> None:
+    found = said(threads({"10": [100, 140], "20": [150, 100], "40": [145, 99]}))
+    assert found["found.tied"]["count"] == 2
+    assert not {"found.lowest", "found.falls"} & set(found)
+
+
 def test_many_ties_are_counted_not_listed() -> None:
     found = said(analysis_of({str(n): [100, 110 + n / 10] for n in range(1, 9)}))["found.tied.many"]
     assert found["count"] == 7

@@ -38,6 +38,16 @@ def test_of_what_is_nearly_as_fast_the_shortest_tail_is_chosen() -> None:
     assert (found.tail_ms(found.choice), found.tail_ms(found.best)) == (12, 60)
 
 
+def test_nothing_is_bought_that_repeats_do_not_tell_from_the_slowest() -> None:
+    def bought(throughputs: dict[str, list[float | None]]) -> int:
+        found = with_tails(throughputs, {"10": 5, "20": 12}).recommendation
+        assert found is not None
+        return len([*recommend_findings.buys(found)])
+
+    assert bought({"10": [100, 101], "20": [190, 192]}) == 1
+    assert bought({"10": [100, 191], "20": [190, 192]}) == 0
+
+
 def test_without_response_times_the_fastest_is_chosen() -> None:
     run, records = run_of({"10": [100], "20": [190]})
     for record in records:

@@ -92,7 +92,7 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
     if best.factor != LOAD:
         yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
-    if lowest:
+    if lowest and best.lowest not in best.tied:  # else what lies between the two is not known
         params = {
             "treatment": best.lowest.label,
             "throughput_per_s": lowest,
@@ -106,7 +106,7 @@ def _along_the_factor(best: Best) -> Iterator[Finding]:
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
     if best.at_edge:
         yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
-    elif best.last is not None and best.last is not top and highest:
+    elif best.last is not None and best.last is not top and best.last not in best.tied and highest:
         fell = 1 - (best.last.throughput.median or 0.0) / highest
         phrase = Phrase("found.falls", {"treatment": best.last.label, "fell_share": fell})
         yield Finding("throughput", "info", phrase, (best.last.id,))

@@ -28,8 +28,10 @@ def choice(found: Recommendation) -> Finding:
 
 
 def buys(found: Recommendation) -> Iterator[Finding]:
-    """What there is more of than at the lowest throughput measured."""
-    if found.lowest is not found.choice and found.gain_times != float("inf"):
+    """What there is more of than at the lowest throughput measured; nothing where repeats do not tell that there is more."""
+    if found.lowest in (found.choice, *found.alike):
+        return
+    if found.gain_times != float("inf"):
         params: dict[str, Value] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
         yield Finding("recommendation", "good", Phrase("found.recommend.buys", params), (found.lowest.id,))
 
