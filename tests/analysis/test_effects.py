@@ -12,6 +12,7 @@ from analysis.reported import stream
 from analysis.runs import analysis_of, said
 from analysis.simulated import factorial
 from loadcell.analysis.effects import Effects, Main, Together
+from loadcell.analysis.effects_findings import choices
 from loadcell.report.texts import LANGUAGES, Texts
 
 CUBE = {"a": [1, 2], "b": ["x", "y"], "c": ["u", "v"]}
@@ -144,6 +145,26 @@ def test_of_the_streams_threads_four_is_the_safe_choice() -> None:
     assert choice.level == "4"
     assert choice.risks == pytest.approx(22 / 26)
     assert choice.buys == pytest.approx(79 / 22)
+
+
+def test_a_choice_that_repeats_do_not_tell_is_none() -> None:
+    """More files help one engine and cost the other as much: 4 lies between. With much noise another might be the safest."""
+
+    def speed(levels: dict[str, Any]) -> float:
+        return 1000 * (1 + 0.1 * levels["files"] if levels["engine"] == "a" else 3 - 0.1 * levels["files"])
+
+    factors = {"files": [1, 4, 8], "engine": ["a", "b"]}
+    for noise, key in ((0.001, "found.effects.choose"), (0.2, "found.effects.choose.unsure")):
+        effects = factorial(factors, speed, 6, noise=noise).effects
+        assert pair(effects, "files", "engine").matters
+        said_of = {
+            found.phrase.params["factor"]: found.phrase
+            for found in choices(effects)
+            if found.phrase.key.startswith("found.effects.choose")
+        }
+        assert said_of["files"].key == key
+        assert said_of["engine"].key == "found.effects.choose.always"
+    assert said_of["files"].params["others"]
 
 
 ALONE = {"a": [1, 2, 3], "b": ["x", "y"], "c": ["u", "v"]}

@@ -66,7 +66,10 @@ def effects(found: Effects) -> dict[str, Any]:
         "higher_share": found.higher, "noise_share": found.noise,
         "changes": [_change(change) for change in found.changes],
         "choices": [
-            {"factor": choice.key, "level": choice.level, "buys": choice.buys, "risks": choice.risks}
+            {
+                "factor": choice.key, "level": choice.level, "buys": choice.buys, "risks": choice.risks,
+                "alike": [*choice.alike],
+            }
             for choice in found.choices
         ],
     }  # fmt: skip

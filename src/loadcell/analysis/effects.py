@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from loadcell.analysis import additive
 from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats
 from loadcell.analysis.distributions import f_tail, t_quantile
 from loadcell.analysis.layout import asked
@@ -30,6 +31,8 @@ SURPRISE = 0.05
 HARDLY, MUCH = 0.05, 1.2
 #: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
+#: So often the choice of a level is made again from what repeats might have been.
+RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
 MOST_TOGETHER = 2
 
@@ -113,13 +116,15 @@ class Choice:
     """The level of a factor that is never far behind, whatever the others are (minimax regret; Savage 1951).
 
     `buys` is its figure over that of the worst level where this is most, `risks` over that of the best level where
-    this is least: 1 where it is the best one everywhere.
+    this is least: 1 where it is the best one everywhere. `alike` are levels that it might as well be, from what repeats
+    differ by; none without repeats.
     """
 
     key: str
     level: str
     buys: float
     risks: float
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,12 +246,16 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     # a load is no setting to choose: saturation speaks of it; nor is the work that is asked for
     matter = [main.key for main in mains if main.matters]
     matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
+    again = table[None]  # as measured, then as it might have been
+    if estimate.repeated:
+        drawn = additive.draws(estimate.found, RESAMPLES, np.random.default_rng(0))
+        again = table + np.concatenate([np.zeros((1, len(place))), drawn[:, place]]).reshape(-1, *shape)
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
     return Effects(
         "full", "", names,
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
         choices=tuple(
-            _choice(key, levels[key], np.moveaxis(table, axis, 0).reshape(len(levels[key]), -1))
+            _choice(key, levels[key], _by_level(again, 1 + axis))
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)
         ),
@@ -255,12 +264,20 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     )  # fmt: skip
 
 
-def _choice(key: str, levels: Sequence[str], table: Floats) -> Choice:
-    """From logarithms, a row a level and a column a combination of the other factors' levels."""
-    behind = table.max(axis=0) - table
-    at = int(behind.max(axis=1).argmin())
+def _by_level(tables: Floats, axis: int) -> Floats:
+    """Tables (T, ...) with a row a level of one axis and a column a combination of the others' (T, L, C)."""
+    return np.moveaxis(tables, axis, 1).reshape(len(tables), tables.shape[axis], -1)
+
+
+def _choice(key: str, levels: Sequence[str], tables: Floats) -> Choice:
+    """From logarithms (T, L, C), the first as measured and the others as it might have been."""
+    behind = tables.max(axis=1, keepdims=True) - tables
+    safest = behind.max(axis=2).argmin(axis=1)
+    at, table = int(safest[0]), tables[0]
+    often = np.bincount(safest[1:], minlength=len(levels)) / max(1, len(safest) - 1)
+    alike = tuple(level for place, level in enumerate(levels) if place != at and often[place] > 1 - COVERAGE)
     buys = float((table[at] - table.min(axis=0)).max())
-    return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[at].max())))
+    return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[0, at].max())), alike)
 
 
 def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:

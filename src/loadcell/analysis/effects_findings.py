@@ -109,6 +109,12 @@ def _size(ratio: Ratio) -> float:
 def choices(effects: Effects) -> Iterator[Finding]:
     """For each factor that matters, the level that is never far behind; and what two levels cannot show."""
     for choice in effects.choices:
+        if choice.alike:
+            unsure: dict[str, Value] = {
+                "factor": effects.names[choice.key], "level": choice.level, "others": choice.alike,
+            }  # fmt: skip
+            yield Finding("effects", "info", Phrase("found.effects.choose.unsure", unsure))
+            continue
         params: dict[str, Value] = {
             "factor": effects.names[choice.key], "level": choice.level, "buys_times": choice.buys,
             "risks_times": choice.risks,
