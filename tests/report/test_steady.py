@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 import fake_runs
+from loadcell.analysis import steadiness
 from loadcell.report.build import build
 from loadcell.report.charts import series
 from loadcell.report.scene import Scene
@@ -51,6 +53,19 @@ def test_a_warm_up_that_goes_on_is_said_with_what_to_do(tmp_path: Path) -> None:
     found = Scene.of(read_run(fake_runs.write_run(tmp_path / "run", shape)), "en").steadiness
     assert found[0].steadiness.settled_after <= 15
     assert found[0].steadiness.steady
+
+
+def test_of_trials_that_are_too_short_none_is_said_to_swing_slowly(stored: Stored) -> None:
+    """A trial of so many requests takes as long as it takes: one in thirty may be long enough to be judged, and swing."""
+    scene = Scene.of(stored("two"), "en")
+    short = scene.steadiness
+    swinging = replace(short[0], steadiness=replace(short[0].steadiness, state="too-dependent"))
+    treatments = scene.analysis.treatments
+    (found,) = steadiness.findings((swinging, *short[1:]), treatments)
+    assert found.phrase.key == "found.steady.too-short.some"
+    assert found.phrase.params == {"count": len(short), "short": len(short) - 1, "others": 1}
+    (found,) = steadiness.findings([swinging], treatments)
+    assert found.phrase.key == "found.steady.unclear"
 
 
 def test_short_trials_are_not_judged_and_nothing_is_read_for_them(stored: Stored) -> None:

@@ -205,9 +205,16 @@ def findings(judged: Sequence[Judged], treatments: Sequence[Treatment]) -> Itera
     # Under valgrind a server is read for what it lost: its throughput counts in nothing, steady or not.
     counted = [one for one in judged if one.trial.throughput_per_s is not None and one.trial.lost is None]
     if counted and not able:
-        short = all(one.steadiness.state == "too-short" for one in counted)
-        key = "found.steady.too-short" if short else "found.steady.unclear"
-        yield Finding("steady", "info", Phrase(key, {"count": len(counted)}))
+        short = sum(one.steadiness.state == "too-short" for one in counted)
+        key, told = "found.steady.unclear", {"count": len(counted)}
+        if short == len(counted):
+            key = "found.steady.too-short"
+        elif short:
+            key, told = (
+                "found.steady.too-short.some",
+                {**told, "short": short, "others": len(counted) - short},
+            )
+        yield Finding("steady", "info", Phrase(key, told))
     unsettled = [one for one in able if one.steadiness.state == "never-settled"]
     trending = [one for one in able if one.steadiness.state == "trend"]
     if able and not unsettled and not trending:
