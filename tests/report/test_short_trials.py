@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import csv
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import fake_runs
+from loadcell.report import write
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import series, short
+from loadcell.report.charts import series, short, style
 from loadcell.report.scene import Scene
+from loadcell.report.sizing import sized
+from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
+from report.browser import Browser
+
+#: Of the views over time that the page shows.
+TITLES = "[...document.querySelectorAll('#chart-series .role-title-text text')].map(one => one.textContent)"
 
 
-def shortened(home: Path, sampled: dict[str, int]) -> Path:
-    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left."""
-    run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=1))
-    (trial,) = (run / "trials").iterdir()
+def shortened(home: Path, sampled: dict[str, int], repeats: int = 1) -> Path:
+    """A run of trials of a second in intervals of 0.1 s, with so many samples of each monitor left of the first of them."""
+    run = fake_runs.write_run(home, fake_runs.Shape(factors={}, repeats=repeats))
+    trial, *_ = sorted((run / "trials").iterdir())
     for file in trial.glob("*.csv"):
         with file.open(newline="") as lines:
             head, *rows = list(csv.reader(lines))
@@ -64,6 +74,65 @@ def test_what_was_sampled_once_has_no_empty_panel_and_the_caption_says_why(tmp_p
     assert whole is not None
     assert scene.texts("axis.host-cpu") in titles(whole)
     assert scene.texts("caption.series.short") not in whole.captions
+
+
+def of_trial(chart: Chart, trial: str) -> list[dict[str, Any]]:
+    """The views of a trial that the reader has chosen."""
+    views: list[dict[str, Any]] = sized(replace(chart, chosen=[trial]), 900)["vconcat"]
+    return views
+
+
+def written(view: dict[str, Any]) -> bool:
+    """Whether the axis of time stands below it."""
+    axes = [x["axis"]["labels"] for layer in view["layer"] if "axis" in (x := layer["encoding"].get("x", {}))]
+    assert len({*axes}) == 1
+    return bool(axes[0])
+
+
+def test_views_that_a_trial_has_no_samples_for_are_left_out_of_its_picture(tmp_path: Path) -> None:
+    """100 clients make their requests in a fifth of a second, 1500 in three: of the first no monitor has seen anything."""
+    chart = drawn(shortened(tmp_path / "some", {"host": 1, "processes": 1}, repeats=2))
+    names = [trial for trial, _ in chart.choices]
+    first, second = (of_trial(chart, name) for name in sorted(names))
+    assert [view["title"] for view in second] == titles(chart)
+    shown = [view["title"] for view in first]
+    assert "Host: CPU (% of all cores)" not in shown, "a point of areas above one another tells nothing"
+    assert "Target: CPU (100% = one core)" in shown, "and of a line it does"
+    chart.series[sorted(names)[0]].pop("target")
+    (*before, last) = of_trial(chart, sorted(names)[0])
+    assert "Target" not in str([view["title"] for view in (*before, last)])
+    assert written(last)
+    assert not any(map(written, before))
+    said = Texts("en")("caption.series.left-out")
+    assert said in chart.captions
+    assert said not in drawn(shortened(tmp_path / "none", {}, repeats=2)).captions
+
+
+def test_the_page_leaves_out_the_same_views(tmp_path: Path) -> None:
+    run = shortened(tmp_path / "run", {"host": 1, "processes": 1}, repeats=2)
+    write(read_run(run).path, "en", ("html",), tmp_path / "page.html")
+    chart = drawn(run)
+    browser = Browser()
+    try:
+        browser.open(tmp_path / "page.html")
+        for name, _ in sorted(chart.choices):
+            browser.ask(
+                "(() => { const select = document.querySelector('select[data-chart=chart-series]');"
+                f"select.value = {name!r}; select.dispatchEvent(new Event('change')); }})()"
+            )
+            wanted = [view["title"] for view in of_trial(chart, name)]
+            browser.wait_for(f"JSON.stringify({TITLES}) === JSON.stringify({json.dumps(wanted)})")
+    finally:
+        browser.close()
+
+
+def test_the_warm_up_is_named_at_the_foot_where_the_line_is_not(tmp_path: Path) -> None:
+    (label,) = (
+        layer
+        for layer in drawn(shortened(tmp_path, {})).spec["vconcat"][0]["layer"]
+        if layer["mark"]["type"] == "text"
+    )
+    assert (label["encoding"]["y"]["value"], label["mark"]["baseline"]) == (style.PANEL, "bottom")
 
 
 def frame(rows: list[tuple[str, float, float, int]]) -> pl.DataFrame:

@@ -132,7 +132,13 @@ def _data(report: Report, texts: Texts) -> dict[str, Any]:
         "flames": [flame.drawn(one) for one in report.flames()],
         "config": CONFIG,
         "mostTreatments": MOST_SHOWN,
-        "sizes": {"axis": sizing.AXIS, "legend": sizing.LEGEND, "gap": sizing.GAP, "least": sizing.LEAST},
+        "sizes": {
+            "axis": sizing.AXIS,
+            "legend": sizing.LEGEND,
+            "gap": sizing.GAP,
+            "least": sizing.LEAST,
+            "beside": sizing.BESIDE,
+        },
         "failed": texts("page.chart-failed"),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadcell.report.blocks import Chart
@@ -13,11 +13,17 @@ AXIS, LEGEND = 74, 112
 #: Beside each of several pictures side by side, and the least width of one.
 GAP, LEAST = 20, 190
 
+#: What is drawn into several views, whatever they show.
+BESIDE = ("warmup", "checkpoints")
+
 
 def sized(chart: Chart, width: int) -> dict[str, Any]:
     """A copy of the specification that is `width` pixels wide."""
     spec = copy.deepcopy(chart.spec)
     if "vconcat" in spec:
+        if chart.chooser == "trial":
+            own = chart.series[chart.chosen[0]]
+            keep_drawn(spec, {source: len(columns.get("t", ())) for source, columns in own.items()})
         for view in spec["vconcat"]:
             view["width"] = width - AXIS - LEGEND
     elif "facet" in spec:
@@ -30,6 +36,33 @@ def sized(chart: Chart, width: int) -> dict[str, Any]:
     if chart.chosen and chart.chooser != "trial":
         name_series(spec, chart.chosen)
     return spec
+
+
+def keep_drawn(spec: dict[str, Any], rows: Mapping[str, int]) -> None:
+    """Of views over time those that the chosen trial has samples for, with the axis of time below the last of them.
+
+    One sample is a point; areas above one another take two, as a point does not say which of them it is.
+    """
+    time = next(
+        x for layer in spec["vconcat"][-1]["layer"] if "axis" in (x := layer["encoding"].get("x", {}))
+    )
+    views = [view for view in spec["vconcat"] if rows.get(_source(view), 0) > _stacked(view)]
+    if not views:
+        return
+    for layer in views[-1]["layer"]:
+        if "axis" in (x := layer["encoding"].get("x", {})):
+            x |= {"axis": time["axis"], "title": time["title"]}
+    spec["vconcat"] = views
+
+
+def _source(view: Mapping[str, Any]) -> str:
+    """What a view draws, beside what is drawn into several views."""
+    names: list[str] = [layer["data"]["name"] for layer in view["layer"]]
+    return next(name for name in names if name not in BESIDE)
+
+
+def _stacked(view: Mapping[str, Any]) -> bool:
+    return any(layer["encoding"].get("y", {}).get("stack") for layer in view["layer"])
 
 
 def name_series(spec: dict[str, Any], names: Sequence[str]) -> None:

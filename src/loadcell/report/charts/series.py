@@ -15,6 +15,7 @@ from loadcell.report.blocks import Chart
 from loadcell.report.charts import by_group, short, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
 from loadcell.report.charts.panels import DUE, FAILED, PANELS, SENT, WAITS, Line, Panel
+from loadcell.report.charts.short import FEWEST_ROWS
 from loadcell.report.palette import SERIES
 from loadcell.report.scene import Scene
 
@@ -85,6 +86,10 @@ def draw(scene: Scene) -> Chart | None:
     caption = [texts("caption.series")]
     if len(frames) < sampled:
         caption.append(texts("caption.series.short"))
+    if any(
+        len(own.get(source, {}).get("t", ())) < FEWEST_ROWS for own in series.values() for source in columns
+    ):
+        caption.append(texts("caption.series.left-out"))
     if _percentiles(intervals) < _percentiles(recorded):
         caption.append(texts("caption.series.few"))
     if scene.server.checkpoints:
@@ -316,7 +321,7 @@ def _view(
 ) -> dict[str, Any]:
     texts = scene.texts
     names = {line.column: line.proper or texts(line.name) for line in panel.lines}
-    written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=1)
+    written = alt.Axis(labels=last, ticks=last, grid=False, format=",~r", tickMinStep=0.1)
     if clock.label is not None:
         written = alt.Axis(
             labels=last, ticks=last, grid=False, labelExpr=clock.label, values=list(clock.ticks or ())
@@ -354,7 +359,7 @@ def _view(
         *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
         *_bands(panel, x, colours, reaching),
         shape,
-        *([short.point(base, x=x, y=y, color=colour)] if lone else []),
+        *([short.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
         handles,
     ]
     if panel.least:
@@ -362,8 +367,9 @@ def _view(
         unseen = one_row.transform_calculate(value=str(panel.least))
         layers.append(unseen.mark_point(size=0, opacity=0).encode(y=y))
     if first:
-        label = warmup.mark_text(align="left", baseline="top", dx=4, dy=3).encode(
-            x=alt.X("from:Q"), y=alt.value(0), text=alt.value(texts("series.warmup"))
+        # at the foot: a load that does as much while it warms up has its line at the top
+        label = warmup.mark_text(align="left", baseline="bottom", dx=4, dy=-3).encode(
+            x=alt.X("from:Q"), y=alt.value(style.PANEL), text=alt.value(texts("series.warmup"))
         )
         layers.append(label)
     return style.layered(*layers, height=style.PANEL, title=texts(panel.title))

@@ -50,12 +50,29 @@ function datasets(chart) {
   );
 }
 
+// Of views over time those that the chosen trial has samples for; areas above one another take two.
+function keepDrawn(spec, own) {
+  const times = (view) => view.layer.map((layer) => layer.encoding.x).filter((x) => x?.axis);
+  const [time] = times(spec.vconcat.at(-1));
+  const views = spec.vconcat.filter((view) => {
+    const source = view.layer.map((layer) => layer.data.name).find((name) => !doc.sizes.beside.includes(name));
+    const stacked = view.layer.some((layer) => layer.encoding.y?.stack);
+    return (own[source]?.t.length ?? 0) > (stacked ? 1 : 0);
+  });
+  if (!views.length) return;
+  for (const x of times(views.at(-1))) Object.assign(x, { axis: time.axis, title: time.title });
+  spec.vconcat = views;
+}
+
 // The same as sizing.py does for pictures, but for the width and the choice that are here.
 function sized(chart, width) {
   const spec = structuredClone(chart.spec);
   const { axis, legend, gap, least } = doc.sizes;
   const beside = width < NARROW || !chart.legend ? axis : axis + legend;
-  if (spec.vconcat) for (const view of spec.vconcat) view.width = width - beside;
+  if (spec.vconcat) {
+    if (chart.chooser === "trial") keepDrawn(spec, chart.series[chart.chosen[0]]);
+    for (const view of spec.vconcat) view.width = width - beside;
+  }
   else if (spec.facet) {
     spec.columns = Math.max(1, Math.min(chart.columns, Math.floor(width / least)));
     spec.spec.width = (width - beside + gap) / spec.columns - gap;
