@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fake_runs
+from loadcell.analysis.phrase import Phrase
 from loadcell.report import numbers
 from loadcell.report.blocks import Section, Table
 from loadcell.report.build import build
@@ -160,6 +161,30 @@ def test_times_of_an_embedded_store_are_read_in_microseconds(
     assert usual_p50 == short_p50
     assert micro in short_specs
     assert micro not in usual_specs
+
+
+def test_a_rare_wait_for_a_lock_leaves_microseconds(tmp_path: Path) -> None:
+    """p50 0.0022 ms, and p99 1.3 ms with some number of files: three zeros in front of every figure of the table."""
+
+    def written(home: Path, p99_ms: float) -> Texts:
+        stored = of_an_embedded_store(home, 1e-4)
+        for file in home.glob("trials/*/trial.json"):
+            document = json.loads(file.read_text())
+            document["totals"]["response"]["p99_ms"] = p99_ms
+            file.write_text(json.dumps(document))
+        return Scene.of(read_run(stored.path), "en").texts
+
+    assert written(tmp_path / "lock", 1.3).micro
+    assert not written(tmp_path / "disk", 13.0).micro
+
+
+def test_sentences_and_tables_are_in_one_unit() -> None:
+    """`half of the operations took 61.7 µs, 99% less than 0.106 ms`, over a table with 106."""
+    found = Phrase("found.throughput", {"throughput_per_s": 126_699.0, "p50_ms": 0.0617, "p99_ms": 0.106})
+    assert "61.7 µs, 99% less than 106 µs" in Texts("en", micro=True).say(found)
+    assert "99% less than 0.106 ms" in Texts("en").say(found)
+    long = Phrase("found.throughput", {"throughput_per_s": 1.0, "p50_ms": 0.0617, "p99_ms": 1.3})
+    assert "99% less than 1.30 ms" in Texts("en", micro=True).say(long)
 
 
 def test_without_response_times_there_is_no_unit_to_choose(stored: Stored) -> None:

@@ -30,7 +30,6 @@ _LATIN = re.compile(r"[A-Za-z0-9]")
 _WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 _UNITS: dict[str, Callable[[float], str]] = {
     "_per_s": numbers.rate,
-    "_ms": numbers.milliseconds,
     "_us": numbers.microseconds,
     "_share": numbers.share,
     "change": numbers.change,
@@ -78,6 +77,10 @@ class Texts:
     def time(self, milliseconds: float) -> str:
         """The same, written."""
         return numbers.significant(self.in_unit(milliseconds))
+
+    def duration(self, milliseconds: float) -> str:
+        """A response time with its unit: that of the tables, as far as it can be read in it."""
+        return numbers.microseconds(milliseconds * 1e3) if self.micro else numbers.milliseconds(milliseconds)
 
     def __call__(self, key: str, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
@@ -179,6 +182,8 @@ class Texts:
             return self.recorded(value).rstrip(".。")
         if isinstance(value, list | tuple):
             return self("mark.list").join(self.value(name, item) for item in value)
+        if name.endswith("_ms"):
+            return self.duration(value)
         for suffix, write in _UNITS.items():
             if name.endswith(suffix):
                 return write(value)

@@ -166,7 +166,7 @@ def _best(scene: Scene) -> list[Tile]:
     ]
     told = next((key for key in _TIMES if best.latency_ms(key) is not None), None)
     if told is not None:
-        found.append(Tile(texts(_TIMES[told]), numbers.milliseconds(best.latency_ms(told) or 0.0)))
+        found.append(Tile(texts(_TIMES[told]), texts.duration(best.latency_ms(told) or 0.0)))
     return found
 
 
