@@ -14,10 +14,11 @@ from loadcell.analysis.phrase import Phrase
 from loadcell.report import numbers
 from loadcell.report.blocks import Section, Table
 from loadcell.report.build import build
-from loadcell.report.charts import style
+from loadcell.report.charts import percentiles, style
 from loadcell.report.html import NO_BREAK, coded, counted, headed
 from loadcell.report.scene import Scene
 from loadcell.report.sections import method, trouble
+from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
 
@@ -196,6 +197,40 @@ def test_of_a_part_its_factors_and_what_another_distribution_would_need_are_not_
     assert method._part("kv", options, {"reads"}) == "kv: keys 1000, distribution uniform"
     hot = method._part("kv", {**options, "distribution": "hotspot"}, {"reads"})
     assert hot == "kv: keys 1000, distribution hotspot, hot_data 20%"
+
+
+def test_whether_writes_are_on_disk_is_said_of_a_store_either_way() -> None:
+    options = {"engine": "lmdb", "sync": False, "files": 1, "keep_data": False}
+    assert method._part("store", options) == "store: engine lmdb, sync false, files 1"
+    assert "sync true" in method._part("store", {**options, "sync": True})
+
+
+def test_of_many_values_some_are_listed_and_the_others_counted() -> None:
+    texts = Texts("en")
+    paths = [f"/data/{number}" for number in range(10)]
+    assert said("data.path", [*paths], texts) == (
+        "differs between treatments: /data/0, /data/1, /data/2, /data/3, and 6 more"
+    )
+    assert said("data.free_bytes", [78920000000, 78920000001], texts) == "73.5 GiB"
+    assert said("database.keys", [100000, 200000], texts) == "100,000 – 200,000"
+
+
+def test_lines_of_percentiles_differ_from_the_best_in_one_factor(tmp_path: Path) -> None:
+    """1, 2 and 4 threads that read beside 8 and 16 that write would show nothing of either."""
+    shape = fake_runs.Shape(
+        factors={"load.clients": [1, 2, 4, 8, 16], "workload.kv.reads": ["100%", "0%"]}, repeats=1, monitors=False,
+        intervals=False,
+    )  # fmt: skip
+    treatments = Scene.of(read_run(fake_runs.write_run(tmp_path, shape)), "en").analysis.treatments
+    best = next(one for one in treatments if one.levels == {"load.clients": "4", "workload.kv.reads": "100%"})
+    shown = [tuple(one.levels.values()) for one in percentiles.chosen(treatments, best)]
+    assert shown == [("1", "100%"), ("2", "100%"), ("4", "100%"), ("4", "0%"), ("8", "100%"), ("16", "100%")]
+    assert len(percentiles.chosen(treatments, None)) == 5
+
+
+def test_a_factor_stays_on_one_line_with_its_level_in_a_table() -> None:
+    """`reads`, `=` and `100%` stood below one another on a telephone."""
+    assert counted("files = 4, reads = 100%") == "files_=_4, reads_=_100%".replace("_", NO_BREAK)
 
 
 def test_one_trial_alone_makes_no_picture_of_throughput(tmp_path: Path) -> None:

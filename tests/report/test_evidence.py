@@ -26,7 +26,7 @@ from loadcell.store.read import read_run
         (
             {"cores": {"rustc (17)": 0.777, "cc (9)": 0.5}, "limit": 0.1},
             "cores: rustc (17) 0.777, cc (9) 0.5, limit: 0.1",
-            "核心：rustc (17) 0.777、cc (9) 0.5、上限：0.1",
+            "核数：rustc (17) 0.777、cc (9) 0.5、上限：0.1",
         ),
         (
             {"difference": -0.123, "tolerance": 0.01, "overdue_s": 2.5},

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from loadcell.analysis.redis import RedisServed
 from loadcell.report import build, html, markdown
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
+from loadcell.report.scene import Scene
+from loadcell.report.sections import server
+from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -105,3 +109,19 @@ def test_waits_and_checkpoints_lie_under_the_throughput_on_its_axis(stored: Stor
 def test_the_servers_own_price_is_named(stored: Stored) -> None:
     text = markdown.render(build.build(stored("watched"), "en"))
     assert "in the server, to answer postgres: 0.42 s CPU" in text
+
+
+def test_treatments_that_ended_before_a_second_look_are_said_to_be_missing(stored: Stored) -> None:
+    """100 clients make their requests in half a second, and INFO is asked once a second."""
+    note = Texts("en")("table.redis.left-out")
+    for seen, missing in ((1, True), (2, False)):
+        scene = Scene.of(stored("two"), "en")
+        assert len(scene.analysis.treatments) == 2
+        served = [
+            RedisServed(treatment, 142_852.0, None, 0.88, 1e6, 1.2, 0, 0, 501, 0.0)
+            for treatment in scene.analysis.treatments[:seen]
+        ]
+        vars(scene)["redis"] = tuple(served)
+        found = server.redis(scene)
+        assert found is not None
+        assert (note in found.note) == missing

@@ -13,6 +13,7 @@ _OF_REDIS = ("used_memory", "used_memory_rss", "used_memory_peak", "used_memory_
 _UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes", size),
     *((f"memory.{each}", size) for each in _OF_REDIS),
+    *((each, whole) for each in ("database.keys", "rdb_changes_since_last_save")),
     ("_ms", milliseconds),
     ("_s", seconds),
     ("mhz", lambda value: f"{whole(value)} MHz"),

@@ -20,6 +20,8 @@ SECTION, PLACE = "percentiles", 1
 #: As many lines as colours that can be told apart.
 MOST_SHOWN = len(SERIES)
 
+#: With fewer beside each other there is nothing to compare.
+FEWEST_NEAR = 3
 #: Percentiles that make a curve.
 FEWEST = 2
 
@@ -93,13 +95,25 @@ def draw(scene: Scene) -> Chart | None:
 
 
 def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Treatment]:
-    """All of a few treatments; of many, some spread evenly over them, the first, the last and the best among them."""
+    """All of a few treatments; of many, those that differ from the best in one factor alone, so that two lines tell what that does.
+
+    Where these are too many or none, some spread evenly, the first, the last and the best among them.
+    """
     if len(treatments) <= MOST_SHOWN:
         return list(treatments)
+    near = [item for item in treatments if best is not None and _differs(item, best) <= 1]
+    if FEWEST_NEAR <= len(near) <= MOST_SHOWN:
+        return near
     most = 5
-    step = (len(treatments) - 1) / (most - 1)
+    among = near if len(near) > MOST_SHOWN else treatments
+    step = (len(among) - 1) / (most - 1)
     picked = {round(n * step) for n in range(most)}
-    return [item for n, item in enumerate(treatments) if n in picked or item is best]
+    return [item for n, item in enumerate(among) if n in picked or item is best]
+
+
+def _differs(one: Treatment, other: Treatment) -> int:
+    """By how many factors."""
+    return sum(one.levels.get(key) != level for key, level in other.levels.items())
 
 
 def _points(treatment: Treatment, texts: Texts) -> list[dict[str, Any]]:

@@ -17,6 +17,8 @@ from loadcell.report.values import name as called
 
 #: More settings than this are folded away.
 MOST_OPEN = 12
+#: So many values of one fact are listed; of more it is said how many more there are.
+MOST_VALUES = 4
 #: How the data of a trial came to be, as targets call it.
 WAYS = ("loaded", "reused", "restored")
 #: What a host has several of, each with so much to say that it is folded away.
@@ -137,9 +139,14 @@ def said(key: str, values: list[Any], texts: Texts) -> str:
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
-        return f"{plain(key, min(values), texts)} – {plain(key, max(values), texts)}"
+        ends = dict.fromkeys(plain(key, end, texts) for end in (min(values), max(values)))
+        return " – ".join(ends)
     told = [plain(key, value, texts) for value in values]
-    return told[0] if len(told) == 1 else texts("env.varies", values=tuple(told[:8]))
+    if len(told) == 1:
+        return told[0]
+    if len(told) > MOST_VALUES:
+        told = [*told[:MOST_VALUES], texts("table.more", count=len(told) - MOST_VALUES)]
+    return texts("env.varies", values=tuple(told))
 
 
 def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | None:
@@ -190,7 +197,8 @@ def _data_set(scene: Scene) -> list[tuple[str, str]]:
     ways = Counter(str(found.get("how")) for found in sets)
     entries = []
     if sizes:
-        entries.append((texts("env.data-set.size_bytes"), size(median(sizes))))
+        ends = dict.fromkeys(size(end) for end in (min(sizes), max(sizes)))
+        entries.append((texts("env.data-set.size_bytes"), " – ".join(ends)))
     told = [
         texts(f"data-set.{how}", count=count)
         if how in WAYS

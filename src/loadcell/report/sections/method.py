@@ -159,6 +159,15 @@ _OF_DISTRIBUTIONS = {
 }
 
 
+#: Of what is switched on or off, that which a figure means nothing without: others are said where they are on, by what they do.
+_SAID_EITHER_WAY = ("sync",)
+
+
+def _as_written(value: str | int) -> str:
+    """As a plan has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _varied(scene: Scene, path: str) -> set[str]:
     """The options below a part's path that are factors: no value of theirs holds for the whole run."""
     keys = [str(factor.get("key")) for factor in scene.stored.run.get("factors") or ()]
@@ -174,10 +183,10 @@ def _part(name: str, options: Any, varied: Set[str] = frozenset()) -> str:
     listed = options.get("requests")
     shown = [f"requests {', '.join(map(str, listed))}"] if isinstance(listed, dict) and listed else []
     shown += [
-        f"{key} {value}"
+        f"{key} {_as_written(value)}"
         for key, value in options.items()
         if isinstance(value, str | int)
-        and not isinstance(value, bool)
+        and (key in _SAID_EITHER_WAY or not isinstance(value, bool))
         and not (shown and key in _OF_ONE_REQUEST)
     ]
     return f"{name}: {', '.join(shown[:8])}" if shown else str(name)

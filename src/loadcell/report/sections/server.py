@@ -156,9 +156,10 @@ def redis(scene: Scene) -> Table | None:
         ]
         for one in scene.redis
     ]
-    return Table(
-        "table-redis", texts("table.redis", product=_product(scene)), columns, rows, texts("table.redis.note")
-    )
+    note = texts("table.redis.note")
+    if len(rows) < sum(treatment.measured for treatment in scene.analysis.treatments):
+        note = f"{note} {texts('table.redis.left-out')}"
+    return Table("table-redis", texts("table.redis", product=_product(scene)), columns, rows, note)
 
 
 def _head(scene: Scene, factors: list[tuple[str, str, bool]]) -> list[Column]:
