@@ -10,13 +10,17 @@ import polars as pl
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.waits import measured
 
-_SUMS = ("elapsed_s", "commands", "hits", "misses", "evicted_keys", "expired_keys", "cpu_s", "forks")
+#: What is divided by the time it was counted in: of samples whose time lies in the measurement from their beginning on. The first
+#: one that is taken in a measurement counts from before it, when the server may have had nothing to do.
+_RATES = ("elapsed_s", "commands", "cpu_s")
+_SUMS = ("hits", "misses", "evicted_keys", "expired_keys", "forks")
 _MOST = ("used_memory_bytes", "rss_bytes", "fragmentation", "clients")
 
 
 @dataclass(frozen=True)
 class RedisServed:
-    """One treatment's figures, over all trials that count; None where the server did not tell.
+    """One treatment's figures, over all trials that count; None where the server did not tell, rates also where no sample began and
+    ended in a measurement.
 
     `cpu` is in processors; memory, fragmentation and clients are the highest that were seen; `saving_share` is the share
     of the looks at which it was writing its data to disk.
@@ -40,7 +44,8 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
     if samples.is_empty():
         return ()
     there = set(samples.columns)
-    known = [name for name in (*_SUMS, *_MOST) if name in there and samples[name].count()]
+    known = [name for name in (*_RATES, *_SUMS, *_MOST) if name in there and samples[name].count()]
+    whole = pl.col("t_s") >= pl.col("elapsed_s") if "elapsed_s" in there else pl.lit(False)
     saving = pl.max_horizontal(
         [pl.col(name).fill_null(0) > 0 for name in ("rdb_saving", "aof_rewriting") if name in there]
         or [pl.lit(False)]
@@ -49,6 +54,7 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
         measured(samples, treatments)
         .group_by("treatment")
         .agg(
+            *(pl.col(name).filter(whole).sum() for name in known if name in _RATES),
             *(pl.col(name).sum() for name in known if name in _SUMS),
             *(pl.col(name).max() for name in known if name in _MOST),
             saving.mean().alias("saving"),
@@ -58,7 +64,7 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
     found = []
     for treatment in treatments:
         row = rows.get(treatment.id)
-        if row is None or not row.get("elapsed_s"):
+        if row is None:
             continue
         hits, misses = row.get("hits"), row.get("misses")
         looked_up = None if hits is None or misses is None else hits + misses
@@ -66,9 +72,9 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
         found.append(
             RedisServed(
                 treatment,
-                commands_per_s=_ratio(row.get("commands"), row["elapsed_s"]),
+                commands_per_s=_ratio(row.get("commands"), row.get("elapsed_s")),
                 hit_share=_ratio(hits, looked_up),
-                cpu=_ratio(row.get("cpu_s"), row["elapsed_s"]),
+                cpu=_ratio(row.get("cpu_s"), row.get("elapsed_s")),
                 used_memory_bytes=row.get("used_memory_bytes"),
                 fragmentation=row.get("fragmentation"),
                 evicted_keys=int(row.get("evicted_keys") or 0),

@@ -1,0 +1,41 @@
+"""What a Redis did at each treatment, of samples that are taken whenever a trial begins."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from analysis.runs import analysis_of
+from loadcell.analysis import redis
+
+
+def samples(*rows: tuple[float, float, int]) -> pl.DataFrame:
+    """Of the first trial: when they were taken, of how long, and the commands since the one before."""
+    return pl.DataFrame(
+        [
+            {
+                "trial": "001-1-r1",
+                "t_s": at,
+                "elapsed_s": long,
+                "commands": count,
+                "cpu_s": long / 2,
+                "clients": 9,
+            }
+            for at, long, count in rows
+        ]
+    )
+
+
+def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:
+    """A second before the first look, nothing was asked for half of the time: 800 commands a second were none."""
+    treatments = analysis_of({"1": [1000.0]}).treatments
+    (found,) = redis.by_treatment(samples((0.6, 1.0, 800), (1.6, 1.0, 1000), (1.9, 0.3, 300)), treatments)
+    assert found.commands_per_s == pytest.approx(1000)
+    assert found.cpu == pytest.approx(0.5)
+    assert found.clients == 9
+
+
+def test_of_a_measurement_without_a_whole_sample_there_is_no_rate() -> None:
+    treatments = analysis_of({"1": [1000.0]}).treatments
+    (found,) = redis.by_treatment(samples((0.6, 1.0, 800)), treatments)
+    assert (found.commands_per_s, found.cpu, found.clients) == (None, None, 9)
