@@ -15,6 +15,7 @@ def samples(*rows: tuple[float, float, int]) -> pl.DataFrame:
         [
             {
                 "trial": "001-1-r1",
+                "treatment": "1",
                 "t_s": at,
                 "elapsed_s": long,
                 "commands": count,
