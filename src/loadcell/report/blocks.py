@@ -167,7 +167,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is, `unit` what throughput counts."""
+    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is, `unit` what throughput counts, `micro` whether response times are read in microseconds."""
 
     language: str
     title: str
@@ -178,6 +178,7 @@ class Report:
     version: str
     kind: str = "page.report"
     unit: str = "transaction"
+    micro: bool = False
 
     def charts(self) -> list[Chart]:
         """Every chart, in order."""

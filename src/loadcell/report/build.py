@@ -73,6 +73,7 @@ def of_scene(scene: Scene) -> Report:
         sections=[summary.section(scene, shown), *shown],
         version=__version__,
         unit=scene.texts.unit,
+        micro=scene.texts.micro,
     )
 
 

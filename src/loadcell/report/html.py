@@ -52,7 +52,7 @@ def environment() -> Environment:
 
 def render(report: Report) -> str:
     """The page. Text from outside is escaped by the template, and inside embedded JSON."""
-    texts = Texts(report.language, report.unit)
+    texts = Texts(report.language, report.unit, micro=report.micro)
     templates = environment()
     sources = {name: templates.loader.get_source(templates, name)[0] for name in ("flame.js", "page.js")}  # type: ignore[union-attr]
     scripts = {

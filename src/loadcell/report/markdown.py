@@ -51,7 +51,7 @@ _AT_START = re.compile(r"^(\d*)([-+=#.)])(?=[\s#=-]|$)")
 
 def render(report: Report) -> str:
     """The text; it refers to the pictures by name."""
-    texts = Texts(report.language, report.unit)
+    texts = Texts(report.language, report.unit, micro=report.micro)
     parts = [f"# {escaped(report.title)}"]
     if report.question:
         parts.append(f"*{escaped(report.question)}*")
