@@ -156,13 +156,13 @@ def test_times_of_an_embedded_store_are_read_in_microseconds(
         p50 = next(n for n, column in enumerate(results.columns) if column.title.startswith("p50"))
         return results.columns[p50].title, results.rows[0][p50].text, specs
 
-    for times, said in ((1, milli), (1e-2, micro)):
+    for times, unit in ((1, milli), (1e-2, micro)):
         report = build(of_an_embedded_store(tmp_path / f"pages-{times}", times), lang)
         for page in (html.render(report), markdown.render(report)):
             sentences = (
                 page.partition("<script")[0].replace(NO_BREAK, " ").replace("**", "").replace("</b>", "")
             )
-            assert (" ms" in sentences) == (said == milli)
+            assert (" ms" in sentences) == (unit == milli)
     usual, usual_p50, usual_specs = titles(of_an_embedded_store(tmp_path / "usual", 1))
     short, short_p50, short_specs = titles(of_an_embedded_store(tmp_path / "short", 1e-3))
     assert (milli in usual, micro in short) == (True, True)
