@@ -36,6 +36,15 @@ def test_it_fits_80_columns(stored: Stored, name: str, lang: str) -> None:
         assert cell_len(line) <= 80 or str(run.path) in line, line
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("width", [50, 61, 72, 77, 80])
+def test_the_section_behind_a_sentence_is_on_one_line(stored: Stored, lang: str, width: int) -> None:
+    """`[结` and `果]` on the next line is read by nobody."""
+    said = printed(stored("sweep"), lang, width)
+    assert any("[" in line for line in said.splitlines())
+    assert [line for line in said.splitlines() if line.count("[") != line.count("]")] == []
+
+
 def test_figures_are_never_cut_short(stored: Stored) -> None:
     said = printed(stored("many factors"))
     for figure in ("1,197", "1,172–1,233", "5,785", "5,607–6,042", "13.3", "6/6"):

@@ -98,9 +98,9 @@ def print_findings(
     for place, finding in enumerate(findings):
         sign, style = _SIGNS[finding.severity]
         said = spans.on_terminal(texts.parts(finding.phrase))
-        if homes:
-            said.append(f" [{homes[place]}]", style="dim")
-        for number, line in enumerate(_lines(said, out.width - 2)):
+        home = f" [{homes[place]}]" if homes else ""
+        said.append(home, style="dim")
+        for number, line in enumerate(_lines(said, out.width - 2, whole=len(home.strip()))):
             out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
 
 
@@ -360,8 +360,8 @@ _CLOSING = "，。；：、）》”！？,.;:)%"
 _OPENING = "（《“(["
 
 
-def _lines(text: Text, width: int) -> list[Text]:
-    """Wrap at spaces, and between any two Chinese characters, which rich alone does not do."""
+def _lines(text: Text, width: int, *, whole: int = 0) -> list[Text]:
+    """Wrap at spaces, and between any two Chinese characters, which rich alone does not do; not within the last `whole` characters."""
     from rich.cells import cell_len
 
     plain = text.plain
@@ -370,7 +370,8 @@ def _lines(text: Text, width: int) -> list[Text]:
     for position, character in enumerate(plain):
         before = plain[position - 1] if position > start else ""
         between = before == " " or cell_len(before) > 1 or cell_len(character) > 1
-        if before and between and character not in _CLOSING and before not in _OPENING:
+        inside = position > len(plain) - whole
+        if before and between and not inside and character not in _CLOSING and before not in _OPENING:
             last = position
         used += cell_len(character)
         if used > width and character != " " and last > start:
