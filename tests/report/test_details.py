@@ -12,9 +12,9 @@ import pytest
 import fake_runs
 from loadcell.analysis.phrase import Phrase
 from loadcell.report import html, markdown, numbers
-from loadcell.report.blocks import Section, Table
+from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
-from loadcell.report.charts import percentiles, style
+from loadcell.report.charts import percentiles, style, throughput
 from loadcell.report.html import NO_BREAK, coded, counted, headed
 from loadcell.report.scene import Scene
 from loadcell.report.sections import method, trouble
@@ -220,6 +220,31 @@ def test_of_many_values_some_are_listed_and_the_others_counted() -> None:
     )
     assert said("data.free_bytes", [78920000000, 78920000001], texts) == "73.5 GiB"
     assert said("database.keys", [100000, 200000], texts) == "100,000 – 200,000"
+
+
+def test_lines_that_are_far_apart_are_read_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    """Gets many times as fast as sets: whether more threads write more could not be seen."""
+    shape = fake_runs.Shape(
+        factors={"load.clients": [1, 2, 4], "workload.kv.reads": ["100%", "0%"]}, repeats=2, monitors=False, intervals=False,
+    )  # fmt: skip
+    run = fake_runs.write_run(tmp_path, shape)
+    for slower, logarithmic in ((1, False), (40, True)):
+        for file in run.glob("trials/*/trial.json"):
+            document = json.loads(file.read_text())
+            if document["levels"]["workload.kv.reads"] == "0%":
+                document["totals"]["throughput_per_s"] /= slower
+            file.write_text(json.dumps(document))
+        scene = Scene.of(read_run(run), "en")
+        chart = throughput.draw(scene)
+        assert chart is not None
+        assert (
+            '"type": "log"' in json.dumps([layer["encoding"]["y"] for layer in layers(chart)])
+        ) == logarithmic
+        assert (scene.texts("caption.logarithmic") in chart.captions) == logarithmic
+
+
+def layers(chart: Chart) -> list[dict[str, Any]]:
+    return [layer for layer in chart.spec["layer"] if "y" in layer["encoding"]]
 
 
 def test_lines_of_percentiles_differ_from_the_best_in_one_factor(tmp_path: Path) -> None:

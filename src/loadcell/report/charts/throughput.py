@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
 from loadcell.report.scene import Scene
 
 SECTION, PLACE = "curves", 1
+#: A line of which the highest point lies below this part of another's is flat at the foot of an axis that begins at 0.
+FAR_APART = 10
 
 
 def draw(scene: Scene) -> Chart | None:
@@ -18,7 +23,7 @@ def draw(scene: Scene) -> Chart | None:
     rows = compare.placed(
         form, layout, treatments, lambda treatment: treatment.throughput, lambda trial: trial.throughput_per_s
     )
-    figure = compare.Figure(texts("axis.throughput"), format=",.4~r")
+    figure = compare.Figure(texts("axis.throughput"), _ticks(rows), format=",.4~r")
     shape = compare.curves if form.numeric else compare.rows
     chart = shape(form, figure, texts, groups=form.groups, group_title=form.group_title)
     return Chart(
@@ -26,7 +31,19 @@ def draw(scene: Scene) -> Chart | None:
         texts("chart.throughput", x=form.title) if layout.x else texts("chart.throughput.treatments"),
         style.document(chart),
         {compare.FIGURES: rows},
-        compare.captions(form, scene),
+        [*compare.captions(form, scene), *([texts("caption.logarithmic")] if figure.ticks else [])],
         columns=4 if form.facets else 1,
         legend=bool(form.groups),
     )
+
+
+def _ticks(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+    """Of a logarithmic axis, where one line could not be read beside another; none, and an axis from 0, elsewhere."""
+    highest: dict[str, float] = {}
+    for row in rows:
+        group = str(row.get("group"))
+        highest[group] = max(highest.get(group, 0.0), row["value"])
+    values = [row["value"] for row in rows]
+    if not values or min(values) <= 0 or max(highest.values()) <= FAR_APART * min(highest.values()):
+        return ()
+    return tuple(style.log_ticks(values))
