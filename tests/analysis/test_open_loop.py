@@ -63,6 +63,24 @@ def test_figures_of_a_treatment_are_those_of_the_trials_that_ended_well_while_th
     assert other.service["p99_ms"].median is None
 
 
+def test_a_rate_that_was_not_kept_up_with_is_no_edge_to_go_beyond_and_its_response_times_are_no_price() -> (
+    None
+):
+    found = said(open_loops({"500": [500], "2000": [2000], "2000000": [57_000]}))
+    assert not {"found.at-edge", "found.highest"} & found.keys()
+    assert found["found.highest.no-latency"]["treatment"] == "rate = 2000000/s"
+
+
+def test_beyond_a_highest_rate_that_was_kept_up_with_there_may_be_more() -> None:
+    found = said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
+    assert found["found.at-edge"] == {"treatment": "rate = 2000/s"}
+    assert found["found.highest"]["p99_ms"] == 10.0
+
+
+def test_that_the_fewest_were_done_where_the_fewest_fell_due_is_not_worth_a_sentence() -> None:
+    assert "found.lowest" not in said(open_loops({"500": [500], "1000": [1000], "2000": [2000]}))
+
+
 def test_one_treatment_is_not_the_highest_of_several() -> None:
     assert said(open_loops({"1000": [1000, 1000]}))["found.kept-up"]["offered_per_s"] == 1000
 

@@ -307,3 +307,13 @@ def test_places_are_those_of_texts() -> None:
     for name in evidence.PLACES:
         assert any(key == name or key.startswith(f"{name}.") for key in known), name
         assert f"section.{evidence.PLACES[name][0]}" in known
+
+
+@pytest.mark.parametrize(("rates", "tiles"), [(["500/s", "1000/s", "2000/s"], 1), (["500/s", "50000/s"], 0)])
+def test_a_rate_that_was_not_kept_up_with_has_no_response_time_to_put_beside_its_throughput(
+    tmp_path: Path, rates: list[str], tiles: int
+) -> None:
+    scene = Scene.of(written(Shape(factors={"load.rate": rates}, repeats=1, monitors=False))(tmp_path), "en")
+    assert scene.best is not None
+    assert scene.best.label == f"rate = {rates[-1]}"
+    assert sum("Response time" in tile.name for tile in summary.tiles(scene)) == tiles

@@ -26,7 +26,7 @@ from loadcell.analysis.effects import Effects
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import FigureName, Finding, Meaning, Phrase, Severity, Value
 from loadcell.analysis.reasons import why
-from loadcell.analysis.recommend import Recommendation
+from loadcell.analysis.recommend import RATE, Recommendation
 from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
@@ -66,8 +66,10 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         yield Finding("throughput", "info", Phrase("found.alike", alike), tuple(one.id for one in measured))
         return
     only = best.lowest is top
-    key = ("found.throughput" if only else "found.highest") + ("" if "p99_ms" in params else ".no-latency")
-    well: Severity = "good" if params["throughput_per_s"] else "problem"
+    behind = keeping_up.fell_behind(top)
+    told = "p99_ms" in params and not behind
+    key = ("found.throughput" if only else "found.highest") + ("" if told else ".no-latency")
+    well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
     yield Finding("throughput", well, Phrase(key, params), (top.id,))
     # A figure that is the throughput under another name (IOPS) has just been said.
     for name, found in top.figures.items():
@@ -92,7 +94,8 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
     if best.factor != LOAD:
         yield from _along_the_factor(best)
     lowest = best.lowest.throughput.median
-    if lowest and best.lowest not in best.tied:  # else what lies between the two is not known
+    # else what lies between the two is not known; nor is it a wonder that the fewest were done where the fewest fell due
+    if lowest and best.lowest not in best.tied and best.factor != RATE:
         params = {
             "treatment": best.lowest.label,
             "throughput_per_s": lowest,
@@ -104,6 +107,8 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
 def _along_the_factor(best: Best) -> Iterator[Finding]:
     """How throughput ends along a numeric factor; of a load, saturation says that and more."""
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
+    if best.at_edge and keeping_up.fell_behind(top):
+        return  # more that falls due would not be answered either
     if best.at_edge:
         yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
     elif best.last is not None and best.last is not top and best.last not in best.tied and highest:

@@ -68,6 +68,12 @@ def kept(treatment: Treatment) -> Kept | None:
     )
 
 
+def fell_behind(treatment: Treatment) -> bool:
+    """Whether more fell due than was answered: how long its requests took is then a matter of how long the trials lasted."""
+    loop = kept(treatment)
+    return loop is not None and loop.share is not None and not loop.kept_up
+
+
 def all_kept(treatments: Sequence[Treatment]) -> tuple[Kept, ...]:
     """Of every treatment that was an open loop, in the plan's order."""
     return tuple(found for treatment in treatments if (found := kept(treatment)) is not None)

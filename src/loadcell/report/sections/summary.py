@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from loadcell.analysis import imported, ranking
+from loadcell.analysis.keeping_up import fell_behind
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
@@ -165,7 +166,7 @@ def _best(scene: Scene) -> list[Tile]:
         )
     ]
     told = next((key for key in _TIMES if best.latency_ms(key) is not None), None)
-    if told is not None:
+    if told is not None and not fell_behind(best):
         found.append(Tile(texts(_TIMES[told]), texts.duration(best.latency_ms(told) or 0.0)))
     return found
 
