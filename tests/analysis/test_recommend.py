@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from analysis.reported import storages
-from analysis.runs import analysis_of, run_of
+from analysis.runs import analysis_of, run_of, said
 from loadcell.analysis import recommend_findings
 from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.phrase import Phrase
 
 
 def with_tails(throughputs: dict[str, list[float | None]], tails: dict[str, float]) -> Analysis:
@@ -72,8 +73,39 @@ def test_where_nothing_is_sound_that_is_a_risk() -> None:
 
 
 def test_treatments_that_repeats_do_not_tell_apart_are_a_risk() -> None:
-    analysis = with_tails({"10": [100, 110], "20": [105, 112]}, {"10": 5, "20": 6})
+    analysis = with_tails({"10": [50, 51], "20": [100, 110], "40": [105, 112]}, {"10": 5, "20": 5, "40": 6})
     assert "found.recommend.alike" in risks(analysis)
+
+
+def test_where_repeats_tell_nothing_apart_nothing_is_recommended() -> None:
+    run, records = run_of({"10": [100, 112], "20": [105, 110], "40": [103, 114]})
+    analysis = analyse(run, records)  # whose tails are as far apart as their throughput
+    found = analysis.recommendation
+    assert found is not None
+    assert not found.founded
+    assert recommend_findings.choice(found).phrase == Phrase(
+        "found.recommend.none", {"treatment": "clients = 40", "count": 2}
+    )
+    assert [*recommend_findings.buys(found), *recommend_findings.risks(found)] == []
+    assert analysis.document()["recommendation"]["founded"] is False
+
+
+def test_a_shorter_tail_is_a_ground_to_choose_by() -> None:
+    found = with_tails({"10": [100, 110], "20": [105, 112]}, {"10": 5, "20": 60}).recommendation
+    assert found is not None
+    assert (found.founded, found.choice.id) == (True, "10")
+
+
+def test_what_moves_whole_blocks_hides_no_difference() -> None:
+    """Ranges overlap, and in each block the one is a fifth ahead of the other."""
+    paces = (100.0, 140.0, 90.0, 120.0, 60.0, 110.0)
+    apart: dict[str, list[float | None]] = {"10": [*paces], "20": [1.2 * pace for pace in paces]}
+    analysis = analysis_of(apart)
+    assert analysis.recommendation is not None
+    assert (analysis.recommendation.choice.id, analysis.recommendation.alike) == ("20", ())
+    assert "found.tied" not in said(analysis)
+    apart["20"][3] = 119.0  # but in one
+    assert "found.tied" in said(analysis_of(apart))
 
 
 def test_the_highest_level_tried_is_a_risk() -> None:

@@ -5,12 +5,13 @@ This speaks of the levels that were tried, and of nothing between or beyond them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.repeats import Repeats, interval
 from loadcell.analysis.treatments import Treatment
+from loadcell.analysis.trials import Trial
 
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in latency.
 NEARLY = 0.95
@@ -20,8 +21,8 @@ NEARLY = 0.95
 class Best:
     """The treatment with the highest median throughput among those measured.
 
-    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, so that this run
-    does not tell them apart. Along a numeric factor, other factors held: `last` is the highest level tried, where
+    `lowest` is the other end; `tied` are treatments whose repeats overlap with the best one's, also block by block, so that this
+    run does not tell them apart. Along a numeric factor, other factors held: `last` is the highest level tried, where
     `at_edge` says that it is the best itself; `factor` is that factor's key.
     """
 
@@ -52,6 +53,31 @@ def overlap(one: Repeats, other: Repeats) -> bool:
     return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
 
 
+def alike(
+    one: Treatment,
+    other: Treatment,
+    repeats: Callable[[Treatment], Repeats],
+    figure: Callable[[Trial], float | None],
+) -> bool:
+    """Whether this run does not tell two treatments apart in a figure: their medians may be one, and block by block neither
+    was ahead of the other (the interval for the median of their ratio holds 1). What moves a whole block makes ranges
+    overlap, and leaves its ratio as it is.
+    """
+    if not overlap(repeats(one), repeats(other)):
+        return False
+    here, there = (
+        {trial.block: value for trial in item.trials if trial.counts and (value := figure(trial))}
+        for item in (one, other)
+    )
+    between = interval([here[block] / there[block] for block in here if block in there])
+    return between is None or between.low <= 1 <= between.high
+
+
+def alike_in_throughput(one: Treatment, other: Treatment) -> bool:
+    """The same of throughput."""
+    return alike(one, other, lambda item: item.throughput, lambda trial: trial.throughput_per_s)
+
+
 def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
     """The best of the measured treatments; None when none was measured."""
     measured = [treatment for treatment in treatments if treatment.measured]
@@ -63,9 +89,7 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Best | None:
     return Best(
         treatment=best,
         lowest=min(measured, key=_throughput),
-        tied=tuple(
-            other for other in measured if other is not best and overlap(best.throughput, other.throughput)
-        ),
+        tied=tuple(other for other in measured if other is not best and alike_in_throughput(best, other)),
         last=line[-1] if line else None,
         at_edge=len(line) >= 3 and tried[-1] is best,
         factor=layout.x.key if layout.x is not None else None,

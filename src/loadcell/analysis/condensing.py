@@ -71,6 +71,7 @@ _SAID_BY_ANOTHER: Sequence[
         _any("found.descriptive", "found.descriptive.varied"),
     ),
     (_begins("found.tied"), _saturates),
+    (_begins("found.tied"), _any("found.recommend.none")),
     # What the load does is what saturation is about.
     (_effect_of_load, _saturates),
     (_is("found.dips.alone"), _any("found.dips")),

@@ -97,7 +97,7 @@ def recommendation(found: Recommendation | None) -> dict[str, Any] | None:
     return {
         "treatment": found.choice.id, "best": found.best.id, "lowest": found.lowest.id, "compared_by": found.tail,
         "gain_times": found.gain_times if math.isfinite(found.gain_times) else None,
-        "lost_share": found.lost_share, "alike": [item.id for item in found.alike],
+        "lost_share": found.lost_share, "alike": [item.id for item in found.alike], "founded": found.founded,
         "next_broke": None if found.next_broke is None else found.next_broke.id,
         "unsound": found.unsound, "at_edge": found.at_edge,
     }  # fmt: skip

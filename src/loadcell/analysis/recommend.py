@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcell.analysis.best import NEARLY, overlap
+from loadcell.analysis.best import NEARLY, alike, alike_in_throughput
 from loadcell.analysis.layout import Layout, asked
 from loadcell.analysis.treatments import Treatment
 
@@ -25,7 +25,8 @@ class Recommendation:
 
     Bought: `tail` names the response time compared by (None where trials lack it); `gain_times` is the throughput of
     `choice` over that of `lowest`. Risked: `lost_share` of the highest throughput; `alike` are treatments that repeats
-    do not tell apart from it in throughput; `next_broke` is the level above it where trials did not end well, and
+    do not tell apart from it in throughput, and `founded` says that some treatment is slower, or has a longer `tail`, for
+    certain: else `alike` are all others, and any of them would do as well; `next_broke` is the level above it where trials did not end well, and
     `unsound` says that its own did not all, or had errors; `at_edge` that no higher level of a numeric factor was tried.
     """
 
@@ -36,6 +37,7 @@ class Recommendation:
     gain_times: float
     lost_share: float
     alike: tuple[Treatment, ...]
+    founded: bool
     next_broke: Treatment | None
     unsound: bool
     at_edge: bool
@@ -61,6 +63,9 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
     choice = best if tail is None else min(near, key=lambda item: (item.latency_ms(tail), -_speed(item)))
     lowest = min(measured, key=_speed)
     above = _above(choice, treatments, layout)
+    # Where none is beaten, by what was chosen or by the fastest, all are alike to the fastest.
+    founded = len(sound) < 2 or any(_beaten(item, one, tail) for one in (choice, best) for item in sound)
+    here = choice if founded else best
     return Recommendation(
         choice=choice,
         best=best,
@@ -68,12 +73,24 @@ def find(treatments: Sequence[Treatment], layout: Layout) -> Recommendation | No
         tail=tail,
         gain_times=_speed(choice) / _speed(lowest) if _speed(lowest) else float("inf"),
         lost_share=1 - _speed(choice) / _speed(best),
-        alike=tuple(
-            item for item in sound if item is not choice and overlap(item.throughput, choice.throughput)
-        ),
+        alike=tuple(item for item in sound if item is not here and alike_in_throughput(item, here)),
+        founded=founded,
         next_broke=above if above is not None and not _ended_well(above) else None,
         unsound=not _sound(choice),
         at_edge=layout.x is not None and layout.x.numeric and len(layout.x.levels) > 2 and above is None,
+    )
+
+
+def _beaten(other: Treatment, choice: Treatment, tail: str | None) -> bool:
+    """Whether repeats tell that the choice is faster, or its tail shorter."""
+    if _speed(other) < _speed(choice) and not alike_in_throughput(other, choice):
+        return True
+    here, there = (None if tail is None else item.latency_ms(tail) for item in (choice, other))
+    if tail is None or here is None or there is None or there <= here:
+        return False
+    key = tail
+    return not alike(
+        other, choice, lambda item: item.latency[key], lambda trial: (trial.response or {}).get(key)
     )
 
 

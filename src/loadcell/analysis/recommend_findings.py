@@ -11,7 +11,11 @@ MOST_NAMES = 4
 
 
 def choice(found: Recommendation) -> Finding:
-    """What to choose: the one sentence of a summary."""
+    """What to choose, or that nothing tells what: the one sentence of a summary."""
+    if not found.founded:
+        best: dict[str, Value] = {"treatment": found.best.label, "count": len(found.alike)}
+        evidence = (found.best.id, *(item.id for item in found.alike))
+        return Finding("recommendation", "caution", Phrase("found.recommend.none", best), evidence)
     params: dict[str, Value] = {
         "treatment": found.choice.label, "throughput_per_s": found.choice.throughput.median or 0.0,
     }  # fmt: skip
@@ -29,7 +33,7 @@ def choice(found: Recommendation) -> Finding:
 
 def buys(found: Recommendation) -> Iterator[Finding]:
     """What there is more of than at the lowest throughput measured; nothing where repeats do not tell that there is more."""
-    if found.lowest in (found.choice, *found.alike):
+    if not found.founded or found.lowest in (found.choice, *found.alike):
         return
     if found.gain_times != float("inf"):
         params: dict[str, Value] = {"lowest": found.lowest.label, "gain_times": found.gain_times}
@@ -37,7 +41,9 @@ def buys(found: Recommendation) -> Iterator[Finding]:
 
 
 def risks(found: Recommendation) -> Iterator[Finding]:
-    """What may make the choice a wrong one."""
+    """What may make the choice a wrong one; nothing where there is none."""
+    if not found.founded:
+        return
     label = found.choice.label
     if found.alike:
         names = tuple(item.label for item in found.alike)
