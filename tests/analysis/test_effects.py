@@ -257,3 +257,35 @@ def test_the_findings_of_a_small_real_effect_beside_a_large_load_are_not_lost() 
     keys = [item.phrase.key for item in analysis.findings if item.kind == "effects"]
     assert keys == ["found.effects.main", "found.effects.main"]
     assert "found.effects.noise" not in said(analysis)
+
+
+def engines(scan: float) -> Effects:
+    """Two engines under three kinds of work: the fast one is 2.5 and 2 times as fast at two, `scan` times at the third."""
+    faster = {"A": 2.5, "B": 2.0, "E": scan}
+    return factorial(
+        {"workload.ycsb.workload": list(faster), "target.store.engine": ["slow", "fast"]},
+        lambda levels: (
+            {"A": 100, "B": 1000, "E": 50}[levels["workload.ycsb.workload"]]
+            * (faster[levels["workload.ycsb.workload"]] if levels["target.store.engine"] == "fast" else 1)
+        ),
+        6,
+        noise=0.05,
+    ).effects
+
+
+def test_what_is_chosen_does_something_under_what_is_asked_for_and_not_the_other_way_round() -> None:
+    effects = engines(1.0)
+    (together,) = effects.together
+    assert main(effects, "workload.ycsb.workload").share > main(effects, "target.store.engine").share
+    assert (together.of, together.at) == ("target.store.engine", "workload.ycsb.workload")
+    assert together.changes["A"].ratio.value == pytest.approx(2.5, rel=0.1)
+    assert together.changes["E"].ratio.value == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.parametrize(("scan", "key"), [(1.01, ".never-behind"), (1.5, ".always")])
+def test_a_level_is_the_best_one_everywhere_only_where_repeats_tell_so(scan: float, key: str) -> None:
+    effects = engines(scan)
+    (choice,) = effects.choices
+    assert (choice.level, choice.surely) == ("fast", key == ".always")
+    (said_of_it,) = choices(effects)
+    assert said_of_it.phrase.key == f"found.effects.choose{key}"

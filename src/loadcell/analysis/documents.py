@@ -68,7 +68,7 @@ def effects(found: Effects) -> dict[str, Any]:
         "choices": [
             {
                 "factor": choice.key, "level": choice.level, "buys": choice.buys, "risks": choice.risks,
-                "alike": [*choice.alike],
+                "alike": [*choice.alike], "surely": choice.surely,
             }
             for choice in found.choices
         ],

@@ -12,12 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadcell.analysis import additive
-from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats
+from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
 from loadcell.analysis.distributions import f_tail, t_quantile
 from loadcell.analysis.layout import asked
 from loadcell.analysis.logarithms import Figure, fit
@@ -31,6 +32,8 @@ SURPRISE = 0.05
 HARDLY, MUCH = 0.05, 1.2
 #: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
+_Number = TypeVar("_Number", np.float64, np.int64)
+
 #: So often the choice of a level is made again from what repeats might have been.
 RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
@@ -116,14 +119,15 @@ class Choice:
     """The level of a factor that is never far behind, whatever the others are (minimax regret; Savage 1951).
 
     `buys` is its figure over that of the worst level where this is most, `risks` over that of the best level where
-    this is least: 1 where it is the best one everywhere. `alike` are levels that it might as well be, from what repeats
-    differ by; none without repeats.
+    this is least: 1 where it is the best one everywhere; `surely` says that nowhere repeats fail to tell it from another level
+    then. `alike` are levels that it might as well be, from what repeats differ by; none without repeats.
     """
 
     key: str
     level: str
     buys: float
     risks: float
+    surely: bool
     alike: tuple[str, ...] = ()
 
 
@@ -235,7 +239,8 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     shares = {main.key: main.share for main in mains}
     together = []
     for pair in itertools.combinations(range(len(keys)), 2):
-        of, at = sorted((keys[axis] for axis in pair), key=lambda key: -shares[key])
+        # What is asked of the target is the condition, and what can be chosen is what does something under it.
+        of, at = sorted((keys[axis] for axis in pair), key=lambda key: (asked(key), -shares[key]))
         start, end = rows.ends(of)
         changes = {level: rows.between(of, start, end, {at: level}) for level in levels[at]}
         cells = {
@@ -255,7 +260,7 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
         "full", "", names,
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
         choices=tuple(
-            _choice(key, levels[key], _by_level(again, 1 + axis))
+            _choice(key, levels[key], _by_level(again, 1 + axis), _by_level(place.reshape(1, *shape), 1 + axis)[0], estimate)
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)
         ),
@@ -264,20 +269,26 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     )  # fmt: skip
 
 
-def _by_level(tables: Floats, axis: int) -> Floats:
+def _by_level(tables: NDArray[_Number], axis: int) -> NDArray[_Number]:
     """Tables (T, ...) with a row a level of one axis and a column a combination of the others' (T, L, C)."""
     return np.moveaxis(tables, axis, 1).reshape(len(tables), tables.shape[axis], -1)
 
 
-def _choice(key: str, levels: Sequence[str], tables: Floats) -> Choice:
-    """From logarithms (T, L, C), the first as measured and the others as it might have been."""
+def _choice(key: str, levels: Sequence[str], tables: Floats, rows: Whole, estimate: _Contrasts) -> Choice:
+    """From logarithms (T, L, C), the first as measured and the others as it might have been, and the numbers of the fitted rows (L, C)."""
     behind = tables.max(axis=1, keepdims=True) - tables
     safest = behind.max(axis=2).argmin(axis=1)
     at, table = int(safest[0]), tables[0]
     often = np.bincount(safest[1:], minlength=len(levels)) / max(1, len(safest) - 1)
     alike = tuple(level for place, level in enumerate(levels) if place != at and often[place] > 1 - COVERAGE)
     buys = float((table[at] - table.min(axis=0)).max())
-    return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[0, at].max())), alike)
+    each = np.eye(len(estimate.found.rows))
+    surely = all(
+        estimate.ratio(each[rows[at, column]] - each[row]).told_apart is not False
+        for column in range(rows.shape[1])
+        for row in np.delete(rows[:, column], at)
+    )
+    return Choice(key, levels[at], math.exp(buys), math.exp(-float(behind[0, at].max())), surely, alike)
 
 
 def _squares(table: Floats, each: float) -> tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], int]]:

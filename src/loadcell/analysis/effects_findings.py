@@ -119,7 +119,9 @@ def choices(effects: Effects) -> Iterator[Finding]:
             "factor": effects.names[choice.key], "level": choice.level, "buys_times": choice.buys,
             "risks_times": choice.risks,
         }  # fmt: skip
-        key = "found.effects.choose" + (".always" if choice.risks > 1 - LEAST_LOSS else "")
+        key = "found.effects.choose"
+        if choice.risks > 1 - LEAST_LOSS:
+            key += ".always" if choice.surely else ".never-behind"
         yield Finding("effects", "info", Phrase(key, params))
     two = [main for main in effects.mains if len(main.levels) == 2 and all(map(is_number, main.levels))]
     if two:
