@@ -32,12 +32,12 @@ SURPRISE = 0.05
 HARDLY, MUCH = 0.05, 1.2
 #: With repeats, what they tell apart matters from this factor on: the minimum practical effect.
 LEAST_EFFECT = 1.02
-_Number = TypeVar("_Number", np.float64, np.int64)
-
 #: So often the choice of a level is made again from what repeats might have been.
 RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
 MOST_TOGETHER = 2
+
+_Number = TypeVar("_Number", np.float64, np.int64)
 
 Design = Literal["full", "one-at-a-time"]
 #: Why there are no effects to speak of; "" where there are.

@@ -19,9 +19,6 @@ from loadcell.report.texts import Texts
 SECTION, PLACE = "percentiles", 1
 #: As many lines as colours that can be told apart.
 MOST_SHOWN = len(SERIES)
-
-#: With fewer beside each other there is nothing to compare.
-FEWEST_NEAR = 3
 #: Percentiles that make a curve.
 FEWEST = 2
 
@@ -95,25 +92,32 @@ def draw(scene: Scene) -> Chart | None:
 
 
 def chosen(treatments: Sequence[Treatment], best: Treatment | None) -> list[Treatment]:
-    """All of a few treatments; of many, those that differ from the best in one factor alone, so that two lines tell what that does.
-
-    Where these are too many or none, some spread evenly, the first, the last and the best among them.
-    """
+    """All of a few treatments; of many those that differ from the best one in a single factor, as lines that differ in
+    several show what none of them does; of too many such, some spread evenly over them, the first, the last and the best among them."""
     if len(treatments) <= MOST_SHOWN:
         return list(treatments)
-    near = [item for item in treatments if best is not None and _differs(item, best) <= 1]
-    if FEWEST_NEAR <= len(near) <= MOST_SHOWN:
-        return near
+    line = list(treatments) if best is None else _line_through(best, treatments)
+    if len(line) <= MOST_SHOWN:
+        return line
     most = 5
-    among = near if len(near) > MOST_SHOWN else treatments
-    step = (len(among) - 1) / (most - 1)
+    step = (len(line) - 1) / (most - 1)
     picked = {round(n * step) for n in range(most)}
-    return [item for n, item in enumerate(among) if n in picked or item is best]
+    return [item for n, item in enumerate(line) if n in picked or item is best]
 
 
-def _differs(one: Treatment, other: Treatment) -> int:
-    """By how many factors."""
-    return sum(one.levels.get(key) != level for key, level in other.levels.items())
+def _line_through(best: Treatment, treatments: Sequence[Treatment]) -> list[Treatment]:
+    """The best one and those that differ from it in the factor of which most do; all where none differs in one alone."""
+    lines = [
+        [
+            item
+            for item in treatments
+            if item.levels.keys() == best.levels.keys()
+            and all(item.levels[key] == level for key, level in best.levels.items() if key != varied)
+        ]
+        for varied in best.levels
+    ]
+    longest = max(lines, key=len, default=[])
+    return longest if len(longest) > 1 else list(treatments)
 
 
 def _points(treatment: Treatment, texts: Texts) -> list[dict[str, Any]]:
