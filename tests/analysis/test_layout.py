@@ -31,6 +31,10 @@ def layout_of(factors: dict[str, list[Any]]) -> Layout:
         ([0, 1, 2, 4, 8], "linear"),
         ([16, 32, 64, 128, 256], "geometric"),
         ([10, 20, 30, 200], "linear"),
+        ([500, 2000, 2_000_000], "geometric"),
+        ([1, 2, 3, 4, 1000], "geometric"),
+        ([*range(1, 101)], "linear"),
+        ([1, 2, 3], "linear"),
     ],
 )
 def test_steps_that_multiply_make_a_logarithmic_axis(numbers: list[int], scale: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +19,9 @@ MOST_FACETS = 36
 PER_SECOND = "/s"
 #: Factors below these say what is asked of the target, as the mix of reads and writes does: nobody chooses that.
 _ASKED = ("workload.", "workloads.")
+
+#: Levels that are closer than this share of an axis stand on one another: the labels of both, and the points, take more.
+CROWDED = 0.02
 
 Scale = Literal["linear", "geometric", "ordered"]
 
@@ -90,10 +94,17 @@ def is_number(level: str) -> bool:
 
 
 def _scale(numbers: Sequence[float]) -> Scale:
-    """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike."""
-    if len(numbers) < 4 or numbers[0] <= 0 or numbers[-1] < 8 * numbers[0]:
+    """`geometric` for 1 2 4 8 16, `linear` for 5 10 15 20: by which steps are more alike. 500 2000 2000000 are `geometric`, too,
+    as the first two would else be one place."""
+    if len(numbers) < 3 or numbers[0] <= 0:
         return "linear"
     ratios = [after / before for before, after in pairwise(numbers)]
+    closest = min(after - before for before, after in pairwise(numbers)) / (numbers[-1] - numbers[0])
+    apart = math.log(min(ratios)) / math.log(numbers[-1] / numbers[0])
+    if closest < CROWDED < apart:
+        return "geometric"
+    if len(numbers) < 4 or numbers[-1] < 8 * numbers[0]:
+        return "linear"
     return "geometric" if min(ratios) > 1.2 and max(ratios) / min(ratios) < 2.6 else "linear"
 
 
