@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fake_runs import Shape, write_run
 from loadcell.report import write
 from report.browser import Browser
 
@@ -270,3 +271,20 @@ def test_a_saved_picture_has_colours_of_its_own(browser: Browser, page: Callable
     assert text.startswith("<svg")
     assert "var(--" not in text
     assert "#56a9e8" in text.lower()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_table_that_is_a_little_too_wide_is_set_tighter(
+    browser: Browser, tmp_path: Path, lang: str
+) -> None:
+    """Twelve treatments of two factors, six repeats in the millions: the last column was out of sight."""
+    factors = {"workload.ycsb.workload": [*"ABCDEF"], "target.store.engine": ["redb", "fjall"]}
+    path = write_run(tmp_path / "run", Shape(factors=factors, repeats=6, monitors=False, pace=600.0))
+    place = tmp_path / "report.html"
+    write(path, lang, ("html",), place)
+    browser.open(place, width=1280)
+    cut = """[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth)
+      .map(box => box.querySelector('table').id)"""
+    assert browser.ask(cut) == []
+    assert browser.ask("document.querySelector('#table-results').classList.contains('tight')")
+    assert not browser.ask("document.querySelector('#table-expectations').classList.contains('tight')")

@@ -163,12 +163,24 @@ addEventListener("resize", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     if (matchMedia("print").matches) return;
+    fit();
     for (const chart of charts.values()) {
       const canvas = document.querySelector(`#${chart.id} .canvas`);
       if (Math.abs(canvas.clientWidth - chart.width) > 4) draw(chart);
     }
   }, 200);
 });
+
+// A table that is a little too wide for the page is set tighter, before its last column is out of sight.
+function fit() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const table = box.querySelector("table");
+    table.classList.remove("tight");
+    table.classList.toggle("tight", box.scrollWidth > box.clientWidth);
+  }
+}
+fit();
+for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", fit);
 
 // Tables: a heading sorts, a field filters.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
