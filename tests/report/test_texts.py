@@ -120,6 +120,7 @@ FAMILIES = {
     "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
+    "type": ("READ-MODIFY-WRITE",),
     "note": NOTES,
     "server-note": monitor.NOTES,
     "http.row": ROWS,

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.markdown import render
@@ -87,3 +89,27 @@ def test_in_chinese(tmp_path: Path) -> None:
     assert "各类事务" in text
     assert "并非经过审计" in text
     assert "new_order_rolled_back" not in text, "nothing was rolled back"
+
+
+@pytest.mark.parametrize(
+    ("lang", "column", "note"),
+    [
+        ("en", "Calls/s", "a read and an update in one operation"),
+        ("zh", "每秒调用数", "一次操作包含一次读取和一次更新"),
+    ],
+)
+def test_an_operation_of_two_calls_says_so(tmp_path: Path, lang: str, column: str, note: str) -> None:
+    path = write_run(tmp_path / "run", two_treatments())
+    for file in path.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["unit"] = "operation"
+        document["operations"] = {
+            "READ": operation("read", 100),
+            "UPDATE": operation("write", 50),
+            "READ-MODIFY-WRITE": operation("type", 50),
+        }
+        file.write_text(json.dumps(document))
+    text = render(build(read_run(path), lang)).replace("\\", "")
+    assert column in text
+    assert "Queries/s" not in text
+    assert note in text

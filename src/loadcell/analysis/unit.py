@@ -8,8 +8,10 @@ from typing import Any
 
 #: What is moved, and not done: there is more or less of it, but none that fails.
 DATA = "MiB"
+#: Of a store or of anything else; also what stands for units of several kinds.
+OPERATION = "operation"
 #: What there is a word for in a report.
-UNITS = ("transaction", "request", "operation", "composite", "block", "pass", "event", DATA)
+UNITS = ("transaction", "request", OPERATION, "composite", "block", "pass", "event", DATA)
 
 
 def of(records: Iterable[Mapping[str, Any]]) -> str:
@@ -18,4 +20,4 @@ def of(records: Iterable[Mapping[str, Any]]) -> str:
     Records that do not say it are of databases: there was nothing else then.
     """
     found = {str(record.get("unit") or "transaction") for record in records} or {"transaction"}
-    return found.pop() if len(found) == 1 and found <= set(UNITS) else "operation"
+    return found.pop() if len(found) == 1 and found <= set(UNITS) else OPERATION

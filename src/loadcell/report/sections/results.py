@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.imported import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
+from loadcell.analysis.unit import OPERATION
 from loadcell.report import figures, numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
@@ -14,6 +15,8 @@ from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 #: Response times of the result table: the mean only where nothing tells the median.
 _SHOWN = {"mean_ms": "column.mean", "p50_ms": "column.p50", "p95_ms": "column.p95", "p99_ms": "column.p99"}
+#: What one unit of work consists of, where that is no query.
+_QUERIES = {OPERATION: "column.calls-per-s"}
 #: More figures of the workload's own than this have a table of their own: beside everything else they would run out of the page.
 MOST_OWN = 4
 #: Figures that differ by less are one and the same.
@@ -56,7 +59,7 @@ def table(scene: Scene) -> Table:
         *([Column(texts("column.interval"), figure=True)] if measured else []),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),
         *(Column(figures.name(name, texts), figure=True) for name in beside),
-        *([Column(texts("column.queries"), figure=True)] if queries else []),
+        *([Column(texts(_QUERIES.get(texts.unit, "column.queries")), figure=True)] if queries else []),
         *(Column(texts(_SHOWN[key]), figure=True, spare=True) for key in _times(scene)),
         Column(texts("column.errors"), figure=True),
         Column(texts("column.status"), keep=True),

@@ -31,7 +31,12 @@ def table(scene: Scene) -> Table | None:
     factors = factor_columns(scene)
     failed = any(found.failed for _, found in each)  # that nothing did is in the table above
     rows = [_row(treatment, found, factors, failed, scene) for treatment, found in each]
-    notes = [texts("table.types.note"), *filter(None, (texts.or_none(f"outcome.{name}") for name in seen))]
+    types = dict.fromkeys(found.name for treatment in treatments for found in treatment.types)
+    notes = [
+        texts("table.types.note"),
+        *filter(None, (texts.or_none(f"type.{name}") for name in types)),
+        *filter(None, (texts.or_none(f"outcome.{name}") for name in seen)),
+    ]
     columns = [
         Column(texts("column.number"), figure=True),
         *(Column(name, figure=numeric) for _, name, numeric in factors),
