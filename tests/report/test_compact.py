@@ -6,16 +6,19 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from fake_runs import Shape, write_run
 from loadcell.report import numbers
 from loadcell.report.compact import print_compact
+from loadcell.report.scene import Scene
 from loadcell.run.record import explained
-from loadcell.store.read import StoredRun
+from loadcell.store.read import StoredRun, read_run
 
 Stored = Callable[[str], StoredRun]
 RUNS = (
@@ -138,8 +141,22 @@ def test_parts_of_a_request_stand_under_it(stored: Stored) -> None:
 def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> None:
     said = printed(stored("sweep"))
     assert "Medians of" in said
-    head = next(line for line in said.splitlines() if "99.9%" in line)
-    assert head.split()[:4] == ["clients", "tx/s", "mean", "50%"]
+    head = next(line for line in said.splitlines() if "99%" in line)
+    assert head.split()[:4] == ["clients", "tx/s", "range", "50%"]
+
+
+@pytest.mark.parametrize(("repeats", "title"), [(6, "95% interval"), (3, "range")])
+def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> None:
+    """Six of them have an interval, as the help of --repeats says; of fewer it is told how far they lie apart."""
+    for factors in ({"load.clients": [1, 8]}, {"load.clients": [8]}):
+        run = read_run(
+            write_run(tmp_path / str(len(factors["load.clients"])), Shape(factors=factors, repeats=repeats))
+        )
+        said = printed(run)
+        assert title in said
+        for treatment in Scene.of(run, "en").analysis.treatments:
+            low, high = min(treatment.throughput.values), max(treatment.throughput.values)
+            assert f"{numbers.rate(low)}–{numbers.rate(high)}" in said
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

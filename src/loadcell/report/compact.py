@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loadcell.analysis.best import reach
 from loadcell.analysis.quantiles import carried
 from loadcell.analysis.repeats import summarise
 from loadcell.analysis.treatments import Treatment
@@ -29,7 +30,7 @@ _SAID = ("checks", "expectations", "open-loop")
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 #: Columns of several loads that give way, in this order, where a terminal has no room for all; the report has them.
-_SPARE = ("received", "mean_ms", "p99.9_ms")
+_SPARE = ("mean_ms", "p99.9_ms", "received", "reach")
 #: What a load is called may be cut down to so many characters; figures never are.
 _LEAST_NAME = 10
 _NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
@@ -164,6 +165,8 @@ def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
         table.add_row(Text(f"  {texts(key)}"), Text(value, style=style), Text(unit))
 
     row("compact.throughput", numbers.rate(found.throughput_per_s), texts("unit.per-second"), "bold")
+    if len(treatment.throughput.values) > 1:
+        row("column.interval" if scene.has_intervals else "compact.range", _reach(scene, treatment))
     if found.offered_per_s is not None:
         row("compact.offered", numbers.rate(found.offered_per_s), texts("unit.per-second"))
     if found.statements_per_s and abs(found.statements_per_s / (found.throughput_per_s or 1) - 1) > 0.001:
@@ -211,6 +214,9 @@ def _several(scene: Scene, treatments: Sequence[Treatment], width: int) -> Table
     factors = factor_columns(scene)
     several = [(treatment, figures(treatment)) for treatment in treatments]
     columns = {"rate": [texts("terminal.throughput"), *(_rate(scene, found) for _, found in several)]}
+    if any(len(treatment.throughput.values) > 1 for treatment in treatments):
+        title = texts("column.interval" if scene.has_intervals else "compact.range")
+        columns["reach"] = [title, *(_reach(scene, treatment) for treatment in treatments)]
     if any(found.received_bytes_per_s is not None for _, found in several):
         columns["received"] = [
             texts("compact.column.received"), *(_received(scene, found) for _, found in several)
@@ -260,6 +266,12 @@ def _needed(columns: Mapping[str, Sequence[str]]) -> int:
 def _rate(scene: Scene, found: Figures) -> str:
     rate = found.throughput_per_s
     return scene.texts("mark.none") if rate is None else numbers.rate(rate)
+
+
+def _reach(scene: Scene, treatment: Treatment) -> str:
+    """Where the median may lie, or with few repeats how far these lie apart."""
+    found = reach(treatment.throughput)
+    return scene.texts("mark.none") if found is None else "–".join(map(numbers.rate, found))
 
 
 def _received(scene: Scene, found: Figures) -> str:
