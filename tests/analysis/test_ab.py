@@ -87,6 +87,8 @@ def test_percentages_are_of_requests_not_of_values() -> None:
     found = ab.served(values, counts)
     assert found == {50: 1.0, 66: 2.0, 75: 2.0, 80: 2.0, 90: 2.0, 95: 2.0, 98: 2.0, 99: 2.0, 100: 3.0}
     assert ab.served(np.array([7.0]), np.array([1]))[50] == 7.0
+    longest = ab.served(np.array([1.0, 7.01]), np.array([50, 50]), 7.0)
+    assert (longest[50], longest[100]) == (1.0, 7.0), "cells of the histogram end later than what is in them"
     assert ab.served(np.array([]), np.array([], dtype=np.int64)) == {}
 
 

@@ -133,8 +133,13 @@ def _with_zeros(made: Mapping[str, Any], requests: int) -> Times:
     return Times(made["min_ms"] if count == requests else 0.0, all_of_them, spread, middle, made["max_ms"])
 
 
-def served(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> dict[int, float]:
-    """Within which time each percentage of the requests was served: `values` rise, `counts` belong to them."""
+def served(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], longest: float = math.inf
+) -> dict[int, float]:
+    """Within which time each percentage of the requests was served: `values` rise, `counts` belong to them.
+
+    Values are the upper ends of a histogram's cells, and none was served later than the `longest`.
+    """
     import numpy as np
 
     if not counts.size:
@@ -142,7 +147,7 @@ def served(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> di
     reached = np.cumsum(counts)
     total = int(reached[-1])
     places = {each: int(np.searchsorted(reached, math.ceil(total * each / 100))) for each in SERVED}
-    return {each: float(values[min(place, values.size - 1)]) for each, place in places.items()}
+    return {each: min(float(values[min(place, values.size - 1)]), longest) for each, place in places.items()}
 
 
 def middle(each: Sequence[Ab]) -> Ab:

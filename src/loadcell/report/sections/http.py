@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loadcell.analysis import ab
 from loadcell.analysis.ab import Ab, Times
 from loadcell.analysis.treatments import Treatment
@@ -144,7 +146,8 @@ def _served(trial: str, scene: Scene) -> dict[int, float]:
     from loadcell.store.hlog import read
     from loadcell.store.layout import LATENCY
 
+    longest = (scene.records[trial]["totals"].get("service") or {}).get("max_ms") or math.inf
     try:
-        return ab.served(*read(scene.stored.directory(trial) / LATENCY, "transaction/service"))
+        return ab.served(*read(scene.stored.directory(trial) / LATENCY, "transaction/service"), longest)
     except (OSError, ValueError):
         return {}
