@@ -319,6 +319,12 @@ def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> Non
     assert said.startswith("[<b>] WAS THE HIGHEST LEVEL TRIED")
 
 
+def test_what_to_do_is_a_sentence_and_no_figure() -> None:
+    advice = Phrase("advice.neighbour")
+    phrase = Phrase("found.check.advice", {"check": Phrase("check.neighbour"), "count": 3, "advice": advice})
+    assert in_brackets(Texts("en"), phrase).endswith("in [3] trials. Run one experiment at a time.")
+
+
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(ValueError, match="there are en, zh"):
         Texts("fr")

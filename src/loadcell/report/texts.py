@@ -28,6 +28,8 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 #: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
 _WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
+#: Parameters that say what to do, whole sentences of them: to set these off would be to shout.
+_SENTENCES = ("advice", "remedy")
 _UNITS: dict[str, Callable[[float], str]] = {
     "_per_s": numbers.rate,
     "_us": numbers.microseconds,
@@ -97,7 +99,7 @@ class Texts:
         for match in _PLACEHOLDER.finditer(text):
             written = self._one(match, phrase.params)
             before, after = _blanks(match, written)
-            figure = match["one"] is None and not match["by"] and match["name"] not in _WORDS
+            figure = match["one"] is None and not match["by"] and match["name"] not in (*_WORDS, *_SENTENCES)
             parts += [(text[end : match.start()] + before, False), (written, figure), (after, False)]
             end = match.end()
         return [*parts, (text[end:], False)]
