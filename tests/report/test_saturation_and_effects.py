@@ -84,6 +84,15 @@ def test_a_sweep_shows_its_law_with_a_band_and_its_marks(run: Write) -> None:
     assert "not identified" not in row
 
 
+def test_a_mark_that_can_be_one_level_alone_is_told_without_brackets(run: Write) -> None:
+    report = build(run(plain({"load.clients": list(CLIENTS)})))
+    (row,) = cells(report, "saturation", "table-saturation")
+    for text in row:
+        low, _, high = text.partition("(")[2].rstrip(")").partition(" – ")
+        assert not low or low != high, row
+    assert all(text.partition(" ")[0].isdigit() for text in row[1:]), row
+
+
 def test_each_line_of_a_second_factor_has_its_row(run: Write) -> None:
     report = build(run(plain({"storage": ["local", "remote"], "load.clients": list(CLIENTS)})))
     assert [row[0] for row in cells(report, "saturation", "table-saturation")] == [

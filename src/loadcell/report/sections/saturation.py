@@ -69,8 +69,9 @@ def _mark(line: Saturation, mark: Mark | None, scene: Scene) -> Cell:
     if mark is None:
         return Cell(scene.texts("table.not-identified"), tone="info")
     at, ends = line.load(mark), line.reach(mark)
-    alone = ends is None or ends[0] == ends[1]
-    return Cell(f"{at:g}" if ends is None or alone else f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
+    if ends is None or ends[0] == ends[1]:
+        return Cell(f"{at:g}", sort=at)
+    return Cell(f"{at:g} ({ends[0]:g} – {ends[1]:g})", sort=at)
 
 
 def law(lines: list[Saturation], scene: Scene) -> Table:
