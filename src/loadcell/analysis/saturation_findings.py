@@ -104,6 +104,9 @@ def _what(line: Saturation) -> tuple[str, dict[str, Value]]:
             return "found.saturation.level", {"low": first, "last": last}
         return "found.saturation.untold", {"low": first, "last": last}
     if line.peak.at == len(loads) - 1:
+        reached = line.reach(line.peak)
+        if reached is not None and reached[0] < loads[-1]:
+            return "found.saturation.edge.alike", {"last": last, "low": _number(reached[0])}
         return "found.saturation.edge", {"last": last}
     if line.peak.at == 0 and not line.peak.last:
         key = "found.saturation.falls" if line.peak.last is not None else "found.saturation.falls.once"
