@@ -9,6 +9,7 @@ import pytest
 from analysis.runs import analysis_of, run_of, said
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.trials import from_record
+from loadcell.report.texts import Texts
 
 PEAK: dict[str, list[float]] = {"10": [100, 102], "20": [190, 192], "40": [198, 200], "80": [150, 152]}
 
@@ -108,6 +109,22 @@ def test_failed_transactions_are_named_by_their_most_frequent_code() -> None:
     found = said(analyse(run, records))["found.errors.coded"]
     assert (found["code"], found["code_count"], found["count"]) == ("40P01", 20, 30)
     assert found["failed_share"] == pytest.approx(30 / 2030)
+
+
+def test_that_all_failed_alike_is_not_said_by_two_counts() -> None:
+    run, records = run_of({"10": [100, 101]})
+    records[0]["totals"]["transactions"]["failed"] = 20
+    records[0]["errors"] = [
+        {"code": "http-404", "meaning": "not found", "operation": "transaction", "count": 20, "message": ""}
+    ]
+    (sentence,) = (
+        Texts("en", "request").say(finding.phrase)
+        for finding in analyse(run, records).findings
+        if finding.kind == "errors"
+    )
+    assert "20 requests failed" in sentence
+    assert "all with http-404, not found" in sentence
+    assert "times" not in sentence
 
 
 @pytest.mark.parametrize(

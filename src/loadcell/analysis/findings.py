@@ -167,10 +167,16 @@ def errors(all_trials: Sequence[Trial]) -> Iterator[Finding]:
         key = "found.errors.some"
         if codes:
             code, often = codes.most_common(1)[0]
-            params |= {"code": code, "meaning": meanings[code], "code_count": often}
-            key = "found.errors.coded" if meanings[code].recorded else "found.errors.coded.bare"
+            params |= {"code": code, "meaning": meanings[code]}
+            alike = often == failed
+            key = "found.errors.all-alike" if alike else "found.errors.coded"
+            if not alike:
+                params["code_count"] = often
             if code in remedies:
-                key, params["remedy"] = "found.errors.coded.remedied", remedies[code]
+                key = "found.errors.all-alike.remedied" if alike else "found.errors.coded.remedied"
+                params["remedy"] = remedies[code]
+            elif not meanings[code].recorded:
+                key = "found.errors.all-alike.bare" if alike else "found.errors.coded.bare"
         evidence = tuple(trial.name for trial in all_trials if trial.failed)
         yield Finding("errors", "problem", Phrase(key, params), evidence)
     retried = sum(trial.retried for trial in all_trials)
