@@ -11,6 +11,7 @@ import pytest
 import fake_runs
 import loadcell.targets
 from loadcell.report import write
+from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts
 from loadcell.report.values import TARGET_FACTS, fact
 from report import comparisons
@@ -78,3 +79,8 @@ def test_a_chinese_page_calls_them_so(tmp_path: Path) -> None:
         text = page.read_text(encoding="utf-8").replace("\\_", "_")
         assert all(name in text for name in names)
         assert "run_as" not in text
+
+
+def test_two_ends_that_are_written_alike_are_one() -> None:
+    assert said("size_bytes", [1_981_000, 1_982_000, 1_981_500], Texts("en")) == "1.89 MiB"
+    assert said("size_bytes", [1_981_000, 2_981_000], Texts("en")) == "1.89 MiB – 2.84 MiB"

@@ -139,8 +139,7 @@ def said(key: str, values: list[Any], texts: Texts) -> str:
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
-        ends = dict.fromkeys(plain(key, end, texts) for end in (min(values), max(values)))
-        return " – ".join(ends)
+        return " – ".join(dict.fromkeys(plain(key, end, texts) for end in (min(values), max(values))))
     told = [plain(key, value, texts) for value in values]
     if len(told) == 1:
         return told[0]
