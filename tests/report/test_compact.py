@@ -145,6 +145,19 @@ def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> N
     assert head.split()[:4] == ["clients", "tx/s", "range", "50%"]
 
 
+def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_path: Path) -> None:
+    run = read_run(
+        write_run(tmp_path / "run", Shape(factors={"load.clients": [1, 8]}, repeats=1, pace=600.0))
+    )
+    trials = [
+        {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
+        for trial in run.trials
+    ]
+    said = printed(replace(run, trials=trials), width=72)
+    assert "mean" in said
+    assert "MiB" not in said
+
+
 @pytest.mark.parametrize(("repeats", "title"), [(6, "95% interval"), (3, "range")])
 def test_repeats_say_how_surely(tmp_path: Path, repeats: int, title: str) -> None:
     """Six of them have an interval, as the help of --repeats says; of fewer it is told how far they lie apart."""

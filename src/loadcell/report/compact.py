@@ -30,7 +30,9 @@ _SAID = ("checks", "expectations", "open-loop")
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
 #: Columns of several loads that give way, in this order, where a terminal has no room for all; the report has them.
-_SPARE = ("mean_ms", "p99.9_ms", "received", "reach")
+_SPARE = ("received", "mean_ms", "p99.9_ms")
+#: The same where there are repeats: how far they reach says more than what lies beside their medians.
+_SPARE_OF_REPEATS = ("mean_ms", "p99.9_ms", "received", "reach")
 #: What a load is called may be cut down to so many characters; figures never are.
 _LEAST_NAME = 10
 _NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
@@ -250,7 +252,7 @@ def _several(scene: Scene, treatments: Sequence[Treatment], width: int) -> Table
 
 def _make_room(columns: dict[str, list[str]], width: int) -> None:
     """Without those columns that give way, as far as they must."""
-    for key in _SPARE:
+    for key in _SPARE_OF_REPEATS if "reach" in columns else _SPARE:
         if _needed(columns) <= width:
             return
         columns.pop(key, None)
