@@ -91,7 +91,7 @@ def test_samples_alone_are_no_executions(tmp_path: Path) -> None:
 def test_what_a_tool_says_nothing_of_is_no_damage_and_its_failures_have_words(tmp_path: Path) -> None:
     stored = made(tmp_path, "ab", OUTPUTS / "ab-404.txt")
     text = markdown.render(build(stored, "en"))
-    assert "most often with non-2xx, an answer with another status than 2xx" in text
+    assert "all with non-2xx, an answer with another status than 2xx" in text
     assert "Files that are not whole" not in text
     stored = made(tmp_path, "ab", OUTPUTS / "ab.txt")
     (file,) = stored.path.glob("trials/*/trial.json")
