@@ -61,19 +61,23 @@ pub fn allow_connections(clients: u32) -> Result<(), Problem> {
 /// opens from here on. With a shared table every call that names a descriptor has to take hold of the file and let go of it by
 /// locked writes; nothing but that is lost where the kernel refuses. The thread's are in `/proc/PID/task/TID/fd`.
 pub fn keep_descriptors_apart(keep: RawFd) {
+    const LAST: libc::c_uint = libc::c_uint::MAX;
     let keep = keep as libc::c_uint;
     let close = |from: libc::c_uint, to: libc::c_uint| {
-        // SAFETY: in this thread's table alone nobody uses them; whoever owns them has them in the other.
+        // SAFETY: no pointers. Done to this thread's table alone, whose descriptors nobody uses yet: whoever owns one has it in the
+        // other.
         unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) }
     };
+    // Copies of others' would keep open what they close, so there is no table of its own where they cannot be left out (Linux
+    // 5.9).
     // SAFETY: no pointers.
-    if unsafe { libc::unshare(libc::CLONE_FILES) } == 0 {
-        // Copies of others' would keep open what they close.
-        if keep > 3 {
-            close(3, keep - 1);
-        }
-        close(keep + 1, libc::c_uint::MAX);
+    if close(LAST, LAST) < 0 || unsafe { libc::unshare(libc::CLONE_FILES) } < 0 {
+        return;
     }
+    if keep > 3 {
+        close(3, keep - 1);
+    }
+    close(3.max(keep + 1), LAST);
 }
 
 /// The most memory that this process has had at once.
