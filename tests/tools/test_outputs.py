@@ -30,7 +30,8 @@ from loadcell.tools.load.result import whole
 OUTPUTS = Path(__file__).parent / "outputs"
 READERS = {
     "sysbench-oltp.txt": sysbench, "sysbench-cpu.txt": sysbench, "sysbench-memory.txt": sysbench, "sysbench-fileio.txt": sysbench, "pgbench.txt": pgbench,
-    "pgbench-s.txt": pgbench, "ab.txt": ab, "ab-404.txt": ab, "ab-kept.txt": ab, "wrk.txt": wrk, "redis-benchmark.csv": redis_benchmark,
+    "pgbench-s.txt": pgbench, "ab.txt": ab, "ab-404.txt": ab, "ab-kept.txt": ab,
+    "ab-warning.txt": ab, "ab-error.txt": ab, "wrk.txt": wrk, "redis-benchmark.csv": redis_benchmark,
     "redis-benchmark.txt": redis_benchmark, "fio.json": fio, "iperf3.json": iperf3, "mbw.txt": mbw, "dd.txt": dd,
     "stress-ng.txt": stress_ng,
 }  # fmt: skip

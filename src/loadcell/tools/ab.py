@@ -23,7 +23,9 @@ _TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d
 _PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
 _SAID = re.compile(
     r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|HTML transferred|"
-    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|WARNING|Total (POST|PUT|body)|\.\.\.done"
+    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|Total (POST|PUT|body)|\.\.\.done|"
+    # what it thinks of means and medians, which loadcell judges by itself
+    r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are (probably )?(not that|NOT) reliable"
 )
 
 
