@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -45,7 +46,9 @@ def serve(device: int, answer: Answer) -> None:
             given = answer(operation, node, request[_HEAD.size :])
         except OSError as trouble:
             error = -(trouble.errno or errno.EIO)
-        os.write(device, struct.pack("<IiQ", 16 + len(given), error, number) + given)
+        # Whoever asked may have been ended meanwhile: then nobody waits for an answer (ENOENT).
+        with contextlib.suppress(FileNotFoundError):
+            os.write(device, struct.pack("<IiQ", 16 + len(given), error, number) + given)
 
 
 def size(blocks: int, free: int) -> bytes:
