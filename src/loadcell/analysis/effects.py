@@ -12,10 +12,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from loadcell.analysis import additive
 from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
@@ -36,8 +35,6 @@ LEAST_EFFECT = 1.02
 RESAMPLES = 1000
 #: Interactions of three and more factors are put together: nobody can act on one of them.
 MOST_TOGETHER = 2
-
-_Number = TypeVar("_Number", np.float64, np.int64)
 
 Design = Literal["full", "one-at-a-time"]
 #: Why there are no effects to speak of; "" where there are.
@@ -251,16 +248,18 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     # a load is no setting to choose: saturation speaks of it; nor is the work that is asked for
     matter = [main.key for main in mains if main.matters]
     matter += [key for pair in together if pair.matters for key in (pair.of, pair.at)]
-    again = table[None]  # as measured, then as it might have been
+    again = estimate.found.rows[None]  # as measured, then as they might have been
     if estimate.repeated:
         drawn = additive.draws(estimate.found, RESAMPLES, np.random.default_rng(0))
-        again = table + np.concatenate([np.zeros((1, len(place))), drawn[:, place]]).reshape(-1, *shape)
+        again = np.concatenate([again, again + drawn])
     higher = sum(value for term, value in squares.items() if len(term) > MOST_TOGETHER)
     return Effects(
         "full", "", names,
         mains=tuple(sorted(mains, key=lambda main: -main.share)),
         choices=tuple(
-            _choice(key, levels[key], _by_level(again, 1 + axis), _by_level(place.reshape(1, *shape), 1 + axis)[0], estimate)
+            _choice(
+                key, levels[key], np.moveaxis(place.reshape(shape), axis, 0).reshape(len(levels[key]), -1), again, estimate
+            )
             for axis, key in enumerate(keys)
             if key in matter and key != LOAD and not asked(key)
         ),
@@ -269,13 +268,10 @@ def _full(treatments: Sequence[Treatment], estimate: _Contrasts, names: Mapping[
     )  # fmt: skip
 
 
-def _by_level(tables: NDArray[_Number], axis: int) -> NDArray[_Number]:
-    """Tables (T, ...) with a row a level of one axis and a column a combination of the others' (T, L, C)."""
-    return np.moveaxis(tables, axis, 1).reshape(len(tables), tables.shape[axis], -1)
-
-
-def _choice(key: str, levels: Sequence[str], tables: Floats, rows: Whole, estimate: _Contrasts) -> Choice:
-    """From logarithms (T, L, C), the first as measured and the others as it might have been, and the numbers of the fitted rows (L, C)."""
+def _choice(key: str, levels: Sequence[str], rows: Whole, again: Floats, estimate: _Contrasts) -> Choice:
+    """From the numbers of the fitted rows (L, C), a row a level and a column a combination of the other factors' levels, and
+    from their logarithms (T, R): first as measured, then as they might have been."""
+    tables = again[:, rows]
     behind = tables.max(axis=1, keepdims=True) - tables
     safest = behind.max(axis=2).argmin(axis=1)
     at, table = int(safest[0]), tables[0]
