@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -139,13 +139,18 @@ def said(key: str, values: list[Any], texts: Texts) -> str:
     if len(values) > 1 and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in values
     ):
-        return " – ".join(dict.fromkeys(plain(key, end, texts) for end in (min(values), max(values))))
+        return _range(values, lambda end: plain(key, end, texts))
     told = [plain(key, value, texts) for value in values]
     if len(told) == 1:
         return told[0]
     if len(told) > MOST_VALUES:
         told = [*told[:MOST_VALUES], texts("table.more", count=len(told) - MOST_VALUES)]
     return texts("env.varies", values=tuple(told))
+
+
+def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
+    """The lowest and the highest; once where both are written alike."""
+    return " – ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
 
 
 def _settings(described: Iterable[Mapping[str, Any]], texts: Texts) -> Block | None:
@@ -196,8 +201,7 @@ def _data_set(scene: Scene) -> list[tuple[str, str]]:
     ways = Counter(str(found.get("how")) for found in sets)
     entries = []
     if sizes:
-        ends = dict.fromkeys(size(end) for end in (min(sizes), max(sizes)))
-        entries.append((texts("env.data-set.size_bytes"), " – ".join(ends)))
+        entries.append((texts("env.data-set.size_bytes"), _range(sizes, size)))
     told = [
         texts(f"data-set.{how}", count=count)
         if how in WAYS
