@@ -143,8 +143,9 @@ fn cpu() -> Duration {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     assert!(args.len() == 10, "bare_loop HOST PORT USER DATABASE SCRIPT TABLES TABLE_SIZE CLIENTS SECONDS");
-    let number =
-        |index: usize| args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]));
+    let number = |index: usize| {
+        args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]))
+    };
     let (tables, clients) = (number(6), number(8) as usize);
     let requests = requests(&args[5], tables, number(7));
     let streams: Vec<TcpStream> =

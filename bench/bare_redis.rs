@@ -49,7 +49,8 @@ fn batches(verb: &str, keys: u64, value_size: usize, pipeline: usize) -> (Vec<Ve
         }
         out
     };
-    let answer = if verb == "get" { format!("${value_size}\r\n").len() + value_size + 2 } else { "+OK\r\n".len() };
+    let answer =
+        if verb == "get" { format!("${value_size}\r\n").len() + value_size + 2 } else { "+OK\r\n".len() };
     ((0..BATCHES).map(|_| batch()).collect(), answer * pipeline)
 }
 
@@ -64,8 +65,9 @@ fn cpu() -> Duration {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     assert!(args.len() == 9, "bare_redis HOST PORT get|set KEYS VALUE_SIZE CLIENTS PIPELINE SECONDS");
-    let number =
-        |index: usize| args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]));
+    let number = |index: usize| {
+        args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]))
+    };
     let (clients, pipeline) = (number(6) as usize, number(7) as usize);
     let (batches, answer) = batches(&args[3], number(4), number(5) as usize, pipeline);
     // SAFETY: plain system calls on file descriptors this function owns for its whole length.

@@ -18,7 +18,8 @@ fn serve(listener: &TcpListener) {
     let epoll = unsafe { libc::epoll_create1(0) };
     let watch = |fd: i32| {
         // Of several threads that wait for connections one is woken for each.
-        let events = (libc::EPOLLIN | if fd == listener.as_raw_fd() { libc::EPOLLEXCLUSIVE } else { 0 }) as u32;
+        let events =
+            (libc::EPOLLIN | if fd == listener.as_raw_fd() { libc::EPOLLEXCLUSIVE } else { 0 }) as u32;
         let mut event = libc::epoll_event { events, u64: fd as u64 };
         // SAFETY: `event` lives across the call, both descriptors are open.
         unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };

@@ -54,11 +54,14 @@ fn cpu() -> Duration {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     assert!(args.len() == 6, "bare_uring HOST PORT PATH CLIENTS SECONDS");
-    let number =
-        |index: usize| args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]));
+    let number = |index: usize| {
+        args[index].parse::<u64>().unwrap_or_else(|_| panic!("{} is not a number", args[index]))
+    };
     let (port, clients, length_s) = (number(2) as u16, number(4) as usize, Duration::from_secs(number(5)));
-    let request =
-        format!("GET {} HTTP/1.1\r\nHost: {}:{port}\r\nuser-agent: bare\r\naccept: */*\r\n\r\n", args[3], args[1]);
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: {}:{port}\r\nuser-agent: bare\r\naccept: */*\r\n\r\n",
+        args[3], args[1]
+    );
     let request = request.as_bytes();
     let mut streams: Vec<TcpStream> = (0..clients)
         .map(|_| {
@@ -104,7 +107,8 @@ fn main() {
             .flags(squeue::Flags::SKIP_SUCCESS)
             .user_data(SEND | index as u64)
     };
-    let receive = |index: usize| opcode::RecvMulti::new(Fixed(index as u32), GROUP).build().user_data(index as u64);
+    let receive =
+        |index: usize| opcode::RecvMulti::new(Fixed(index as u32), GROUP).build().user_data(index as u64);
     let push = |ring: &mut IoUring, entry: &squeue::Entry| {
         // SAFETY: requests and buffers live until the ring is dropped.
         while unsafe { ring.submission().push(entry) }.is_err() {

@@ -31,7 +31,13 @@ impl Asked {
         };
         let [file, keys, seconds, threads] = words else { panic!("FILE KEYS SECONDS THREADS [timed]") };
         let length = Duration::from_secs_f64(seconds.parse().unwrap());
-        Self { file: file.into(), keys: keys.parse().unwrap(), length, threads: threads.parse().unwrap(), timed }
+        Self {
+            file: file.into(),
+            keys: keys.parse().unwrap(),
+            length,
+            threads: threads.parse().unwrap(),
+            timed,
+        }
     }
 }
 

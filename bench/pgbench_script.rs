@@ -56,7 +56,9 @@ fn run() -> Result<(), Failure> {
     for name in scripts {
         let source = match name.strip_prefix("builtin:") {
             Some(name) => builtin::find(name).map_err(bad)?.source.into(),
-            None => std::fs::read(&name).map_err(|error| bad(format!("could not open file {name:?}: {error}")))?,
+            None => {
+                std::fs::read(&name).map_err(|error| bad(format!("could not open file {name:?}: {error}")))?
+            }
         };
         builder
             .script(&name, &source, 1)

@@ -53,6 +53,7 @@ pub fn normal(x: f64) -> f64 {
     let steps = 2000;
     let width = x / f64::from(steps);
     let density = |t: f64| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    let inner: f64 = (1..steps).map(|i| density(f64::from(i) * width) * if i % 2 == 0 { 2.0 } else { 4.0 }).sum();
+    let inner: f64 =
+        (1..steps).map(|i| density(f64::from(i) * width) * if i % 2 == 0 { 2.0 } else { 4.0 }).sum();
     0.5 + (density(0.0) + inner + density(x)) * width / 3.0
 }

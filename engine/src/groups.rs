@@ -52,7 +52,8 @@ const OF_ONE: [&str; 2] = ["requests", "requests_per_client"];
 pub fn read(text: &str) -> Result<Option<Vec<Group>>, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
     // What is no JSON is no business of groups.
-    let Some(value) = serde_json::from_str::<Value>(text).ok().filter(|value| value.get("groups").is_some()) else {
+    let Some(value) = serde_json::from_str::<Value>(text).ok().filter(|value| value.get("groups").is_some())
+    else {
         return Ok(None);
     };
     let together: Together = serde_json::from_value(value)
@@ -127,7 +128,8 @@ mod tests {
         let groups = read(WHOLE).unwrap().unwrap();
         assert_eq!(groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["rw", "ro"]);
         let loads = groups.iter().map(|group| &group.spec.load);
-        let known = loads.map(|load| (load.clients, load.threads, load.max_retries, load.warmup_ns, load.duration_ns));
+        let known = loads
+            .map(|load| (load.clients, load.threads, load.max_retries, load.warmup_ns, load.duration_ns));
         assert_eq!(known.collect::<Vec<_>>(), [(16, 2, 10, 7, 5_000_000_000), (3, 1, 2, 7, 5_000_000_000)]);
         assert_eq!(groups[1].spec.workload().0, "pgbench");
         assert_ne!(groups[0].spec.seed, groups[1].spec.seed);
@@ -135,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_group_draws_the_same_whatever_stands_beside_it() {
-        let seeds = |text: &str| read(text).unwrap().unwrap().iter().map(|group| group.spec.seed).collect::<Vec<_>>();
+        let seeds =
+            |text: &str| read(text).unwrap().unwrap().iter().map(|group| group.spec.seed).collect::<Vec<_>>();
         assert_eq!(seeds(WHOLE)[0], seeds(&WHOLE.replace("\"ro\"", "\"other\""))[0]);
         assert_ne!(seeds(WHOLE)[0], seeds(&WHOLE.replace("\"seed\":5", "\"seed\":6"))[0]);
     }
@@ -156,7 +159,9 @@ mod tests {
         assert!(finding("\"clients\":3", "\"requests\":3").contains("without groups"));
         assert!(finding("\"warmup_ns\":7", "\"requests\":3").contains("without groups"));
         assert!(finding("{\"clients\":3,\"max_retries\":2}", "{}").contains("missing field `clients`"));
-        assert!(finding("\"load\":{\"clients\":3", "\"loads\":{\"clients\":3").contains("unknown field `loads`"));
+        assert!(
+            finding("\"load\":{\"clients\":3", "\"loads\":{\"clients\":3").contains("unknown field `loads`")
+        );
         let without = WHOLE.split("\"groups\"").next().unwrap().to_string() + "\"groups\":[]}";
         assert!(read(&without).unwrap_err().finding.contains("empty"));
     }

@@ -50,7 +50,10 @@ pub fn allow_connections(clients: u32) -> Result<(), Problem> {
     }
     Err(Problem::new(
         "limit",
-        format!("{clients} clients need {needed} file descriptors, and this process may have {}", limit.rlim_max),
+        format!(
+            "{clients} clients need {needed} file descriptors, and this process may have {}",
+            limit.rlim_max
+        ),
         format!(
             "raise the hard limit (`ulimit -Hn {needed}` as root, or LimitNOFILE= of a service), or use fewer clients"
         ),
@@ -139,7 +142,8 @@ mod tests {
     fn what_the_machine_lacks_is_named_with_a_remedy() {
         assert_eq!((lack(libc::EADDRNOTAVAIL), lack(libc::EMFILE)), (Some(PORTS), Some(DESCRIPTORS)));
         assert_eq!((lack(libc::ENFILE), lack(libc::ECONNREFUSED)), (Some(DESCRIPTORS), None));
-        for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host] {
+        for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host]
+        {
             let advice = protocol.advice();
             assert!(advice(PORTS).contains("net.ipv4.ip_local_port_range"), "{protocol:?}");
             assert!(advice(DESCRIPTORS).contains("ulimit"), "{protocol:?}");

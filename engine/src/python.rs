@@ -90,7 +90,8 @@ fn run(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
 #[pyfunction]
 fn run_calls(py: Python<'_>, spec: String, on_event: Py<PyAny>, client: Py<PyAny>) -> PyResult<String> {
     let clients = calls::Clients(client);
-    listen(py, on_event, |listener| start::run_calls(&spec, clients, listener)).map(|result| result.to_string())
+    listen(py, on_event, |listener| start::run_calls(&spec, clients, listener))
+        .map(|result| result.to_string())
 }
 
 /// Loads the data that `spec` (JSON) describes; otherwise as `run`.
@@ -120,7 +121,8 @@ fn store(engine: &str) -> PyResult<String> {
 /// and returns what it served.
 #[pyfunction]
 fn serve(py: Python<'_>, address: String, on_event: Py<PyAny>) -> PyResult<String> {
-    listen(py, on_event, |listener| network::serve(&address, listener)).map(|served| json!(served).to_string())
+    listen(py, on_event, |listener| network::serve(&address, listener))
+        .map(|served| json!(served).to_string())
 }
 
 /// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.

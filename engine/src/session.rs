@@ -77,7 +77,13 @@ pub trait Session {
 
     /// Bytes arrived at `at`. Called once per read; handles as many whole messages as there are.
     /// An error means that this connection is of no more use: the reactor calls `lost` and closes it.
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure>;
 
     /// The next transaction, which should have started at `intended` and is started at `at` (>= `intended`).
     /// Only called when it wants a `Turn`; wants one again when the transaction was done without asking anything.

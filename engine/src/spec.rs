@@ -218,7 +218,11 @@ impl Spec {
     /// Reads a specification, and finds what no load could be made of.
     pub fn read(text: &str) -> Result<Self, Problem> {
         let mut spec: Self = serde_json::from_str(text).map_err(|error| {
-            Problem::new("spec", format!("the specification cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+            Problem::new(
+                "spec",
+                format!("the specification cannot be read: {error}"),
+                "see `loadcell/_engine.pyi`",
+            )
         })?;
         spec.check()?;
         if let Some(schedule) = &mut spec.load.schedule {
@@ -243,7 +247,8 @@ impl Spec {
         let load = &self.load;
         let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
         if self.version != VERSION {
-            let finding = format!("the specification is of version {}, this engine reads {VERSION}", self.version);
+            let finding =
+                format!("the specification is of version {}, this engine reads {VERSION}", self.version);
             return wrong(&finding, "use a worker and an engine of the same loadcell");
         }
         if self.workload.as_object().is_none_or(|object| object.len() != 1) {
@@ -265,9 +270,16 @@ impl Spec {
             return wrong("no phase can last longer than a year", "");
         }
         if load.requests.is_some() && load.requests_per_client.is_some() {
-            return wrong("`requests` and `requests_per_client` are two ways to say the same", "use one of them");
+            return wrong(
+                "`requests` and `requests_per_client` are two ways to say the same",
+                "use one of them",
+            );
         }
-        if load.requests.or(load.requests_per_client).is_some_and(|number| !(1..=MOST_REQUESTS).contains(&number)) {
+        if load
+            .requests
+            .or(load.requests_per_client)
+            .is_some_and(|number| !(1..=MOST_REQUESTS).contains(&number))
+        {
             return wrong("a number of requests must be between 1 and a million million", "");
         }
         if load.requests_per_client.is_some() && load.schedule.is_some() {
@@ -321,7 +333,10 @@ mod tests {
     fn what_is_not_said_has_a_default() {
         let spec = Spec::read(WHOLE).unwrap();
         assert_eq!((spec.target.port(), spec.target.sslmode), (5432, SslMode::VerifyFull));
-        assert_eq!((spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries), (0, 1_000_000_000, 10));
+        assert_eq!(
+            (spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries),
+            (0, 1_000_000_000, 10)
+        );
         assert_eq!(spec.workload().0, "sysbench");
         assert_eq!(spec.load.schedule, None);
     }
@@ -331,7 +346,10 @@ mod tests {
         let schedule = r#""threads":2,"schedule":{"arrivals":"poisson","rate":[
             {"from_per_s":100,"to_per_s":100,"for_ns":1000000000},{"from_per_s":100,"to_per_s":900.5,"for_ns":500}]}"#;
         let schedule = Spec::read(&WHOLE.replace("\"threads\":2", schedule)).unwrap().load.schedule.unwrap();
-        assert_eq!((schedule.arrivals, schedule.seed, schedule.most_overdue_ns), (Arrivals::Poisson, 5, 5 * SECOND));
+        assert_eq!(
+            (schedule.arrivals, schedule.seed, schedule.most_overdue_ns),
+            (Arrivals::Poisson, 5, 5 * SECOND)
+        );
         let last = Piece { from_per_s: 100.0, to_per_s: 900.5, length_s: 5e-7 };
         assert_eq!(schedule.pieces(), [Piece::constant(100.0, 1.0), last]);
     }
@@ -349,8 +367,9 @@ mod tests {
         assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
         let schedule = |rate: &str| finding("\"threads\":2", &format!("\"schedule\":{{\"rate\":[{rate}]}}"));
         assert!(schedule("").contains("a rate above 0"));
-        let stretch =
-            |from: &str, to: &str, long: &str| format!("{{\"from_per_s\":{from},\"to_per_s\":{to},\"for_ns\":{long}}}");
+        let stretch = |from: &str, to: &str, long: &str| {
+            format!("{{\"from_per_s\":{from},\"to_per_s\":{to},\"for_ns\":{long}}}")
+        };
         assert!(schedule(&stretch("0", "0", "5")).contains("a rate above 0"));
         assert!(schedule(&stretch("-1", "5", "5")).contains("between 0 and 10 million"));
         assert!(schedule(&stretch("1", "1e8", "5")).contains("between 0 and 10 million"));

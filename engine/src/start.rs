@@ -48,7 +48,11 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
     let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
     let made = made.collect::<Result<Vec<_>, _>>()?;
     let each = groups.iter().zip(&made);
-    let parts = each.map(|(group, sessions)| Part { name: &group.name, sessions: &**sessions, load: &group.spec.load });
+    let parts = each.map(|(group, sessions)| Part {
+        name: &group.name,
+        sessions: &**sessions,
+        load: &group.spec.load,
+    });
     run_together(&parts.collect::<Vec<_>>(), &ground(&groups[0].spec)?, observer)
 }
 
@@ -100,8 +104,8 @@ pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<prepare::Prepa
 /// What a workload (the section of a specification) will do, found out without a target; its mistakes are the error.
 pub fn check(workload: &str) -> Result<Value, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
-    let workload: serde_json::Map<String, Value> =
-        serde_json::from_str(workload).map_err(|error| wrong(format!("the workload cannot be read: {error}")))?;
+    let workload: serde_json::Map<String, Value> = serde_json::from_str(workload)
+        .map_err(|error| wrong(format!("the workload cannot be read: {error}")))?;
     match workload.iter().next() {
         Some((name, section)) if name == "pgbench" => pgbench::check(section),
         Some((name, section)) if name == "http" => http::check(section),

@@ -147,7 +147,11 @@ fn serve(service: &mut Service, queue: Option<&Mutex<Queue>>) -> u64 {
 }
 
 /// Requests of HTTP without bodies, one after the other.
-fn converse_in_http(stream: &mut TcpStream, service: &mut Service, queue: Option<&Mutex<Queue>>) -> Option<()> {
+fn converse_in_http(
+    stream: &mut TcpStream,
+    service: &mut Service,
+    queue: Option<&Mutex<Queue>>,
+) -> Option<()> {
     let (mut pending, mut chunk) = (Vec::new(), vec![0; 65536]);
     loop {
         let count = stream.read(&mut chunk).ok().filter(|&count| count > 0)?;
@@ -159,7 +163,8 @@ fn converse_in_http(stream: &mut TcpStream, service: &mut Service, queue: Option
             BUSY.fetch_add(u64::from(busy), Ordering::Relaxed);
             let status = if busy { "503 Service Unavailable" } else { "200 OK" };
             // ab goes by the header, and waits for the end of a connection that has none.
-            let answer = format!("HTTP/1.1 {status}\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\n1234");
+            let answer =
+                format!("HTTP/1.1 {status}\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\n1234");
             stream.write_all(answer.as_bytes()).ok()?;
         }
     }

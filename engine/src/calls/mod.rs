@@ -69,7 +69,8 @@ const MOST_PARTS: usize = 1000;
 /// The operations that a specification names, the transaction first.
 pub fn operations(section: &Value) -> Result<Vec<Operation>, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
-    let options = Options::deserialize(section).map_err(|error| wrong(format!("`calls` cannot be read: {error}")))?;
+    let options =
+        Options::deserialize(section).map_err(|error| wrong(format!("`calls` cannot be read: {error}")))?;
     if options.operations.len() > MOST_PARTS {
         return Err(wrong(format!("there are more than {MOST_PARTS} operations")));
     }
@@ -106,7 +107,10 @@ mod tests {
         let finding = |section: Value| operations(&section).unwrap_err().finding;
         let part = json!({"name": "page", "kind": "read"});
         assert!(finding(json!({"operations": [part, part]})).contains("`page`"));
-        assert!(finding(json!({"operations": [{"name": "transaction", "kind": "read"}]})).contains("`transaction`"));
+        assert!(
+            finding(json!({"operations": [{"name": "transaction", "kind": "read"}]}))
+                .contains("`transaction`")
+        );
         assert!(finding(json!({"operations": [{"name": "x", "kind": "type"}]})).contains("unknown variant"));
         assert!(finding(json!({"operations": vec![part; MOST_PARTS + 1]})).contains("more than"));
         assert!(finding(json!({})).contains("operations"));

@@ -71,8 +71,8 @@ mod tests {
         assert_eq!(of_os(libc::EACCES).code, DENIED);
         assert_eq!(of_os(libc::EBUSY).code, BUSY);
         assert_eq!(of_os(libc::EIO).code, IO);
-        let problem =
-            of_os(libc::EROFS).with_advice("cannot write", |code| if code == DENIED { "name another" } else { "" });
+        let problem = of_os(libc::EROFS)
+            .with_advice("cannot write", |code| if code == DENIED { "name another" } else { "" });
         assert_eq!(problem.to_string(), "cannot write: Read-only file system: name another");
     }
 }

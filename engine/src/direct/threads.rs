@@ -98,7 +98,11 @@ fn work<T: Tasks>(
     match task {
         Ok(task) => Worker::new(task, settings, pacer, recorder, control, mail)?.run(),
         Err(fault) => {
-            mail.send(Message::Refused(Refusal { client: settings.client, why: fault.failure(), errno: None }));
+            mail.send(Message::Refused(Refusal {
+                client: settings.client,
+                why: fault.failure(),
+                errno: None,
+            }));
             Ok(recorder.finish())
         }
     }

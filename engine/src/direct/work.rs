@@ -154,8 +154,9 @@ impl<P: Pacer, T: Task> Worker<P, T> {
                 self.desk.wait(self.desk.opens)?;
                 continue;
             }
-            let goes_on =
-                usable && self.task.goes_on() && (now >= self.desk.closes || self.desk.recorder.allows(1) == 0);
+            let goes_on = usable
+                && self.task.goes_on()
+                && (now >= self.desk.closes || self.desk.recorder.allows(1) == 0);
             if !goes_on && (now >= self.desk.closes || !usable || self.is_spent(now)) {
                 self.desk.wait(Nanos::MAX)?;
                 continue;

@@ -104,7 +104,9 @@ impl Body {
         if check.equals.as_ref().is_some_and(|wanted| self.differs || wanted.len() as u64 != self.bytes) {
             return wrong(format!("the body (of {} bytes) is another than it was to be", self.bytes));
         }
-        if let Some(finder) = check.contains.as_ref().filter(|finder| !self.found && !finder.needle().is_empty()) {
+        if let Some(finder) =
+            check.contains.as_ref().filter(|finder| !self.found && !finder.needle().is_empty())
+        {
             let text = finder.needle().escape_ascii();
             return wrong(format!("the body (of {} bytes) does not contain \"{text}\"", self.bytes));
         }
@@ -125,7 +127,8 @@ impl Statuses {
     pub fn read(words: &[String]) -> Result<Self, Problem> {
         let mut known = [false; 1000];
         for word in words {
-            let class = word.strip_suffix("xx").filter(|class| class.len() == 1).and_then(|class| class.parse().ok());
+            let class =
+                word.strip_suffix("xx").filter(|class| class.len() == 1).and_then(|class| class.parse().ok());
             let range = match (class, word.parse()) {
                 (Some(class @ 1..=9), _) => class * 100..class * 100 + 100,
                 (None, Ok(status @ 100..=999usize)) => status..status + 1,
@@ -181,7 +184,9 @@ mod tests {
         }
         let contains = Options { contains: Some("needle".into()), ..Options::default() };
         assert_eq!(judge(&contains, &[b"hay nee", b"dle hay"]), Ok(()));
-        assert!(judge(&contains, &[b"hay nee", b" dle"]).unwrap_err().contains("does not contain \"needle\""));
+        assert!(
+            judge(&contains, &[b"hay nee", b" dle"]).unwrap_err().contains("does not contain \"needle\"")
+        );
         let pattern = Options { pattern: Some("^nee+dle$".into()), ..Options::default() };
         assert_eq!(judge(&pattern, &[b"nee", b"edle"]), Ok(()));
         assert!(judge(&pattern, &[]).unwrap_err().contains("(of 0 bytes) does not match \"^nee+dle$\""));

@@ -32,13 +32,13 @@ impl<H: Http> Sessions<H> {
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
         let plan = Plan::read(section, &spec.target)?;
         if plan.streams > 1 && spec.load.schedule.is_some() {
-            let finding =
-                "with `streams` a connection has several requests at once, and with a rate each has a time of its own";
+            let finding = "with `streams` a connection has several requests at once, and with a rate each has a time of its own";
             return Err(Problem::new("spec", finding, "use `streams: 1` with a rate, or leave the rate out"));
         }
         let (operations, numbers) = counted(&plan);
         let (seed, clients) = (spec.seed, spec.load.clients);
-        let mut sessions = Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData };
+        let mut sessions =
+            Self { plan: Arc::new(plan), operations, numbers, seed, clients, version: PhantomData };
         let written = sessions.written();
         let plan = Arc::get_mut(&mut sessions.plan).expect("there is no session yet");
         plan.requests.iter_mut().zip(written).for_each(|(kind, written)| kind.written = written);
@@ -77,7 +77,8 @@ fn counted(plan: &Plan) -> (Vec<Operation>, Operations) {
     if plan.is_mixed() {
         // Names live as long as the process, which makes one load.
         let name = |name: &str| &*Box::leak(name.to_string().into_boxed_str());
-        operations.extend(plan.requests.iter().map(|kind| Operation { name: name(&kind.name), kind: Kind::Type }));
+        operations
+            .extend(plan.requests.iter().map(|kind| Operation { name: name(&kind.name), kind: Kind::Type }));
     }
     let mut stage = |name: &'static str| {
         operations.push(Operation { name, kind: Kind::Stage });

@@ -41,7 +41,9 @@ pub fn advice(code: &str) -> &'static str {
             "the service broke off: see its own log; many at once may be a full queue of connections (net.core.somaxconn)"
         }
         "connection" => "see the service's own log; check the target's url, and what is between it and here",
-        "timeout" => "the service does not answer in time: see its own log; load.timeout says how long it may take",
+        "timeout" => {
+            "the service does not answer in time: see its own log; load.timeout says how long it may take"
+        }
         "protocol" => {
             "is this a service of HTTP, in the version that `workload.http.version` says? Check scheme and port of the target's url, too"
         }

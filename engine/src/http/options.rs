@@ -124,8 +124,9 @@ fn wrong(finding: String, advice: &str) -> Problem {
 }
 
 fn options(section: &Value) -> Result<Options, Problem> {
-    serde_json::from_value(section.clone())
-        .map_err(|error| wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`"))
+    serde_json::from_value(section.clone()).map_err(|error| {
+        wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+    })
 }
 
 /// The version of the protocol that `section` asks for, and how many requests are to be in progress at once on a connection.
@@ -146,8 +147,9 @@ fn check_streams(options: &Options) -> Result<(), Problem> {
         return Err(wrong(finding, "use version 2, or more clients"));
     }
     if streams > 1 && !options.keep_alive {
-        let finding =
-            format!("`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection");
+        let finding = format!(
+            "`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection"
+        );
         return Err(wrong(finding, "leave one of them out"));
     }
     Ok(())
@@ -197,11 +199,17 @@ fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem
 }
 
 impl Kind {
-    fn read(options: &RequestOptions, names: &[&str], target: &Target, all: &Options) -> Result<Self, Problem> {
+    fn read(
+        options: &RequestOptions,
+        names: &[&str],
+        target: &Target,
+        all: &Options,
+    ) -> Result<Self, Problem> {
         let RequestOptions { name, method, path, headers, body, check, .. } = options;
         let template = |text: &str| {
-            Template::read(text, |wanted| names.iter().position(|name| *name == wanted))
-                .map_err(|missing| wrong(format!("the request has a place for `{missing}`, which is no parameter"), ""))
+            Template::read(text, |wanted| names.iter().position(|name| *name == wanted)).map_err(|missing| {
+                wrong(format!("the request has a place for `{missing}`, which is no parameter"), "")
+            })
         };
         let token = |text: &str| !text.is_empty() && text.bytes().all(is_token);
         if !token(method) {
@@ -218,7 +226,10 @@ impl Kind {
         for (name, value) in headers {
             let lower = name.to_ascii_lowercase();
             if !token(name) || value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-                return Err(wrong(format!("the header {name:?} cannot be sent"), "it must be a name and one line"));
+                return Err(wrong(
+                    format!("the header {name:?} cannot be sent"),
+                    "it must be a name and one line",
+                ));
             }
             if all.version == Version::Two && OF_HTTP_1.contains(&lower.as_str()) {
                 return Err(wrong(
@@ -250,9 +261,14 @@ impl Kind {
         let scheme = if target.sslmode == SslMode::Disable { "http" } else { "https" };
         let body = body.as_ref().map(|body| match body {
             BodyOptions::Text(text) => template(text),
-            BodyOptions::Bytes { base64 } => BASE64_STANDARD.decode(base64).map(Template::fixed).map_err(|error| {
-                wrong(format!("the body's `base64` cannot be read: {error}"), "see `loadcell/_engine.pyi`")
-            }),
+            BodyOptions::Bytes { base64 } => {
+                BASE64_STANDARD.decode(base64).map(Template::fixed).map_err(|error| {
+                    wrong(
+                        format!("the body's `base64` cannot be read: {error}"),
+                        "see `loadcell/_engine.pyi`",
+                    )
+                })
+            }
         });
         let (target, body) = (template(path)?, body.transpose()?);
         let mut parameters: Vec<usize> = target.places().collect();
@@ -310,7 +326,10 @@ mod tests {
         let kind = &plan.requests[0];
         assert_eq!((kind.method.as_str(), kind.fields.authority.as_str()), ("GET", "shop:8080"));
         assert!(plan.keep_alive && !plan.tls && !plan.is_mixed() && kind.parameters.is_empty());
-        assert_eq!(kind.fields.list, [("user-agent".into(), b"loadcell".to_vec()), ("accept".into(), b"*/*".to_vec())]);
+        assert_eq!(
+            kind.fields.list,
+            [("user-agent".into(), b"loadcell".to_vec()), ("accept".into(), b"*/*".to_vec())]
+        );
         assert!(plan.success.judge(302).is_ok() && plan.success.judge(404).is_err());
     }
 
@@ -360,7 +379,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_is_named() {
-        let request = |text: &str| finding(&json!({"requests": [serde_json::from_str::<Value>(text).unwrap()]}));
+        let request =
+            |text: &str| finding(&json!({"requests": [serde_json::from_str::<Value>(text).unwrap()]}));
         assert!(request(r#"{"path":"index.html"}"#).contains("is no path"));
         assert!(request(r#"{"path":"/a b"}"#).contains("is no path"));
         assert!(request(r#"{"path":"/","method":"GE T"}"#).contains("no method"));
@@ -368,7 +388,9 @@ mod tests {
         assert!(request(r#"{"path":"/","headers":{"X":"a\r\nb"}}"#).contains("cannot be sent"));
         assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("cannot be sent"));
         assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("loadcell's own"));
-        assert!(request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("the pattern \"a(\" cannot be used"));
+        assert!(
+            request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("the pattern \"a(\" cannot be used")
+        );
         assert!(request(r#"{"path":"/","share":-1}"#).contains("shares"));
         assert!(finding(&json!({"requests": []})).contains("shares"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]})).contains("`ok`"));
@@ -378,9 +400,14 @@ mod tests {
             finding(&section)
         };
         assert!(streams(json!({})).contains("a connection of HTTP/1.1 carries one request at a time"));
-        assert!(streams(json!({"version": "2", "keep_alive": false})).contains("stands beside `keep_alive: false`"));
+        assert!(
+            streams(json!({"version": "2", "keep_alive": false}))
+                .contains("stands beside `keep_alive: false`")
+        );
         assert!(streams(json!({"streams": 0})).contains("must be 1 to 10000"));
         assert!(finding(&json!({"requests": [{"path": "/"}], "depth": 1})).contains("unknown field `depth`"));
-        assert!(finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameter `p`"));
+        assert!(
+            finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameter `p`")
+        );
     }
 }

@@ -82,7 +82,8 @@ const MOST_DIGITS: usize = 20;
 
 impl Parameter {
     pub fn read(name: &str, options: &Options) -> Result<Self, Problem> {
-        let wrong = |finding: String| Err(Problem::new("spec", format!("the parameter `{name}` {finding}"), ""));
+        let wrong =
+            |finding: String| Err(Problem::new("spec", format!("the parameter `{name}` {finding}"), ""));
         let given = (options.from.or(options.to), &options.values, options.letters);
         let source = match given {
             (Some(_), None, None) => {
@@ -107,7 +108,9 @@ impl Parameter {
             Name::Zipfian => Distribution::Zipfian { theta: options.theta },
             Name::ScrambledZipfian => Distribution::ScrambledZipfian { theta: options.theta },
             Name::Latest => Distribution::Latest { theta: options.theta },
-            Name::Hotspot => Distribution::Hotspot { data: options.hot_data, operations: options.hot_operations },
+            Name::Hotspot => {
+                Distribution::Hotspot { data: options.hot_data, operations: options.hot_operations }
+            }
             Name::Gaussian => Distribution::Gaussian { deviation: options.deviation },
             Name::Sequential => Distribution::Sequential,
         };

@@ -121,7 +121,11 @@ mod tests {
         assert!(matches("^$", &[]) && matches("x?", &[]) && !matches("^$", &[b"x"]));
         assert!(matches("(?i)ok", &[b"it is O", b"K"]));
         assert!(matches(r"\bok\b", &[b"is ok"]) && !matches(r"\bok\b", &[b"token"]));
-        assert!(matches(r"(?m)^b$", &[b"a\nb\nc"]) && matches(r"(?s)a.b", &[b"a\nb"]) && !matches("a.b", &[b"a\nb"]));
+        assert!(
+            matches(r"(?m)^b$", &[b"a\nb\nc"])
+                && matches(r"(?s)a.b", &[b"a\nb"])
+                && !matches("a.b", &[b"a\nb"])
+        );
     }
 
     #[test]
@@ -139,7 +143,10 @@ mod tests {
         assert!(wrong("*").finding.contains("repetition operator missing expression"));
         assert!(wrong(r"(?=a)").finding.contains("look-around"));
         let large = wrong("[ab]*a[ab]{40}$");
-        assert!(large.finding.contains("too large") && large.advice.contains("counted repetitions"), "{large:?}");
+        assert!(
+            large.finding.contains("too large") && large.advice.contains("counted repetitions"),
+            "{large:?}"
+        );
         assert!(wrong("(a{1000}){1000}").finding.contains("too large"));
     }
 

@@ -78,7 +78,13 @@ impl<H: Http> Session for HttpSession<H> {
     }
 
     #[inline]
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         let (mut consumed, mut reset) = (0, None);
         while let Some((size, said)) = self.http.next(&input[consumed..], out)? {
             consumed += size;

@@ -127,7 +127,8 @@ fn statuses_and_bodies_decide_what_a_success_is() {
     talk.begin();
     talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
     assert_eq!(talk.all()[0], (1, 0));
-    let mut talk = Talk::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
+    let mut talk =
+        Talk::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
     talk.begin();
     assert_eq!(talk.hear(OK).unwrap(), Want::Turn);
     assert_eq!((talk.all()[0], talk.code()), ((0, 1), "body"));
@@ -238,7 +239,10 @@ fn each_request_is_drawn_anew_and_as_often_as_its_share() {
         let key = said.split("key=").nth(1).unwrap()[..3].to_string();
         if said.starts_with("POST") {
             assert!(said.contains(&format!("\r\nx-key: {key}\r\n")), "{said}");
-            assert!(said.contains("\r\nContent-Length: 9\r\n") && said.ends_with(&format!("={key}")), "{said}");
+            assert!(
+                said.contains("\r\nContent-Length: 9\r\n") && said.ends_with(&format!("={key}")),
+                "{said}"
+            );
         }
         seen.insert(key);
         talk.hear(OK).unwrap();

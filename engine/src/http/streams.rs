@@ -132,8 +132,9 @@ impl StreamsSession {
         self.taken = taken;
         let wanted = self.exchanges.len();
         if taken < wanted {
-            let message =
-                format!("the server takes {taken} requests at once on a connection: fewer than `streams: {wanted}`");
+            let message = format!(
+                "the server takes {taken} requests at once on a connection: fewer than `streams: {wanted}`"
+            );
             cx.recorder.tell(at, FEWER, &message);
             self.fewest.fetch_min(taken, Relaxed);
         }
@@ -164,7 +165,13 @@ impl Session for StreamsSession {
     }
 
     #[inline]
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         let mut consumed = 0;
         while let Some((size, said)) = self.http.next(&input[consumed..], out)? {
             consumed += size;

@@ -218,7 +218,11 @@ fn a_connection_that_ends_fails_what_was_begun_and_no_more() {
     talk.begin();
     talk.hear(&[go_away(5), frame(1, 4, 3, b"\x88\x0f\x0d\x015")].concat()).unwrap();
     let cx = &mut Context { recorder: &mut talk.recorder };
-    assert_eq!(talk.session.closed(cx, talk.at, &mut talk.out), Some(Want::Connect), "for the one that was refused");
+    assert_eq!(
+        talk.session.closed(cx, talk.at, &mut talk.out),
+        Some(Want::Connect),
+        "for the one that was refused"
+    );
     assert_eq!(talk.counts(TRANSACTION), [4, 0, 3, 1]);
     assert_eq!(talk.codes(), [("NO_ERROR", 2), ("length", 1)]);
     talk.paths();

@@ -66,7 +66,8 @@ impl Fields {
         list: Vec<(String, Vec<u8>)>,
         last: bool,
     ) -> Self {
-        let mut fields = Self { scheme, authority: authority.into(), list, last, version, written: Vec::new() };
+        let mut fields =
+            Self { scheme, authority: authority.into(), list, last, version, written: Vec::new() };
         fields.write();
         fields
     }

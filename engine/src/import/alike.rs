@@ -179,7 +179,10 @@ mod tests {
         let text =
             b"head\n[ 1s ] tps: 5.25 (95%)\n[ 20s ] tps: 17 (95%)\r\n[ 3s ] tps: nan (95%)\n[ 4s ] tps: 1.00 (95%)\n";
         let found = of(text, 5);
-        assert_eq!((found.rows, found.columns), (2, vec![vec![1.0, 20.0], vec![5.25, 17.0], vec![95.0, 95.0]]));
+        assert_eq!(
+            (found.rows, found.columns),
+            (2, vec![vec![1.0, 20.0], vec![5.25, 17.0], vec![95.0, 95.0]])
+        );
         assert!(text[found.end..].starts_with(b"[ 3s ]"));
     }
 

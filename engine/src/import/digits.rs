@@ -63,7 +63,11 @@ fn longest(bytes: &[u8], mut at: usize, mut number: i64) -> Option<(i64, usize)>
 /// A number that may have a minus before it.
 #[inline(always)]
 pub fn signed(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
-    if bytes[at] == b'-' { number(bytes, at + 1).map(|(value, end)| (-value, end)) } else { number(bytes, at) }
+    if bytes[at] == b'-' {
+        number(bytes, at + 1).map(|(value, end)| (-value, end))
+    } else {
+        number(bytes, at)
+    }
 }
 
 /// Where the next field begins, after this one's `end`; none where the line ends before.
@@ -111,7 +115,11 @@ mod tests {
     fn numbers_end_where_their_digits_end() {
         for text in ["0", "7 ", "12345678", "123456789\r", "1234567890123456 1", "9223372036854775807"] {
             let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit()).split(' ').next().unwrap();
-            assert_eq!(number(&padded(text.as_bytes()), 0), Some((digits.parse().unwrap(), digits.len())), "{text}");
+            assert_eq!(
+                number(&padded(text.as_bytes()), 0),
+                Some((digits.parse().unwrap(), digits.len())),
+                "{text}"
+            );
         }
         for text in ["", " 1", "-1", "x", "\u{ff}", "9223372036854775808", "99999999999999999999999"] {
             assert_eq!(number(&padded(text.as_bytes()), 0), None, "{text}");

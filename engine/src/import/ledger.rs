@@ -93,7 +93,10 @@ mod tests {
         }
         assert_eq!((ledger.begun_s, ledger.length_s()), (100.0, 2.5));
         let found = ledger.intervals();
-        assert_eq!((&found["done"], &found["origin_s"], &found["first"]), (&json!([2, 1]), &json!(0.0), &json!(0)));
+        assert_eq!(
+            (&found["done"], &found["origin_s"], &found["first"]),
+            (&json!([2, 1]), &json!(0.0), &json!(0))
+        );
     }
 
     #[test]

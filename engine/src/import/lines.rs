@@ -44,7 +44,11 @@ impl From<io::Error> for Unfinished {
 }
 
 /// Reads files one after the other. A line ends with its file.
-pub fn read(files: &[PathBuf], reader: &mut impl Reader, observer: &mut dyn Observer) -> Result<(), Unfinished> {
+pub fn read(
+    files: &[PathBuf],
+    reader: &mut impl Reader,
+    observer: &mut dyn Observer,
+) -> Result<(), Unfinished> {
     let mut total_bytes = 0;
     for file in files {
         total_bytes += file.metadata()?.len();

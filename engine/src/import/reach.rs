@@ -47,7 +47,8 @@ impl Reach {
 
     /// The fewest and the most that ended in any of so many seconds from `start` on.
     pub fn between(&self, start: i64, seconds: i64) -> (u64, u64) {
-        let of = |second: i64| usize::try_from(second - self.first).ok().and_then(|place| self.counts.get(place));
+        let of =
+            |second: i64| usize::try_from(second - self.first).ok().and_then(|place| self.counts.get(place));
         (start..start + seconds)
             .map(|second| of(second).copied().unwrap_or(0))
             .fold((u64::MAX, 0), |(low, high), count| (low.min(count), high.max(count)))
@@ -70,8 +71,14 @@ mod tests {
     #[test]
     fn seconds_come_in_any_order_and_nothing_ended_in_those_between() {
         let reach = reach(&[(5, 3), (2, 7), (5, 1), (-1, 2)]);
-        assert_eq!((reach.between(-1, 1), reach.between(5, 1), reach.between(3, 2)), ((2, 2), (4, 4), (0, 0)));
-        assert_eq!((reach.between(2, 4), reach.between(5, 2), reach.between(-9, 3)), ((0, 7), (0, 4), (0, 0)));
+        assert_eq!(
+            (reach.between(-1, 1), reach.between(5, 1), reach.between(3, 2)),
+            ((2, 2), (4, 4), (0, 0))
+        );
+        assert_eq!(
+            (reach.between(2, 4), reach.between(5, 2), reach.between(-9, 3)),
+            ((0, 7), (0, 4), (0, 0))
+        );
     }
 
     #[test]

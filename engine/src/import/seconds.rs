@@ -190,7 +190,8 @@ impl Seconds {
         }
         let number = (high - low) as usize;
         let mut done = vec![0; number];
-        let (mut means, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) = (vec![None; number], vec![None; number]);
+        let (mut means, mut lates): (Vec<Option<f64>>, Vec<Option<f64>>) =
+            (vec![None; number], vec![None; number]);
         for within in self.counts.chunk_by(|one, next| parts(one.0).0 == parts(next.0).0) {
             let interval = parts(within[0].0).0;
             let place = (interval - low) as usize;
@@ -314,7 +315,10 @@ mod tests {
         let (width_s, seconds_s) = (found["width_s"].as_i64().unwrap(), seconds.second_s);
         assert!(width_s > 300 && 1 < seconds_s && seconds_s < width_s, "{seconds_s} {width_s}");
         let highest = column(&found, "highest");
-        assert!(highest.iter().all(|highest| *highest == Some(1.0 / seconds_s as f64)), "one at most ended in any");
+        assert!(
+            highest.iter().all(|highest| *highest == Some(1.0 / seconds_s as f64)),
+            "one at most ended in any"
+        );
         assert!(column(&found, "lowest").iter().all(|lowest| *lowest == Some(0.0)));
         let all: f64 = done.iter().map(|one| one.unwrap()).sum();
         assert!((345_590.0..=345_600.0).contains(&all), "{all}");
@@ -338,7 +342,12 @@ mod tests {
         let (lowest, highest) = (column(&found, "lowest"), column(&found, "highest"));
         let odd = |column: &[Option<f64>]| {
             let others = |(_, value): &(usize, &Option<f64>)| **value != Some(1.0);
-            column.iter().enumerate().filter(others).map(|(place, value)| (place, value.unwrap())).collect::<Vec<_>>()
+            column
+                .iter()
+                .enumerate()
+                .filter(others)
+                .map(|(place, value)| (place, value.unwrap()))
+                .collect::<Vec<_>>()
         };
         assert_eq!((odd(&lowest), odd(&highest)), (vec![(35_000, 0.0)], vec![(45_000, 3.0)]));
     }

@@ -164,7 +164,8 @@ fn files_are_read_one_after_the_other_with_word_of_how_far_it_is() {
     let told = &patient.events[0];
     assert_eq!((&told["type"], patient.events.len()), (&json!("progress"), 1));
     assert!(
-        told["read_bytes"].as_u64() >= Some(16 << 20) && told["total_bytes"].as_u64() >= told["read_bytes"].as_u64(),
+        told["read_bytes"].as_u64() >= Some(16 << 20)
+            && told["total_bytes"].as_u64() >= told["read_bytes"].as_u64(),
         "{told}"
     );
     assert!(matches!(ended, Err(Unfinished::Aborted)));
@@ -173,23 +174,26 @@ fn files_are_read_one_after_the_other_with_word_of_how_far_it_is() {
 
 /// Lines of a log and of a table, whole and damaged, and bytes without a meaning.
 fn text() -> impl Strategy<Value = Vec<u8>> {
-    let transaction = (0..99u32, 0..9_999u32, 0..3_000_000u32, 0..400u32, 0..1_000_000u32)
-        .prop_map(|(client, number, ticks, second, micro)| format!("{client} {number} {ticks} 0 {second} {micro}"));
+    let transaction = (0..99u32, 0..9_999u32, 0..3_000_000u32, 0..400u32, 0..1_000_000u32).prop_map(
+        |(client, number, ticks, second, micro)| format!("{client} {number} {ticks} 0 {second} {micro}"),
+    );
     let row = (0..3i64, 0..90_000u32, 0..900u32, 0..7usize, 0..2u32, 0..2u32).prop_map(
         |(run, elapsed, latency, kind, back, error)| {
-            let names = ["NEW_ORDER", "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY", "DELIVERY_BG", "OTHER"];
+            let names =
+                ["NEW_ORDER", "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY", "DELIVERY_BG", "OTHER"];
             format!("{run},{elapsed},{latency},{latency},{},{back},0,{error}", names[kind])
         },
     );
-    let word =
-        prop_oneof![Just("failed"), Just("skipped"), Just("deadlock")].prop_map(|word| format!("0 1 {word} 0 1 1"));
+    let word = prop_oneof![Just("failed"), Just("skipped"), Just("deadlock")]
+        .prop_map(|word| format!("0 1 {word} 0 1 1"));
     let known = prop_oneof![8 => transaction, 8 => row, 1 => word, 1 => Just(HEAD.trim_end().to_string())]
         .prop_map(String::into_bytes);
-    let damaged = (known.clone(), any::<prop::sample::Index>(), any::<u8>()).prop_map(|(mut line, at, byte)| {
-        let at = at.index(line.len());
-        line[at] = byte;
-        line
-    });
+    let damaged =
+        (known.clone(), any::<prop::sample::Index>(), any::<u8>()).prop_map(|(mut line, at, byte)| {
+            let at = at.index(line.len());
+            line[at] = byte;
+            line
+        });
     let line = prop_oneof![4 => known, 2 => damaged, 1 => prop::collection::vec(any::<u8>(), 0..40)];
     (prop::collection::vec(line, 0..60), prop_oneof![Just(&b"\n"[..]), Just(&b"\r\n"[..])])
         .prop_map(|(lines, end)| lines.join(end))

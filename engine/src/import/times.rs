@@ -53,7 +53,8 @@ impl Times {
     fn cells(&self) -> impl Iterator<Item = (f64, u64)> {
         let short = self.short.iter().enumerate().map(|(ticks, count)| (ticks as f64, *count));
         let long = self.long.iter().enumerate();
-        let long = long.map(|(place, count)| (f64::from_bits((place as u64 + FIRST_LONG) << DROPPED_BITS), *count));
+        let long =
+            long.map(|(place, count)| (f64::from_bits((place as u64 + FIRST_LONG) << DROPPED_BITS), *count));
         short.chain(long).filter(|(_, count)| *count > 0)
     }
 
@@ -62,7 +63,9 @@ impl Times {
     /// A percentile is the first time that so large a share of the others does not exceed.
     pub fn response(&self) -> Map<String, Value> {
         let mut found = Map::new();
-        let (Some((least, _)), Some((greatest, _))) = (self.cells().next(), self.cells().last()) else { return found };
+        let (Some((least, _)), Some((greatest, _))) = (self.cells().next(), self.cells().last()) else {
+            return found;
+        };
         let mean = self.sum as f64 / self.count as f64;
         let (mut spread, mut upto) = (0.0, 0);
         let mut ranks =

@@ -136,7 +136,8 @@ impl Clients {
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let shares = options.mix().shares();
         let verbs = VERBS.into_iter().zip(shares);
-        let of_commands = options.commands.values().enumerate().map(|(at, one)| (Verb::Command(at), one.share));
+        let of_commands =
+            options.commands.values().enumerate().map(|(at, one)| (Verb::Command(at), one.share));
         let wanted: Vec<_> = verbs.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
         let whole: f64 = wanted.iter().map(|(_, share)| share).sum();
         let (mut choices, mut upto) = (Vec::new(), 0.0);
@@ -184,7 +185,10 @@ impl Clients {
 
     /// Whether nothing is written, so that what an action comes to does not bear on any other.
     pub fn only_read(&self) -> bool {
-        self.plan.choices.iter().all(|(_, action)| matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan))
+        self.plan
+            .choices
+            .iter()
+            .all(|(_, action)| matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan))
     }
 
     /// Client number `client`, with its own random numbers.
@@ -277,7 +281,8 @@ impl Client {
         match &plan.versions {
             None => Touched { number, size, version: LOADED, known: None },
             Some(versions) => {
-                let number = if verb.writes() && verb != Verb::Insert { self.own(number, items) } else { number };
+                let number =
+                    if verb.writes() && verb != Verb::Insert { self.own(number, items) } else { number };
                 let known = Some(versions.known(number));
                 let version = match verb {
                     Verb::Delete => versions.deleting(number),
@@ -354,7 +359,9 @@ impl Client {
         *missed |= value.is_none();
         let Some(versions) = &self.plan.versions else { return Ok(()) };
         match &self.touched[key] {
-            Touched { number, known: Some(known), .. } if action.verb.reads() => versions.judge(*number, *known, value),
+            Touched { number, known: Some(known), .. } if action.verb.reads() => {
+                versions.judge(*number, *known, value)
+            }
             _ => Ok(()),
         }
     }

@@ -50,9 +50,11 @@ fn operations_are_those_of_the_mix() {
     assert_eq!(names(json!({"reads": 1.0})), [transaction, ("get", Kind::Read), missed]);
     assert_eq!(names(json!({"reads": 0.0})), [transaction, ("set", Kind::Write)]);
     let all = json!({"mset": 1, "mget": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
-    let commands = json!({"push": {"command": "LPUSH ${key} ${value}"}, "never": {"command": "PING", "share": 0}});
+    let commands =
+        json!({"push": {"command": "LPUSH ${key} ${value}"}, "never": {"command": "PING", "share": 0}});
     let found = names(json!({"mix": all, "commands": commands}));
-    let expected = ["transaction", "mget", "mset", "delete", "insert", "scan", "read_modify_write", "push", "missed"];
+    let expected =
+        ["transaction", "mget", "mset", "delete", "insert", "scan", "read_modify_write", "push", "missed"];
     assert_eq!(found.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
 }
 
@@ -71,8 +73,7 @@ fn verbs_have_their_shares() {
 
 #[test]
 fn an_action_has_its_keys_and_values() {
-    let section =
-        json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6, "value_size": 21});
+    let section = json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6, "value_size": 21});
     let mut client = client(&section);
     for _ in 0..100 {
         let action = client.next();
@@ -99,7 +100,8 @@ fn clients_differ_and_repeat_themselves() {
 
 #[test]
 fn pipelined_actions_are_answered_in_order() {
-    let mut client = client(&json!({"mix": {"set": 1, "get": 1}, "keys": 100, "verify": true, "value_size": 40}));
+    let mut client =
+        client(&json!({"mix": {"set": 1, "get": 1}, "keys": 100, "verify": true, "value_size": 40}));
     let mut store = std::collections::BTreeMap::new();
     for _ in 0..500 {
         let mut sent = Vec::new();
@@ -156,7 +158,8 @@ fn with_verification_each_key_has_one_writer() {
 
 #[test]
 fn wrong_answers_are_found_out() {
-    let mut client = client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
+    let mut client =
+        client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
     let mut last = written(0, LOADED);
     let (mut written_at_all, mut asked) = (false, 0);
     while asked < 100 {
@@ -179,7 +182,8 @@ fn wrong_answers_are_found_out() {
 
 #[test]
 fn what_failed_may_have_happened_or_not() {
-    let mut client = client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
+    let mut client =
+        client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
     let mut in_doubt = None;
     loop {
         match (client.next().verb, &in_doubt) {
@@ -199,7 +203,8 @@ fn what_failed_may_have_happened_or_not() {
 
 #[test]
 fn a_read_modify_write_writes_what_it_read() {
-    let mut client = client(&json!({"mix": {"read_modify_write": 1}, "keys": 5, "verify": true, "value_size": 40}));
+    let mut client =
+        client(&json!({"mix": {"read_modify_write": 1}, "keys": 5, "verify": true, "value_size": 40}));
     for _ in 0..2 {
         assert_eq!(client.next().verb, Verb::ReadModifyWrite);
     }
@@ -215,7 +220,8 @@ fn a_read_modify_write_writes_what_it_read() {
 
 #[test]
 fn inserted_keys_are_new_and_can_be_asked_for() {
-    let section = json!({"mix": {"insert": 1, "get": 3}, "keys": 10, "distribution": "latest", "verify": true});
+    let section =
+        json!({"mix": {"insert": 1, "get": 3}, "keys": 10, "distribution": "latest", "verify": true});
     let mut client = client(&section);
     let mut there: Vec<u64> = (0..10).collect();
     for _ in 0..2_000 {
@@ -235,7 +241,8 @@ fn inserted_keys_are_new_and_can_be_asked_for() {
 
 #[test]
 fn a_scan_has_its_rows() {
-    let mut client = client(&json!({"mix": {"scan": 1}, "scan_length": {"from": 3, "to": 5}, "verify": true}));
+    let mut client =
+        client(&json!({"mix": {"scan": 1}, "scan_length": {"from": 3, "to": 5}, "verify": true}));
     let mut seen = [0usize; 3];
     for _ in 0..3_000 {
         seen[client.next().rows as usize - 3] += 1;
@@ -248,7 +255,8 @@ fn a_scan_has_its_rows() {
 
 #[test]
 fn data_are_the_same_in_every_run() {
-    let data = Data::new(&options(&json!({"keys": 50, "value_size": {"from": 20, "to": 60}, "verify": true})), 1);
+    let data =
+        Data::new(&options(&json!({"keys": 50, "value_size": {"from": 20, "to": 60}, "verify": true})), 1);
     assert_eq!(data.count, 50);
     let record = |number| {
         let (mut key, mut value) = (Vec::new(), Vec::new());

@@ -33,13 +33,16 @@ impl Command {
         let mut rest = template.trim_start();
         while let Some(first) = rest.chars().next() {
             let (argument, behind) = match first {
-                '"' | '\'' => rest[1..]
-                    .split_once(first)
-                    .ok_or_else(|| wrong("has a quotation mark that is not closed", "close it, or leave it out"))?,
+                '"' | '\'' => rest[1..].split_once(first).ok_or_else(|| {
+                    wrong("has a quotation mark that is not closed", "close it, or leave it out")
+                })?,
                 _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
             };
             arguments.push(pieces(argument).map_err(|unknown| {
-                wrong(&format!("has the placeholder `{unknown}`"), "there are `${key}`, `${number}` and `${value}`")
+                wrong(
+                    &format!("has the placeholder `{unknown}`"),
+                    "there are `${key}`, `${number}` and `${value}`",
+                )
             })?);
             rest = behind.trim_start();
         }
@@ -87,8 +90,12 @@ mod tests {
 
     #[test]
     fn a_template_becomes_arguments() {
-        let command =
-            Command::read("push", Kind::Write, "  LPUSH l:${key}:x   ${value} '' \"a b\" 'say \"${number}\"'").unwrap();
+        let command = Command::read(
+            "push",
+            Kind::Write,
+            "  LPUSH l:${key}:x   ${value} '' \"a b\" 'say \"${number}\"'",
+        )
+        .unwrap();
         let expected = vec![
             vec![text("LPUSH")],
             vec![text("l:"), Piece::Key, text(":x")],
@@ -104,9 +111,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_command_is_named() {
-        for (template, part) in
-            [("", "is empty"), ("GET ${kee}", "`${kee}`"), ("GET ${key", "`${key`"), ("GET \"a", "not closed")]
-        {
+        for (template, part) in [
+            ("", "is empty"),
+            ("GET ${kee}", "`${kee}`"),
+            ("GET ${key", "`${key`"),
+            ("GET \"a", "not closed"),
+        ] {
             let problem = Command::read("mine", Kind::Read, template).unwrap_err();
             assert!(problem.finding.contains(part) && problem.finding.contains("`mine`"), "{problem}");
             assert!(!problem.advice.is_empty());

@@ -138,7 +138,9 @@ mod tests {
     #[test]
     fn zipfian_is_zipfs_law() {
         for theta in [0.5, 0.99, 1.2] {
-            fits(Distribution::Zipfian { theta }, 1_000, |k| (k as f64 + 1.0).powf(-theta) / zeta(1_000, theta));
+            fits(Distribution::Zipfian { theta }, 1_000, |k| {
+                (k as f64 + 1.0).powf(-theta) / zeta(1_000, theta)
+            });
         }
     }
 
@@ -162,8 +164,8 @@ mod tests {
             let mut random = Random::stream(9, 0);
             let hottest = fnv(0) % items;
             let draws = 200_000;
-            let share =
-                (0..draws).filter(|_| chooser.draw(&mut random, items) == hottest).count() as f64 / draws as f64;
+            let share = (0..draws).filter(|_| chooser.draw(&mut random, items) == hottest).count() as f64
+                / draws as f64;
             // 1 / 26.469 = 3.778%, and what else is hashed onto the same key: 1 / items of the rest.
             let expected = 1.0 / 26.469_028_201_783_02 + (1.0 - 0.0378) / items as f64;
             assert!((share - expected).abs() < 0.002, "{share} of {items}");
@@ -209,7 +211,9 @@ mod tests {
         for (items, deviation) in [(1_000u64, 0.1), (100, 0.5), (51, 1.0 / 6.0)] {
             let edge = |k: f64| fit::normal((k / items as f64 - 0.5) / deviation);
             let inside = edge(items as f64) - edge(0.0);
-            fits(Distribution::Gaussian { deviation }, items, |k| (edge(k as f64 + 1.0) - edge(k as f64)) / inside);
+            fits(Distribution::Gaussian { deviation }, items, |k| {
+                (edge(k as f64 + 1.0) - edge(k as f64)) / inside
+            });
         }
     }
 

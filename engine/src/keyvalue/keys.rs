@@ -44,7 +44,10 @@ impl KeyShape {
 pub fn fnv(number: u64) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 1_099_511_628_211;
-    let mixed = number.to_le_bytes().iter().fold(OFFSET, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(PRIME));
+    let mixed = number
+        .to_le_bytes()
+        .iter()
+        .fold(OFFSET, |hash, octet| (hash ^ u64::from(*octet)).wrapping_mul(PRIME));
     (mixed as i64).unsigned_abs()
 }
 

@@ -238,13 +238,22 @@ impl Options {
             _ => 0.9999, // The method of the others has no answer at 1.
         };
         if !(0.0 < self.theta && self.theta <= most) {
-            return Err(problem(format!("kv theta is {}", self.theta), format!("choose one above 0, up to {most}")));
+            return Err(problem(
+                format!("kv theta is {}", self.theta),
+                format!("choose one above 0, up to {most}"),
+            ));
         }
         if !(0.0 < self.deviation && self.deviation <= 10.0) {
-            return Err(problem(format!("kv deviation is {}", self.deviation), "choose one above 0, up to 10"));
+            return Err(problem(
+                format!("kv deviation is {}", self.deviation),
+                "choose one above 0, up to 10",
+            ));
         }
         if !(0.0 < self.percentile && self.percentile < 100.0) {
-            return Err(problem(format!("kv percentile is {}", self.percentile), "choose one between 0 and 100"));
+            return Err(problem(
+                format!("kv percentile is {}", self.percentile),
+                "choose one between 0 and 100",
+            ));
         }
         if !(0.0 < self.fraction && self.fraction <= 1.0) {
             return Err(problem(format!("kv fraction is {}", self.fraction), "choose one above 0, up to 1"));
@@ -254,7 +263,10 @@ impl Options {
 
     fn check_mix(&self) -> Result<(), Problem> {
         if self.mix.is_some() && self.reads.is_some() {
-            return Err(problem("kv has both `mix` and `reads`", "keep one: `reads` is short for get and set"));
+            return Err(problem(
+                "kv has both `mix` and `reads`",
+                "keep one: `reads` is short for get and set",
+            ));
         }
         if self.reads.is_some_and(|reads| !(0.0..=1.0).contains(&reads)) {
             return Err(problem("kv reads is not a share", "choose one from 0 to 1"));
@@ -289,7 +301,8 @@ impl Options {
             Sizes::Bell(Bell { mean, .. }) => mean,
         };
         if smallest < HEAD {
-            let finding = format!("kv value_size goes down to {smallest}, and a checksummed value needs {HEAD} octets");
+            let finding =
+                format!("kv value_size goes down to {smallest}, and a checksummed value needs {HEAD} octets");
             return Err(problem(finding, format!("use {HEAD} or more, or leave verify out")));
         }
         Ok(())
@@ -300,8 +313,10 @@ impl Options {
         if !self.verify || self.keys >= clients.into() {
             return Ok(());
         }
-        let finding =
-            format!("with kv verify each of {clients} clients needs a key of its own, and there are {}", self.keys);
+        let finding = format!(
+            "with kv verify each of {clients} clients needs a key of its own, and there are {}",
+            self.keys
+        );
         Err(problem(finding, "use more keys, or fewer clients"))
     }
 
@@ -322,7 +337,10 @@ impl Options {
             CommandKind::Read => Kind::Read,
             CommandKind::Write => Kind::Write,
         };
-        self.commands.iter().map(|(name, option)| Command::read(name, kind(option), &option.command)).collect()
+        self.commands
+            .iter()
+            .map(|(name, option)| Command::read(name, kind(option), &option.command))
+            .collect()
     }
 
     pub fn distribution(&self) -> Distribution {
@@ -334,7 +352,9 @@ impl Options {
             Name::Latest => Distribution::Latest { theta },
             Name::Hotspot => Distribution::Hotspot { data: self.hot_data, operations: self.hot_operations },
             Name::Gaussian => Distribution::Gaussian { deviation: self.deviation },
-            Name::Exponential => Distribution::Exponential { percentile: self.percentile, fraction: self.fraction },
+            Name::Exponential => {
+                Distribution::Exponential { percentile: self.percentile, fraction: self.fraction }
+            }
             Name::Sequential => Distribution::Sequential,
         }
     }
@@ -348,7 +368,9 @@ impl Options {
         let size = match self.value_size {
             Sizes::One(size) => Size::Fixed(size),
             Sizes::Range(Range { from, to }) => Size::Uniform { from: from.min(to), to },
-            Sizes::Bell(Bell { mean, deviation }) => Size::Normal { mean: mean as f64, deviation: deviation as f64 },
+            Sizes::Bell(Bell { mean, deviation }) => {
+                Size::Normal { mean: mean as f64, deviation: deviation as f64 }
+            }
         };
         ValueShape { size, checksummed: self.verify }
     }
@@ -362,7 +384,16 @@ impl Options {
 impl Mix {
     /// In the order of [`super::client::VERBS`].
     pub fn shares(&self) -> [f64; 8] {
-        [self.get, self.set, self.mget, self.mset, self.delete, self.insert, self.scan, self.read_modify_write]
+        [
+            self.get,
+            self.set,
+            self.mget,
+            self.mset,
+            self.delete,
+            self.insert,
+            self.scan,
+            self.read_modify_write,
+        ]
     }
 }
 
@@ -398,7 +429,8 @@ mod tests {
         assert_eq!(options.rows(), (1, 9));
         let ranged = Options::read(&json!({"value_size": {"from": 1, "to": 9}, "reads": 0.2})).unwrap();
         assert_eq!((ranged.value_shape().size, ranged.mix().set), (Size::Uniform { from: 1, to: 9 }, 0.8));
-        let only = Options::read(&json!({"commands": {"ping": {"command": "PING", "kind": "read"}}})).unwrap();
+        let only =
+            Options::read(&json!({"commands": {"ping": {"command": "PING", "kind": "read"}}})).unwrap();
         assert_eq!(only.mix(), Mix::default());
         assert_eq!(only.commands().unwrap()[0].kind, Kind::Read);
     }

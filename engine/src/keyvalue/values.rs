@@ -188,7 +188,10 @@ mod tests {
         let probabilities: Vec<f64> =
             (0..=100).map(|k| (edge(f64::from(k) + 0.5) - edge(f64::from(k) - 0.5)) / inside).collect();
         fit::fits("normal sizes", &probabilities, |random| bell.draw(random));
-        assert_eq!((Size::Fixed(5).most(), Size::Uniform { from: 1, to: 9 }.most(), bell.most()), (5, 9, 100));
+        assert_eq!(
+            (Size::Fixed(5).most(), Size::Uniform { from: 1, to: 9 }.most(), bell.most()),
+            (5, 9, 100)
+        );
     }
 
     #[test]

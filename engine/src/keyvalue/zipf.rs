@@ -168,7 +168,9 @@ mod tests {
 
     #[test]
     fn the_exact_one_is_zipfs_law() {
-        for (items, theta) in [(1, 0.99), (2, 0.99), (10, 0.2), (1_000, 0.99), (1_000, 1.0), (500, 1.5), (100, 4.0)] {
+        for (items, theta) in
+            [(1, 0.99), (2, 0.99), (10, 0.2), (1_000, 0.99), (1_000, 1.0), (500, 1.5), (100, 4.0)]
+        {
             let sum = zeta(items, theta);
             let probabilities: Vec<f64> = (1..=items).map(|k| (k as f64).powf(-theta) / sum).collect();
             let mut zipf = Zipf::new(theta, items);

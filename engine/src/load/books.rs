@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use crate::clock::Nanos;
 use crate::record::{
-    Backlog, Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Received, Slot, Tally, count_error,
+    Backlog, Counts, ErrorTally, Histogram, Kind, Operation, Phase, Queries, Received, Slot, Tally,
+    count_error,
 };
 
 /// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
@@ -140,7 +141,8 @@ impl Books {
             slot.span = slot.span.measured_until(self.end);
         }
         let whole = self.waiting.iter().all(|lane| lane.done || !lane.slots.is_empty());
-        let key = self.waiting.iter().filter_map(|lane| lane.slots.front()).map(|slot| slot.span.key()).min()?;
+        let key =
+            self.waiting.iter().filter_map(|lane| lane.slots.front()).map(|slot| slot.span.key()).min()?;
         if !whole {
             return None;
         }
@@ -309,14 +311,18 @@ mod tests {
         let put = |books: &mut Books, phase, index, waiting, overdue_ns| {
             for thread in 0..2 {
                 let mut slot = slot(phase, index, 1, 0);
-                slot.backlog = Backlog { waiting, peak: 2 * waiting, overdue_ns: overdue_ns + thread as Nanos };
+                slot.backlog =
+                    Backlog { waiting, peak: 2 * waiting, overdue_ns: overdue_ns + thread as Nanos };
                 books.put(thread, slot);
             }
             books.take().unwrap();
             books.totals.backlog
         };
         put(&mut books, Phase::Warmup, 0, 50, 0);
-        assert_eq!(put(&mut books, Phase::Warmup, 1, 8, 3), Backlog { waiting: 16, peak: 200, overdue_ns: 4 });
+        assert_eq!(
+            put(&mut books, Phase::Warmup, 1, 8, 3),
+            Backlog { waiting: 16, peak: 200, overdue_ns: 4 }
+        );
         put(&mut books, Phase::Measure, 0, 5, 0);
         assert_eq!(put(&mut books, Phase::Measure, 1, 1, 7), Backlog { waiting: 2, peak: 20, overdue_ns: 8 });
         assert_eq!(put(&mut books, Phase::Drain, 0, 900, 7).waiting, 2);

@@ -109,14 +109,21 @@ impl<F: SessionFactory> Startable for F {
                 bounds,
                 timeout_ns: load.timeout_ns,
             };
-            crew.employ(scope, factory.operations(), clients.len() as u32, mail, move |recorder, control, mail| {
-                limits::keep_descriptors_apart(control.bell.fd());
-                if let Some(pacer) = schedule {
-                    limits::wake_up_promptly();
-                    return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?.run();
-                }
-                Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
-            })?;
+            crew.employ(
+                scope,
+                factory.operations(),
+                clients.len() as u32,
+                mail,
+                move |recorder, control, mail| {
+                    limits::keep_descriptors_apart(control.bell.fd());
+                    if let Some(pacer) = schedule {
+                        limits::wake_up_promptly();
+                        return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?
+                            .run();
+                    }
+                    Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
+                },
+            )?;
         }
         Ok(crew)
     }
@@ -147,7 +154,9 @@ impl Crew {
             let ended = match catch_unwind(work) {
                 Ok(Ok(lifetime)) => Ok(lifetime),
                 Ok(Err(error)) => Err(error.to_string()),
-                Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into())),
+                Err(panic) => {
+                    Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into()))
+                }
             };
             account.send(Message::Finished(ended));
         };
@@ -202,5 +211,9 @@ impl Drop for Crew {
 }
 
 fn unavailable(error: io::Error) -> Problem {
-    Problem::new("limit", format!("the operating system refuses what a load needs ({error})"), "use fewer threads")
+    Problem::new(
+        "limit",
+        format!("the operating system refuses what a load needs ({error})"),
+        "use fewer threads",
+    )
 }

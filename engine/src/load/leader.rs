@@ -353,7 +353,8 @@ impl<'a> Leader<'a> {
         for group in self.groups.iter_mut().filter(|group| group.at(key).is_some()) {
             if group.is_overloaded() {
                 let slot = group.at(key).expect("it took part");
-                overloaded = overloaded.or(Some(Outcome::overloaded(slot, group.load.clients).of_group(group.name)));
+                overloaded =
+                    overloaded.or(Some(Outcome::overloaded(slot, group.load.clients).of_group(group.name)));
             }
         }
         if let Some(outcome) = overloaded {
@@ -372,8 +373,9 @@ impl<'a> Leader<'a> {
         }
         let ground = self.ground;
         let lost = self.groups.iter_mut().filter_map(|group| group.is_lost().then_some(&*group)).next();
-        let outcome =
-            lost.map(|group| Outcome::lost(ground, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name));
+        let outcome = lost.map(|group| {
+            Outcome::lost(ground, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name)
+        });
         if let Some(outcome) = outcome {
             self.end_early(outcome);
         }
@@ -383,5 +385,9 @@ impl<'a> Leader<'a> {
 
 /// Never the user's fault.
 fn broken(why: &str) -> Problem {
-    Problem::new("internal", format!("a thread of the engine broke: {why}"), "please report this with the plan")
+    Problem::new(
+        "internal",
+        format!("a thread of the engine broke: {why}"),
+        "please report this with the plan",
+    )
 }

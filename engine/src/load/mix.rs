@@ -55,7 +55,8 @@ impl Mix {
 
     /// The groups' totals together; their errors stay with the groups.
     pub fn totals<'t>(&self, groups: impl Iterator<Item = &'t Totals>) -> Totals {
-        let mut whole = Totals { operations: vec![Total::default(); self.operations.len()], ..Totals::default() };
+        let mut whole =
+            Totals { operations: vec![Total::default(); self.operations.len()], ..Totals::default() };
         for (&base, totals) in self.bases.iter().zip(groups) {
             whole.operations[TRANSACTION.index()].merge(&totals.operations[TRANSACTION.index()]);
             whole.operations[base..base + totals.operations.len()].clone_from_slice(&totals.operations);
@@ -201,7 +202,10 @@ mod tests {
     fn counts_of_a_life_keep_their_places() {
         let mix = mix();
         let life = |succeeded: &[u64]| Lifetime {
-            operations: succeeded.iter().map(|&succeeded| Counts { succeeded, ..Counts::default() }).collect(),
+            operations: succeeded
+                .iter()
+                .map(|&succeeded| Counts { succeeded, ..Counts::default() })
+                .collect(),
             rows_changed: 5,
             connects: 2,
             ..Lifetime::default()

@@ -68,7 +68,11 @@ pub fn run(
 
 /// Makes the load of several groups of clients at once, in one window; their intervals and their result are one record,
 /// in which each group has its own figures.
-pub fn run_together(parts: &[Part<'_>], ground: &Ground, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+pub fn run_together(
+    parts: &[Part<'_>],
+    ground: &Ground,
+    observer: &mut dyn Observer,
+) -> Result<Value, NoResult> {
     let groups = parts.iter().map(|part| (part.name, part.sessions.counted()));
     lead(parts, Some(mix::Mix::of(groups)), ground, observer)
 }

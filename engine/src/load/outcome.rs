@@ -59,9 +59,12 @@ impl Outcome {
         Self {
             name: "unfinished",
             args: json!({"made": ended, "asked": bound, "limit_s": limit_s, "under_way": under_way}),
-            reason: Some(format!("{ended} of {bound} requests were made within the limit of {limit_s} s{waited}")),
+            reason: Some(format!(
+                "{ended} of {bound} requests were made within the limit of {limit_s} s{waited}"
+            )),
             advice: Some(
-                "load.duration is that limit where a number of requests is given: raise it, or ask for fewer".into(),
+                "load.duration is that limit where a number of requests is given: raise it, or ask for fewer"
+                    .into(),
             ),
         }
     }
@@ -72,7 +75,9 @@ impl Outcome {
         Self {
             name: "unsettled",
             reason: Some(format!("the last requests of the warm-up had no answer within {seconds} s")),
-            advice: Some("the measurement of a number of requests begins when all before it have ended".into()),
+            advice: Some(
+                "the measurement of a number of requests begins when all before it have ended".into(),
+            ),
             args: json!({"limit_s": seconds}),
         }
     }
@@ -82,7 +87,8 @@ impl Outcome {
         let seconds = |nanos: Nanos| nanos as f64 / 1e9;
         let counts = slot.tallies[TRANSACTION.index()].counts;
         let length = seconds(slot.span.end - slot.span.start);
-        let (due, ended) = (counts.started as f64 / length, (counts.succeeded + counts.failed) as f64 / length);
+        let (due, ended) =
+            (counts.started as f64 / length, (counts.succeeded + counts.failed) as f64 / length);
         let overdue = seconds(slot.backlog.overdue_ns);
         Self {
             name: "overloaded",
@@ -121,11 +127,15 @@ impl Outcome {
         let said = said(&first.why.code, &first.why.message);
         let code = &first.why.code;
         let place = ground.endpoint.to_string();
-        let args = json!({"refused": refused, "clients": clients, "where": place, "said": said, "code": code});
+        let args =
+            json!({"refused": refused, "clients": clients, "where": place, "said": said, "code": code});
         let doing = if ground.endpoint.is_here() { "begin on" } else { "connect to" };
         Self {
             name: "connect-failed",
-            reason: Some(format!("{refused} of {clients} clients could not {doing} {}: {said}", ground.endpoint)),
+            reason: Some(format!(
+                "{refused} of {clients} clients could not {doing} {}: {said}",
+                ground.endpoint
+            )),
             advice: advised(ground, code),
             args,
         }

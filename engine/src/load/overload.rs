@@ -79,7 +79,8 @@ mod tests {
     #[test]
     fn it_is_not_while_a_long_backlog_is_worked_off() {
         // Two seconds of 10,000/s, then none, on a target that takes 1,000/s.
-        let burst = (1..20).map(|second| (9_000 * second.min(2) - 1_000 * (second.max(2) - 2), second as f64 * 0.9));
+        let burst =
+            (1..20).map(|second| (9_000 * second.min(2) - 1_000 * (second.max(2) - 2), second as f64 * 0.9));
         assert!(overloaded(1_000, burst).is_empty());
     }
 
@@ -102,7 +103,12 @@ mod tests {
         let mut overload = Overload::new(LIMIT);
         let mut slot = Slot::new(1);
         for second in 0..20 {
-            slot.span = Span { phase: Phase::Measure, index: second, start: 0, end: Nanos::from(second + 1) * SECOND };
+            slot.span = Span {
+                phase: Phase::Measure,
+                index: second,
+                start: 0,
+                end: Nanos::from(second + 1) * SECOND,
+            };
             slot.backlog = Backlog { waiting: 1_000 * u64::from(second), peak: 0, overdue_ns: 9 * SECOND };
             assert!(!overload.sees(&slot));
         }

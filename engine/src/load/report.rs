@@ -11,7 +11,9 @@ use super::mix::Mix;
 use super::outcome::Outcome;
 use crate::clock::{Calendar, Nanos};
 use crate::limits::max_rss_bytes;
-use crate::record::{Figures, Histogram, Lifetime, Operation, Quantiles, Received, Slot, TRANSACTION, Window, hlog};
+use crate::record::{
+    Figures, Histogram, Lifetime, Operation, Quantiles, Received, Slot, TRANSACTION, Window, hlog,
+};
 use crate::spec::Schedule;
 
 /// What the figures of a load, or of one group of its clients, are made of.
@@ -53,7 +55,13 @@ impl<'a> Account<'a> {
 
 /// One interval, of all threads together. Its times in the interval log are relative to `base`; `open` says that the
 /// load has a schedule, and so may have a backlog.
-pub fn interval(slot: &Slot, operations: &[Operation], calendar: &Calendar, base: Nanos, open: bool) -> Value {
+pub fn interval(
+    slot: &Slot,
+    operations: &[Operation],
+    calendar: &Calendar,
+    base: Nanos,
+    open: bool,
+) -> Value {
     let span = &slot.span;
     let mut event = json!({
         "type": "interval",
@@ -187,15 +195,19 @@ fn add_figures(to: &mut Value, account: &Account<'_>) {
 
 fn received(received: &Received) -> Value {
     let statuses = received.statuses.iter().enumerate().filter(|(_, count)| **count > 0);
-    let statuses: Map<String, Value> = statuses.map(|(class, count)| (format!("{class}xx"), (*count).into())).collect();
+    let statuses: Map<String, Value> =
+        statuses.map(|(class, count)| (format!("{class}xx"), (*count).into())).collect();
     json!({"bytes": received.bytes, "body_bytes": received.body_bytes, "statuses": statuses})
 }
 
 /// The errors of a group under the names `operations`; those of whole transactions are everywhere said of `transaction`.
 fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Vec<Value> {
     let each = group.books.totals.errors.iter().map(|error| {
-        let operation =
-            if error.operation == TRANSACTION { "transaction" } else { operations[error.operation.index()].name };
+        let operation = if error.operation == TRANSACTION {
+            "transaction"
+        } else {
+            operations[error.operation.index()].name
+        };
         let mut found = json!({
             "code": error.code,
             "operation": operation,

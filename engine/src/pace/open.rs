@@ -45,8 +45,13 @@ impl Pacer for Open {
         let warmup = Piece::constant(first, (window.start - window.begin) as f64 / 1e9);
         let profile = Profile::new([warmup].into_iter().chain(self.pieces.iter().copied()));
         let schedule = Schedule::new(Arc::new(profile), window.begin, self.arrivals, self.share, self.seed);
-        self.places =
-            Some(Places { ahead: schedule.clone(), behind: schedule, waiting: 0, end: window.end, spent: false });
+        self.places = Some(Places {
+            ahead: schedule.clone(),
+            behind: schedule,
+            waiting: 0,
+            end: window.end,
+            spent: false,
+        });
     }
 
     #[inline]

@@ -75,7 +75,8 @@ impl Profile {
     /// How many requests should have come after `time_s`.
     #[cfg(test)]
     pub fn count_at(&self, time_s: f64) -> f64 {
-        let Begun { piece, at_s, count } = *self.pieces.iter().rev().find(|piece| piece.at_s <= time_s).unwrap();
+        let Begun { piece, at_s, count } =
+            *self.pieces.iter().rev().find(|piece| piece.at_s <= time_s).unwrap();
         let x = time_s - at_s;
         let growth = if piece.length_s.is_finite() { piece.to_per_s - piece.from_per_s } else { 0.0 };
         count + piece.from_per_s * x + growth * x * x / (2.0 * piece.length_s)
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_step_without_requests_is_a_pause() {
-        let pause = Profile::new([Piece::constant(10.0, 1.0), Piece::constant(0.0, 5.0), Piece::constant(10.0, 1.0)]);
+        let pause =
+            Profile::new([Piece::constant(10.0, 1.0), Piece::constant(0.0, 5.0), Piece::constant(10.0, 1.0)]);
         assert_eq!(times(&pause, &[9.0, 10.0, 11.0]), [0.9, 6.0, 6.1]);
         let end = Profile::new([Piece::constant(10.0, 1.0), Piece::constant(0.0, 1.0)]);
         let after = times(&end, &[9.0, 10.0, 11.0]);
@@ -114,9 +116,13 @@ mod tests {
 
     #[test]
     fn a_ramp_is_undone_exactly_up_down_and_from_nothing() {
-        for (from, to) in [(100.0, 5000.0), (5000.0, 100.0), (0.0, 1000.0), (1000.0, 0.0), (500.0, 500.000_001)] {
-            let profile =
-                Profile::new([Piece::constant(from, 3.0), Piece { from_per_s: from, to_per_s: to, length_s: 60.0 }]);
+        for (from, to) in
+            [(100.0, 5000.0), (5000.0, 100.0), (0.0, 1000.0), (1000.0, 0.0), (500.0, 500.000_001)]
+        {
+            let profile = Profile::new([
+                Piece::constant(from, 3.0),
+                Piece { from_per_s: from, to_per_s: to, length_s: 60.0 },
+            ]);
             let mut piece = 0;
             for step in 1..6_000 {
                 let time_s = 3.0 + f64::from(step) / 100.0;

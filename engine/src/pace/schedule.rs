@@ -106,7 +106,8 @@ impl Schedule {
     pub fn advance(&mut self) {
         let time_ns = self.profile.time_of(self.places.next(), &mut self.piece) * 1e9;
         // What is infinite, or later than anything, never comes.
-        self.next = if time_ns < FAR { self.origin.saturating_add(time_ns.round() as Nanos) } else { Nanos::MAX };
+        self.next =
+            if time_ns < FAR { self.origin.saturating_add(time_ns.round() as Nanos) } else { Nanos::MAX };
     }
 }
 
@@ -126,7 +127,13 @@ mod tests {
     }
 
     /// The instants of all threads together before `end_s`, in order, relative to the origin.
-    fn together(profile: &Arc<Profile>, arrivals: Arrivals, threads: u32, clients: u32, end_s: f64) -> Vec<Nanos> {
+    fn together(
+        profile: &Arc<Profile>,
+        arrivals: Arrivals,
+        threads: u32,
+        clients: u32,
+        end_s: f64,
+    ) -> Vec<Nanos> {
         let end = ORIGIN + (end_s * 1e9) as Nanos;
         let mut instants = Vec::new();
         for thread in 0..threads {
@@ -162,7 +169,8 @@ mod tests {
     fn constant_arrivals_are_evenly_spaced_over_all_threads() {
         let rate = 2_000.0;
         for (threads, clients) in [(1, 1), (1, 8), (2, 16), (3, 7), (4, 5)] {
-            let all = together(&profile(&[Piece::constant(rate, 9.0)]), Arrivals::Constant, threads, clients, 10.0);
+            let all =
+                together(&profile(&[Piece::constant(rate, 9.0)]), Arrivals::Constant, threads, clients, 10.0);
             assert_eq!(all.len(), 20_000, "{threads} threads, {clients} clients");
             for (number, &instant) in all.iter().enumerate() {
                 assert_eq!(instant, number as Nanos * 500_000);
@@ -198,7 +206,8 @@ mod tests {
     fn poisson_gaps_are_exponential_over_all_threads_and_in_each() {
         let rate = 1_000.0;
         for (threads, clients) in [(1, 4), (2, 16), (3, 7)] {
-            let all = together(&profile(&[Piece::constant(rate, 1.0)]), Arrivals::Poisson, threads, clients, 100.0);
+            let all =
+                together(&profile(&[Piece::constant(rate, 1.0)]), Arrivals::Poisson, threads, clients, 100.0);
             let uniform = gaps(&all).iter().map(|gap| 1.0 - (-gap * rate).exp()).collect();
             let distance = kolmogorov(uniform);
             assert!(distance < 1.95, "{threads} threads, {clients} clients: {distance}");
@@ -239,7 +248,8 @@ mod tests {
     fn a_constant_ramp_gives_every_second_its_number_of_requests() {
         let ramp = profile(&[Piece { from_per_s: 100.0, to_per_s: 1_100.0, length_s: 10.0 }]);
         let all = together(&ramp, Arrivals::Constant, 2, 4, 12.0);
-        let count = |from: u64, to: u64| all.iter().filter(|&&t| (from * SECOND..to * SECOND).contains(&t)).count();
+        let count =
+            |from: u64, to: u64| all.iter().filter(|&&t| (from * SECOND..to * SECOND).contains(&t)).count();
         for second in 0..10 {
             assert!(count(second, second + 1).abs_diff(150 + 100 * second as usize) <= 1, "second {second}");
         }
@@ -249,7 +259,8 @@ mod tests {
     #[test]
     fn a_copy_goes_the_same_way_and_another_seed_another() {
         let share = Share { thread: 1, threads: 2, clients: 4 };
-        let make = |seed| Schedule::new(profile(&[Piece::constant(50.0, 1.0)]), 0, Arrivals::Poisson, share, seed);
+        let make =
+            |seed| Schedule::new(profile(&[Piece::constant(50.0, 1.0)]), 0, Arrivals::Poisson, share, seed);
         let take = |mut schedule: Schedule| {
             let mut instants = Vec::new();
             for _ in 0..50 {
@@ -268,7 +279,8 @@ mod tests {
     #[test]
     fn instants_stay_exact_for_months() {
         let share = Share { thread: 0, threads: 1, clients: 1 };
-        let mut schedule = Schedule::new(profile(&[Piece::constant(1_000.0, 1.0)]), 0, Arrivals::Constant, share, 0);
+        let mut schedule =
+            Schedule::new(profile(&[Piece::constant(1_000.0, 1.0)]), 0, Arrivals::Constant, share, 0);
         let Places::Whole { taken, .. } = &mut schedule.places else { unreachable!("constant") };
         *taken = 100 * 86_400 * 1_000 + 7;
         schedule.advance();

@@ -190,9 +190,9 @@ impl<'a, W: Wire> Client<'a, W> {
         self.input.truncate(start + result.as_ref().map_or(0, |&count| count));
         match result {
             // A server that goes says why first, if it can.
-            Ok(0) => {
-                Err(self.last_words().unwrap_or_else(|| failure("connection", "the server closed the connection")))
-            }
+            Ok(0) => Err(self
+                .last_words()
+                .unwrap_or_else(|| failure("connection", "the server closed the connection"))),
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(self.last_words().unwrap_or_else(|| broken(error))),
@@ -277,7 +277,11 @@ impl<'a, W: Wire> Client<'a, W> {
         self.copy_in(sql, &mut fill).map_err(|why| self.give_up(doing, why))
     }
 
-    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>, usize) -> bool) -> Result<u64, Failure> {
+    fn copy_in(
+        &mut self,
+        sql: &str,
+        fill: &mut dyn FnMut(&mut Vec<u8>, usize) -> bool,
+    ) -> Result<u64, Failure> {
         if !self.ask(sql)?.send {
             return Err(Malformed("an answer to a load of rows that is none".into()).into());
         }
@@ -341,7 +345,12 @@ pub fn broken(error: io::Error) -> Failure {
 }
 
 /// Waits for events on a socket: which have come. Fails at the deadline, or when told to stop.
-pub fn wait(stop: &AtomicBool, socket: &Socket, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
+pub fn wait(
+    stop: &AtomicBool,
+    socket: &Socket,
+    events: i16,
+    deadline: Option<Instant>,
+) -> Result<i16, Failure> {
     loop {
         if stop.load(Ordering::Relaxed) {
             return Err(failure("stopped", "it was stopped"));

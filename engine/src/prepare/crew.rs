@@ -23,8 +23,9 @@ impl Progress<'_> {
     /// Tells how far it is; whether to go on.
     fn tell(&mut self, doing: &str) -> Go {
         let done = self.done_rows.load(Ordering::Relaxed);
-        self.observer
-            .event(&json!({"type": "progress", "doing": doing, "done_rows": done, "total_rows": self.total_rows}))
+        self.observer.event(
+            &json!({"type": "progress", "doing": doing, "done_rows": done, "total_rows": self.total_rows}),
+        )
     }
 }
 
@@ -76,13 +77,21 @@ pub fn share_out<C: Send>(
     });
     progress.done_rows = rows;
     if go != Go::On {
-        return Err(Problem::new("stopped", "the load of the data was stopped", "start it again: it begins anew"));
+        return Err(Problem::new(
+            "stopped",
+            "the load of the data was stopped",
+            "start it again: it begins anew",
+        ));
     }
     match trouble.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
         Some(problem) => Err(problem),
         None => match progress.tell(doing) {
             Go::On => Ok(()),
-            _ => Err(Problem::new("stopped", "the load of the data was stopped", "start it again: it begins anew")),
+            _ => Err(Problem::new(
+                "stopped",
+                "the load of the data was stopped",
+                "start it again: it begins anew",
+            )),
         },
     }
 }

@@ -79,7 +79,12 @@ fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
 }
 
 /// Loads `data` with up to `workers` connections.
-pub fn load(spec: &Spec, data: &impl Data, workers: u32, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+pub fn load(
+    spec: &Spec,
+    data: &impl Data,
+    workers: u32,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, Problem> {
     match dialect(spec)? {
         Dialect::Postgres => load_by::<Postgres>(&spec.target, data, workers, observer),
         Dialect::Mysql => load_by::<Mysql>(&spec.target, data, workers, observer),
@@ -168,7 +173,12 @@ fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &S
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
 
-fn copy<W: Wire>(client: &mut Client<'_, W>, data: &impl Data, piece: &Piece, done: &AtomicU64) -> Result<(), Problem> {
+fn copy<W: Wire>(
+    client: &mut Client<'_, W>,
+    data: &impl Data,
+    piece: &Piece,
+    done: &AtomicU64,
+) -> Result<(), Problem> {
     /// Units that are made before it is looked whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
@@ -190,7 +200,11 @@ fn copy<W: Wire>(client: &mut Client<'_, W>, data: &impl Data, piece: &Piece, do
     }
     // LOAD DATA LOCAL makes warnings of errors.
     let finding = format!("{doing}: of {sent} rows the server took {taken}");
-    Err(Problem::new("rows", finding, "see that nobody else uses this database, and what the server's log says"))
+    Err(Problem::new(
+        "rows",
+        finding,
+        "see that nobody else uses this database, and what the server's log says",
+    ))
 }
 
 /// What the tables take on the server; none where it does not tell.
@@ -201,7 +215,9 @@ fn size<W: Wire>(client: &mut Client<'_, W>, tables: &[Table]) -> Option<u64> {
         let names = names.join(",");
         let sql = match W::DIALECT {
             Dialect::Postgres => {
-                format!("SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)")
+                format!(
+                    "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)"
+                )
             }
             Dialect::Mysql => format!(
                 "SELECT CAST(sum(data_length + index_length) AS CHAR) FROM information_schema.tables \
@@ -251,7 +267,8 @@ mod tests {
 
     #[test]
     fn several_tables_are_kept_whole_where_that_is_even() {
-        let expected = [vec![piece(0, 0, 5_000), piece(1, 0, 5_000)], vec![piece(2, 0, 5_000), piece(3, 0, 5_000)]];
+        let expected =
+            [vec![piece(0, 0, 5_000), piece(1, 0, 5_000)], vec![piece(2, 0, 5_000), piece(3, 0, 5_000)]];
         assert_eq!(shares(&tables(&[5_000; 4]), 2), expected);
     }
 

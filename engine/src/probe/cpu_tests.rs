@@ -50,5 +50,7 @@ fn a_bound_that_makes_no_sense_is_refused() {
         let problem = Cpu::new(&Options { max_prime }).err().unwrap();
         assert!(problem.finding.contains("between 4 and"), "{problem}");
     }
-    assert!(read::<Options>("cpu", &json!({"primes": 5})).unwrap_err().finding.contains("unknown field `primes`"));
+    assert!(
+        read::<Options>("cpu", &json!({"primes": 5})).unwrap_err().finding.contains("unknown field `primes`")
+    );
 }

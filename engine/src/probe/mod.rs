@@ -140,9 +140,16 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
         return Err(Problem::new("spec", finding, "use `probe`"));
     }
     if spec.load.schedule.is_some() {
-        return Err(Problem::new("spec", "a probe goes as fast as it can: it has no `schedule`", "leave it out"));
+        return Err(Problem::new(
+            "spec",
+            "a probe goes as fast as it can: it has no `schedule`",
+            "leave it out",
+        ));
     }
-    let only = section.as_object().filter(|sections| sections.len() == 1).and_then(|sections| sections.iter().next());
+    let only = section
+        .as_object()
+        .filter(|sections| sections.len() == 1)
+        .and_then(|sections| sections.iter().next());
     let Some((name, section)) = only else {
         return Err(Problem::new("spec", "`probe` must be an object with one key, what is probed", PROBES));
     };
@@ -166,7 +173,11 @@ fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn Startable> {
 /// The options of the probe `name`.
 fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, Problem> {
     O::deserialize(section).map_err(|error| {
-        Problem::new("spec", format!("the probe `{name}` cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+        Problem::new(
+            "spec",
+            format!("the probe `{name}` cannot be read: {error}"),
+            "see `loadcell/_engine.pyi`",
+        )
     })
 }
 

@@ -17,8 +17,14 @@ pub fn check(bytes: u64, what: &str) -> Result<(), Problem> {
     match available(Path::new("/")) {
         Some(available) if bytes > available - available / KEPT => Err(Problem::new(
             LIMIT,
-            format!("the probe needs {} ({what}), and {} of memory are available", size(bytes), size(available)),
-            format!("use a smaller `size`, or fewer clients: a {KEPT}th of what is available is left to others"),
+            format!(
+                "the probe needs {} ({what}), and {} of memory are available",
+                size(bytes),
+                size(available)
+            ),
+            format!(
+                "use a smaller `size`, or fewer clients: a {KEPT}th of what is available is left to others"
+            ),
         )),
         _ => Ok(()),
     }
@@ -69,9 +75,10 @@ fn in_groups(root: &Path) -> Vec<u64> {
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let (base, names) = match controllers {
             "" => ("sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
-            all if all.split(',').any(|one| one == "memory") => {
-                ("sys/fs/cgroup/memory", ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"])
-            }
+            all if all.split(',').any(|one| one == "memory") => (
+                "sys/fs/cgroup/memory",
+                ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
+            ),
             _ => continue,
         };
         for group in Path::new(path.trim_start_matches('/')).ancestors() {
@@ -152,7 +159,9 @@ mod tests {
         check(1 << 20, "one array").unwrap();
         let problem = check(1 << 60, "2 threads with 2 arrays each").unwrap_err();
         assert_eq!(problem.code, LIMIT);
-        assert!(problem.finding.starts_with("the probe needs 1048576.0 TiB (2 threads with 2 arrays each), and "));
+        assert!(
+            problem.finding.starts_with("the probe needs 1048576.0 TiB (2 threads with 2 arrays each), and ")
+        );
         assert!(problem.advice.contains("smaller `size`"), "{problem}");
     }
 

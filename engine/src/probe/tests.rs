@@ -83,7 +83,10 @@ fn figures_follow_from_how_long_passes_took() {
 #[test]
 fn a_load_ends_when_its_time_is_over() {
     let result = run(&spec(json!({"cpu": {"max_prime": 100}}), json!({})));
-    assert_eq!((&result["outcome"], &result["window"]["duration_ns"]), (&json!("completed"), &json!(60_000_000)));
+    assert_eq!(
+        (&result["outcome"], &result["window"]["duration_ns"]),
+        (&json!("completed"), &json!(60_000_000))
+    );
 }
 
 #[test]
@@ -93,8 +96,10 @@ fn groups_have_figures_of_their_own() {
     let object = whole.as_object_mut().unwrap();
     object.remove("workload");
     object["load"].as_object_mut().unwrap().remove("clients");
-    let groups =
-        [group("sums", json!({"cpu": {"max_prime": 100}})), group("waits", json!({"latency": {"size": 4096}}))];
+    let groups = [
+        group("sums", json!({"cpu": {"max_prime": 100}})),
+        group("waits", json!({"latency": {"size": 4096}})),
+    ];
     object.insert("groups".into(), json!(groups));
     let result = run(&whole);
     assert_eq!(result["outcome"], "completed");

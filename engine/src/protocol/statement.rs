@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn text_is_cut_at_its_holes() {
-        let update = [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int];
+        let update =
+            [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int];
         assert_eq!(Part::cut("UPDATE t SET c=$ WHERE id=?"), update);
         assert_eq!(Part::cut("COMMIT"), [Part::Sql("COMMIT".into())]);
     }

@@ -103,7 +103,12 @@ impl Timed {
         self.sent.store(self.log.begun(self.op), Relaxed);
     }
 
-    fn __exit__(&self, _kind: &Bound<'_, PyAny>, raised: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) -> bool {
+    fn __exit__(
+        &self,
+        _kind: &Bound<'_, PyAny>,
+        raised: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> bool {
         let sent = self.sent.load(Relaxed);
         if raised.is_none() {
             self.log.succeeded(self.op, sent);

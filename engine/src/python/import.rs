@@ -60,14 +60,19 @@ impl Stretches {
         }
         let own = self.lock();
         let (text, columns) = (own.text(), own.columns().len());
-        let end = if columns > 0 { memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1) } else { text.len() };
+        let end = if columns > 0 {
+            memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
+        } else {
+            text.len()
+        };
         Ok(Some((PyBytes::new(py, &text[..end]), columns)))
     }
 
     /// The numbers at one place in each line of the table that was given last, as doubles.
     fn column<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
         let own = self.lock();
-        let column = own.columns().get(place).ok_or_else(|| PyIndexError::new_err("there is no such column"))?;
+        let column =
+            own.columns().get(place).ok_or_else(|| PyIndexError::new_err("there is no such column"))?;
         PyBytes::new_with(py, size_of_val(&column[..]), |bytes| {
             for (place, number) in bytes.chunks_exact_mut(size_of::<f64>()).zip(column) {
                 place.copy_from_slice(&number.to_ne_bytes());

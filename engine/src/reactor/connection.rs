@@ -304,7 +304,8 @@ impl<S: Session> Connection<S> {
     fn another<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
         debug_assert!(!P::SCHEDULED, "what is due by a schedule has a connection of its own");
         desk.recorder.serve(self.client);
-        if self.state != State::Busy || now < desk.opens || now >= desk.closes || desk.recorder.allows(1) == 0 {
+        if self.state != State::Busy || now < desk.opens || now >= desk.closes || desk.recorder.allows(1) == 0
+        {
             return;
         }
         desk.recorder.late(now - desk.woken.min(now).max(desk.opens));

@@ -144,7 +144,8 @@ impl<P: Pacer> Desk<P> {
         let window = self.window;
         self.idle.clear();
         self.started = false;
-        self.sweep = self.settings.timeout_ns.map_or(Nanos::MAX, |timeout| self.woken.saturating_add(timeout));
+        self.sweep =
+            self.settings.timeout_ns.map_or(Nanos::MAX, |timeout| self.woken.saturating_add(timeout));
         let bounds = self.settings.bounds.as_mut();
         if window.start == Nanos::MAX {
             let hold_after = bounds.and_then(|bounds| bounds.hold_after_ns).unwrap_or_default();

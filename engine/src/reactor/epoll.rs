@@ -84,7 +84,8 @@ impl Epoll {
         // SAFETY: no pointers; the descriptors are owned at once.
         let queue = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        let clock = unsafe { OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?) };
+        let clock =
+            unsafe { OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?) };
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; BATCH];
         let epoll = Self { queue, clock, clock_set_to: 0, _bell: bell.clone(), events, fine: true };
         epoll.control(libc::EPOLL_CTL_ADD, epoll.clock.as_raw_fd(), Token::WAKE, false)?;
@@ -136,9 +137,12 @@ impl Epoll {
             let (time, no_mask) = (std::ptr::from_ref(&time), std::ptr::null::<libc::sigset_t>());
             // SAFETY: `events` has room for `BATCH` events, `time` is valid for the call. Not by libc's wrapper, which
             // older ones lack.
-            let count = unsafe { libc::syscall(libc::SYS_epoll_pwait2, queue, events, size, time, no_mask, 0usize) };
+            let count =
+                unsafe { libc::syscall(libc::SYS_epoll_pwait2, queue, events, size, time, no_mask, 0usize) };
             match counted(check(count as libc::c_int)) {
-                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.fine = false,
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                    self.fine = false
+                }
                 result => return result,
             }
         }
@@ -151,7 +155,8 @@ impl Epoll {
         let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
         let no_mask = std::ptr::null::<libc::sigset_t>();
         // SAFETY: `events` has room for `BATCH` events. By the bare call, as sockets are read and written.
-        let count = unsafe { libc::syscall(libc::SYS_epoll_pwait, queue, events, size, timeout_ms, no_mask, 0usize) };
+        let count =
+            unsafe { libc::syscall(libc::SYS_epoll_pwait, queue, events, size, timeout_ms, no_mask, 0usize) };
         counted(check(count as libc::c_int))
     }
 
@@ -159,11 +164,14 @@ impl Epoll {
         // The end of time is no time to be woken at, and time 0 would switch the timer off.
         let at = if until == Nanos::MAX { 0 } else { until.max(1) };
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let value = libc::timespec { tv_sec: (at / SECOND) as libc::time_t, tv_nsec: (at % SECOND) as libc::c_long };
+        let value =
+            libc::timespec { tv_sec: (at / SECOND) as libc::time_t, tv_nsec: (at % SECOND) as libc::c_long };
         let timer = libc::itimerspec { it_interval: zero, it_value: value };
         let absolute = libc::TFD_TIMER_ABSTIME;
         // SAFETY: `timer` is valid for the call; the old value is not asked for.
-        check(unsafe { libc::timerfd_settime(self.clock.as_raw_fd(), absolute, &timer, std::ptr::null_mut()) })?;
+        check(unsafe {
+            libc::timerfd_settime(self.clock.as_raw_fd(), absolute, &timer, std::ptr::null_mut())
+        })?;
         self.clock_set_to = until;
         Ok(())
     }
@@ -231,7 +239,8 @@ mod tests {
             let mut epoll = Epoll { fine, ..Epoll::new(Bell::new().unwrap()).unwrap() };
             let from = now();
             while now() < from + 3 * MILLISECOND {
-                let count = epoll.sleep(from + 3 * MILLISECOND - now().min(from + 3 * MILLISECOND - 1)).unwrap();
+                let count =
+                    epoll.sleep(from + 3 * MILLISECOND - now().min(from + 3 * MILLISECOND - 1)).unwrap();
                 assert!((0..count).all(|index| epoll.event(index).is_none()));
             }
             assert!(now() < from + 200 * MILLISECOND);

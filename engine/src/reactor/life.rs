@@ -54,10 +54,11 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         let connection = &mut self.connections[index];
         connection.generation += 1;
         connection.state = State::Connecting;
-        let opened = Socket::connect(&self.desk.settings.endpoint.addresses[connection.address]).and_then(|socket| {
-            self.desk.epoll.add(socket.fd(), connection.token(), true)?;
-            Ok(socket)
-        });
+        let opened =
+            Socket::connect(&self.desk.settings.endpoint.addresses[connection.address]).and_then(|socket| {
+                self.desk.epoll.add(socket.fd(), connection.token(), true)?;
+                Ok(socket)
+            });
         match opened {
             Ok(socket) => connection.transport = Some(Transport::plain(socket)),
             Err(error) => self.unreachable(index, now, error),
@@ -104,7 +105,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         let stream = match connection.transport.take() {
             Some(Transport::Plain(plain)) => {
                 let tls = self.desk.settings.endpoint.tls.as_ref();
-                let tls = tls.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "TLS was not asked for"));
+                let tls =
+                    tls.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "TLS was not asked for"));
                 tls.and_then(|tls| TlsStream::new(plain.into_socket(), tls)).map(Box::new)
             }
             Some(Transport::Tls(stream)) => Ok(stream),
@@ -177,7 +179,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         } else if again == Again::Now && connection.detours < MOST_DETOURS {
             connection.detours += 1;
             self.connect(index, now);
-        } else if connection.made || now < connection.tried_since + patience(&loss, desk.settings.connect_timeout_ns) {
+        } else if connection.made
+            || now < connection.tried_since + patience(&loss, desk.settings.connect_timeout_ns)
+        {
             if was != State::Busy {
                 desk.recorder.tell(now, &loss.why.code, &loss.why.message);
             }

@@ -362,7 +362,11 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             self.desk.recorder.serve(connection.client);
             match connection.state {
                 state if state == State::Busy || connection.within => {
-                    connection.session.lost(&mut Context { recorder: &mut self.desk.recorder }, now, &unfinished);
+                    connection.session.lost(
+                        &mut Context { recorder: &mut self.desk.recorder },
+                        now,
+                        &unfinished,
+                    );
                 }
                 State::Idle | State::Pausing | State::Spent => {
                     connection.session.goodbye(&mut self.desk.output);

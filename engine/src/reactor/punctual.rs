@@ -65,8 +65,11 @@ impl Punctual {
     }
 
     fn learn(&mut self, late: Nanos) {
-        self.lag =
-            if late > self.lag { (self.lag + STEP * IN_TIME).min(LONGEST_SPIN) } else { self.lag.saturating_sub(STEP) };
+        self.lag = if late > self.lag {
+            (self.lag + STEP * IN_TIME).min(LONGEST_SPIN)
+        } else {
+            self.lag.saturating_sub(STEP)
+        };
     }
 
     /// The CPU time that was used only to wait, since it was last asked for.

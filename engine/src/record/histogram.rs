@@ -273,7 +273,10 @@ mod tests {
         let mut histogram = of(&times(6, 1_000));
         histogram.clear();
         assert_eq!(histogram.cells, Histogram::<u64>::new().cells);
-        assert_eq!((histogram.count(), histogram.min(), histogram.max(), histogram.quantile(0.5)), (0, 0, 0, 0));
+        assert_eq!(
+            (histogram.count(), histogram.min(), histogram.max(), histogram.quantile(0.5)),
+            (0, 0, 0, 0)
+        );
         histogram.clear();
         histogram.record(7);
         assert_eq!((histogram.min(), histogram.max(), histogram.quantile(0.5)), (7, 7, 7));

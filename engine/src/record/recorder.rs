@@ -253,7 +253,8 @@ impl Recorder {
         self.slot.age_at_end_ns = self.age(self.slot.span.end);
         if let Some(arrears) = &mut self.arrears {
             let span = self.slot.span;
-            let present = self.slot.tallies[TRANSACTION.index()].in_flight as i64 * (span.end - span.start) as i64;
+            let present =
+                self.slot.tallies[TRANSACTION.index()].in_flight as i64 * (span.end - span.start) as i64;
             self.slot.presence_ns = (std::mem::take(&mut arrears.presence_ns) + present).max(0) as u64;
             let overdue = if arrears.waiting > 0 { span.end.saturating_sub(arrears.oldest) } else { 0 };
             let backlog = &mut self.slot.backlog;

@@ -132,7 +132,9 @@ pub fn count_error(errors: &mut Vec<ErrorTally>, operation: OpId, code: &str, me
     let full = errors.len() >= MOST_ERRORS;
     match errors.iter_mut().find(|error| error.operation == operation && error.code == code) {
         Some(error) => error.count += count,
-        None if full && code != OTHER => count_error(errors, operation, OTHER, "errors of many more codes", count),
+        None if full && code != OTHER => {
+            count_error(errors, operation, OTHER, "errors of many more codes", count)
+        }
         None => errors.push(ErrorTally { code: code.into(), operation, count, message: message.into() }),
     }
 }

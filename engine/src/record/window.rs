@@ -32,7 +32,8 @@ pub struct Window {
 
 impl Window {
     /// Before it is known when work starts.
-    pub const UNKNOWN: Self = Self { begin: Nanos::MAX, start: Nanos::MAX, end: Nanos::MAX, interval: Nanos::MAX };
+    pub const UNKNOWN: Self =
+        Self { begin: Nanos::MAX, start: Nanos::MAX, end: Nanos::MAX, interval: Nanos::MAX };
 
     pub fn duration(&self) -> Nanos {
         self.end.saturating_sub(self.start)

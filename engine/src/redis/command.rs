@@ -28,7 +28,10 @@ const REFUSED: [(&[&str], &str); 4] = [
         &["FLUSHALL", "FLUSHDB", "SWAPDB", "SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER"],
         "it would destroy data",
     ),
-    (&["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"], "connections are loadcell's to set up"),
+    (
+        &["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"],
+        "connections are loadcell's to set up",
+    ),
     (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "each command stands for itself"),
 ];
 
@@ -119,7 +122,11 @@ impl Writer {
     /// Appends the writing of a key, alone or after it was read.
     #[inline]
     pub fn set(&self, client: &mut Client, out: &mut Vec<u8>) {
-        out.extend_from_slice(if self.expiry.is_empty() { b"*3\r\n$3\r\nSET\r\n" } else { b"*5\r\n$3\r\nSET\r\n" });
+        out.extend_from_slice(if self.expiry.is_empty() {
+            b"*3\r\n$3\r\nSET\r\n"
+        } else {
+            b"*5\r\n$3\r\nSET\r\n"
+        });
         key(client, 0, out);
         value(client, 0, out);
         out.extend_from_slice(&self.expiry);
@@ -227,7 +234,10 @@ mod tests {
                 "*5\r\n$3\r\nSET\r\n$3\r\nk00\r\n$0\r\n\r\n$2\r\nPX\r\n$4\r\n1500\r\n",
             ),
             (json!({"mix": {"mget": 1}}), "*3\r\n$4\r\nMGET\r\n$3\r\nk00\r\n$3\r\nk00\r\n"),
-            (json!({"mix": {"mset": 1}}), "*5\r\n$4\r\nMSET\r\n$3\r\nk00\r\n$0\r\n\r\n$3\r\nk00\r\n$0\r\n\r\n"),
+            (
+                json!({"mix": {"mset": 1}}),
+                "*5\r\n$4\r\nMSET\r\n$3\r\nk00\r\n$0\r\n\r\n$3\r\nk00\r\n$0\r\n\r\n",
+            ),
             (json!({"mix": {"delete": 1}}), "*2\r\n$3\r\nDEL\r\n$3\r\nk00\r\n"),
             (
                 json!({"commands": {"push": {"command": "LPUSH ${key}:list n${number} ${value}"}}}),
@@ -277,7 +287,10 @@ mod tests {
             (json!({"mix": {"get": 1}, "batch": 2}), "embedded stores"),
             (json!({"mix": {"mset": 1}, "ttl_ns": 1_000_000_000u64}), "MSET cannot"),
             (json!({"commands": {"all": {"command": "flushall"}}}), "FLUSHALL: it would destroy data"),
-            (json!({"commands": {"sub": {"command": "SUBSCRIBE x"}}}), "SUBSCRIBE: it does not have one answer"),
+            (
+                json!({"commands": {"sub": {"command": "SUBSCRIBE x"}}}),
+                "SUBSCRIBE: it does not have one answer",
+            ),
             (json!({"commands": {"odd": {"command": "${key} x"}}}), "does not begin with a word"),
         ] {
             let problem = check(&Options::read(&with(change)).unwrap()).unwrap_err();

@@ -54,7 +54,8 @@ impl<'a> Connection<'a> {
             });
             let opened = transport.and_then(|transport| {
                 let (input, unread) = (vec![0; READ].into_boxed_slice(), Vec::new());
-                let mut connection = Self { way, transport, reader: Reader::default(), input, unread, waiting: 0 };
+                let mut connection =
+                    Self { way, transport, reader: Reader::default(), input, unread, waiting: 0 };
                 connection.open(deadline).map(|()| connection)
             });
             match opened {
@@ -85,7 +86,8 @@ impl<'a> Connection<'a> {
     fn send(&mut self, bytes: &[u8], deadline: Option<Instant>) -> Result<(), Failure> {
         let mut sent = bytes.is_empty() || self.transport.send(bytes).map_err(broken)?;
         while !sent {
-            let events = wait(&self.way.stop, self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
+            let events =
+                wait(&self.way.stop, self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
             if events & libc::POLLIN != 0 {
                 self.take_answers()?;
             }
@@ -135,7 +137,10 @@ impl<'a> Connection<'a> {
     }
 
     /// Hears what has arrived; whether that was anything.
-    fn take(&mut self, mut hear: impl FnMut(Token<'_>, bool) -> Result<(), Failure>) -> Result<bool, Failure> {
+    fn take(
+        &mut self,
+        mut hear: impl FnMut(Token<'_>, bool) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
         let mut any = false;
         loop {
             let count = match self.transport.read(&mut self.input) {

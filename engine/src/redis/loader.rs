@@ -51,13 +51,21 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
     };
     let shares = data.count().div_ceil(SHARE);
     let connections = shares.clamp(1, MOST_CONNECTIONS);
-    let mut connections = (0..connections).map(|_| Connection::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+    let mut connections =
+        (0..connections).map(|_| Connection::connect(&way)).collect::<Result<Vec<_>, _>>()?;
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows: data.count() };
-    share_out(&way.stop, &mut connections, "keys", shares as usize, &mut progress, |connection, share, done| {
-        let from = share as u64 * SHARE;
-        let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
-        filled.map_err(|why| way.problem("cannot fill the keys", &why))
-    })?;
+    share_out(
+        &way.stop,
+        &mut connections,
+        "keys",
+        shares as usize,
+        &mut progress,
+        |connection, share, done| {
+            let from = share as u64 * SHARE;
+            let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
+            filled.map_err(|why| way.problem("cannot fill the keys", &why))
+        },
+    )?;
     Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
 }
 
@@ -101,7 +109,13 @@ impl Filling {
 }
 
 /// Fills the keys `from..to`.
-fn fill(connection: &mut Connection<'_>, data: &Filling, from: u64, to: u64, done: &AtomicU64) -> Result<(), Failure> {
+fn fill(
+    connection: &mut Connection<'_>,
+    data: &Filling,
+    from: u64,
+    to: u64,
+    done: &AtomicU64,
+) -> Result<(), Failure> {
     let (mut out, mut value) = (Vec::with_capacity(2 * CHUNK), Vec::new());
     let mut next = from;
     while next < to {

@@ -30,7 +30,12 @@ impl Access {
             "" => 0,
             number => match number.parse() {
                 Ok(number) => number,
-                Err(_) => return wrong(format!("the database {number:?} is no number"), "Redis numbers them from 0"),
+                Err(_) => {
+                    return wrong(
+                        format!("the database {number:?} is no number"),
+                        "Redis numbers them from 0",
+                    );
+                }
             },
         };
         if !matches!(target.resp, None | Some(2 | 3)) {
@@ -109,7 +114,9 @@ impl Opening {
                 }
                 encode::command(out, &words);
             }
-            (Step::Auth, Some(password)) if access.user.is_empty() => encode::command(out, &[b"AUTH", password]),
+            (Step::Auth, Some(password)) if access.user.is_empty() => {
+                encode::command(out, &[b"AUTH", password])
+            }
             (Step::Auth, Some(password)) => encode::command(out, &[b"AUTH", access.user(), password]),
             (Step::Auth, None) => self.ask(Step::Name, out),
             (Step::Name, _) if access.name.is_empty() => self.ask(Step::Select, out),
@@ -141,7 +148,9 @@ impl Opening {
             // The user may have no right to it; what is asked later will tell.
             (Step::Ping, Some(why)) if why.code != "LOADING" && why.code != "NOAUTH" => return Ok(true),
             (Step::Ping, None) => return Ok(true),
-            (Step::Select, Some(why)) if why.code == "ERR" => return Err(Failure { code: NO_DATABASE.into(), ..why }),
+            (Step::Select, Some(why)) if why.code == "ERR" => {
+                return Err(Failure { code: NO_DATABASE.into(), ..why });
+            }
             (_, Some(why)) => return Err(why),
         };
         self.ask(next, out);
@@ -160,7 +169,8 @@ mod tests {
     use crate::protocol::resp::Reader;
 
     fn access(change: &str) -> Result<Access, Problem> {
-        let text = format!("{{\"protocol\":\"resp\",\"host\":\"h\",\"application_name\":\"load cell\"{change}}}");
+        let text =
+            format!("{{\"protocol\":\"resp\",\"host\":\"h\",\"application_name\":\"load cell\"{change}}}");
         Access::of(&serde_json::from_str(&text).unwrap())
     }
 
@@ -207,7 +217,8 @@ mod tests {
     fn older_servers_are_spoken_to_in_resp2() {
         let ok = "+OK\r\n";
         for no in ["-ERR unknown command `HELLO`, with args beginning with: `3`\r\n", "-NOPROTO sorry\r\n"] {
-            let (said, ready) = converse(",\"password\":\"s\",\"database\":\"1\"", &[no, ok, "-ERR no\r\n", ok, PONG]);
+            let (said, ready) =
+                converse(",\"password\":\"s\",\"database\":\"1\"", &[no, ok, "-ERR no\r\n", ok, PONG]);
             assert_eq!(said[1..], ["AUTH s", "CLIENT SETNAME load-cell", "SELECT 1", "PING"]);
             assert_eq!(ready, Ok(true));
         }
@@ -224,7 +235,10 @@ mod tests {
             (&["-NOAUTH HELLO must be called with the client already authenticated\r\n"], "NOAUTH"),
             (&["-ERR max number of clients reached\r\n"], "max-clients"),
             (&[HELLO, "-LOADING Redis is loading the dataset in memory\r\n"], "LOADING"),
-            (&["-ERR unknown command 'HELLO'\r\n", "+OK\r\n", "-NOAUTH Authentication required.\r\n"], "NOAUTH"),
+            (
+                &["-ERR unknown command 'HELLO'\r\n", "+OK\r\n", "-NOAUTH Authentication required.\r\n"],
+                "NOAUTH",
+            ),
         ] {
             assert_eq!(converse("", answers).1.unwrap_err().code, code);
         }

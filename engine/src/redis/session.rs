@@ -77,7 +77,13 @@ impl RedisSession {
 
     /// A token of the oldest action's answer.
     #[inline]
-    fn hear(&mut self, cx: &mut Context<'_>, at: Nanos, heard: Heard<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn hear(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        heard: Heard<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         let Some(action) = self.client.oldest() else { return Err(stray(heard.token)) };
         let answer = &mut self.answer;
         match (action.verb, heard.token) {
@@ -202,7 +208,13 @@ impl Session for RedisSession {
     }
 
     #[inline]
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         let (mut consumed, keep) = (0, self.rules.keep);
         while let Some(heard) = self.reader.next(&input[consumed..], keep)? {
             consumed += heard.size;

@@ -34,9 +34,17 @@ impl Bench {
         let target = serde_json::from_str(&format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
         let keep = if options.verify { 64 } else { 0 };
         let rules = Rules { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
-        let session = RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(rules), clients.client(0));
+        let session =
+            RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(rules), clients.client(0));
         let operations = clients.operations().to_vec();
-        Self { session, recorder: Recorder::new(&operations), operations, unread: vec![], out: vec![], now: 100 }
+        Self {
+            session,
+            recorder: Recorder::new(&operations),
+            operations,
+            unread: vec![],
+            out: vec![],
+            now: 100,
+        }
     }
 
     /// A session that takes commands.

@@ -157,7 +157,13 @@ impl YcsbSession {
 
     /// A token of the answer that is awaited.
     #[inline]
-    fn hear(&mut self, cx: &mut Context<'_>, at: Nanos, heard: Heard<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn hear(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        heard: Heard<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         match (self.state, heard.token) {
             (_, Token::Nothing) => return Ok(()),
             (_, Token::Error(error)) => {
@@ -168,7 +174,9 @@ impl YcsbSession {
             (State::Reading | State::Fetching(_), Token::Open(..) | Token::Close) => {}
             (State::Reading | State::Fetching(_), Token::Bulk(_) | Token::Passed(_) | Token::Null) => {}
             // Fields that were new: of an update, none is.
-            (State::Writing, Token::Integer(new)) => self.missed |= new > 0 && self.request.act != Act::Insert,
+            (State::Writing, Token::Integer(new)) => {
+                self.missed |= new > 0 && self.request.act != Act::Insert
+            }
             (State::Indexing, Token::Integer(_)) => {}
             (State::Searching, Token::Open(..) | Token::Close) => {}
             (State::Searching, Token::Bulk(key)) if heard.depth == 1 => {
@@ -354,7 +362,13 @@ impl Session for YcsbSession {
     }
 
     #[inline]
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         let mut consumed = 0;
         loop {
             let keep = if self.state == State::Searching { LONGEST_KEY } else { 0 };

@@ -30,7 +30,8 @@ impl Bench {
         let target = serde_json::from_str("{\"protocol\":\"resp\"}").unwrap();
         let session = YcsbSession::new(Arc::new(Access::of(&target).unwrap()), clients.client(0));
         let operations = clients.operations().to_vec();
-        let mut bench = Self { session, recorder: Recorder::new(&operations), operations, out: vec![], now: 100 };
+        let mut bench =
+            Self { session, recorder: Recorder::new(&operations), operations, out: vec![], now: 100 };
         bench.session.opened(&mut bench.out);
         assert_eq!(bench.hear("%1\r\n+proto\r\n:3\r\n+PONG\r\n"), Ok(Want::Turn));
         bench.out.clear();
@@ -139,8 +140,13 @@ fn a_read_modify_write_is_a_read_and_an_update() {
     assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(Want::Reply));
     assert!(["HSET K field0 V", "HSET K field1 V"].contains(&bench.sent().as_str()));
     assert_eq!(bench.hear(":0\r\n"), Ok(Want::Turn));
-    let expected =
-        [("transaction", 1, 0), ("READ", 1, 0), ("UPDATE", 1, 0), ("READ-MODIFY-WRITE", 1, 0), ("missed", 0, 0)];
+    let expected = [
+        ("transaction", 1, 0),
+        ("READ", 1, 0),
+        ("UPDATE", 1, 0),
+        ("READ-MODIFY-WRITE", 1, 0),
+        ("missed", 0, 0),
+    ];
     assert_eq!(bench.counts(), expected);
 }
 
@@ -152,8 +158,13 @@ fn a_refusal_fails_what_it_was_said_of() {
     bench.begin();
     assert_eq!(bench.hear("%0\r\n"), Ok(Want::Reply));
     assert_eq!(bench.hear("-OOM command not allowed\r\n"), Ok(Want::Turn));
-    let expected =
-        [("transaction", 0, 2), ("READ", 1, 1), ("UPDATE", 0, 1), ("READ-MODIFY-WRITE", 0, 2), ("missed", 0, 0)];
+    let expected = [
+        ("transaction", 0, 2),
+        ("READ", 1, 1),
+        ("UPDATE", 0, 1),
+        ("READ-MODIFY-WRITE", 0, 2),
+        ("missed", 0, 0),
+    ];
     assert_eq!(bench.counts(), expected);
     let mut scan = Bench::of("scan", json!({}));
     scan.begin();
@@ -165,7 +176,8 @@ fn a_refusal_fails_what_it_was_said_of() {
 
 #[test]
 fn answers_of_another_kind_end_the_connection() {
-    for (act, answer) in [("read", ":1\r\n"), ("update", "+OK\r\n"), ("scan", ":1\r\n"), ("insert", "*0\r\n")] {
+    for (act, answer) in [("read", ":1\r\n"), ("update", "+OK\r\n"), ("scan", ":1\r\n"), ("insert", "*0\r\n")]
+    {
         let mut bench = Bench::of(act, json!({}));
         bench.begin();
         let why = bench.hear(answer).unwrap_err();

@@ -91,7 +91,11 @@ pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
     if spec.target.protocol == Protocol::Postgres {
         return Ok(());
     }
-    Err(Problem::new("spec", format!("{workload} speaks PostgreSQL's SQL only"), "run it on a target of PostgreSQL"))
+    Err(Problem::new(
+        "spec",
+        format!("{workload} speaks PostgreSQL's SQL only"),
+        "run it on a target of PostgreSQL",
+    ))
 }
 
 /// Refuses a way to send statements that the protocol does not have.

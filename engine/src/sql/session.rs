@@ -146,7 +146,8 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
             Next::Done(_) => {
                 self.error = Some(Box::new(Failure {
                     code: "open-block".into(),
-                    message: "the transaction's statements end within a transaction block: COMMIT is missing".into(),
+                    message: "the transaction's statements end within a transaction block: COMMIT is missing"
+                        .into(),
                 }));
                 self.undo(cx, at, open, out);
             }
@@ -238,7 +239,13 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
 
     /// The server is done with what it was last asked.
     #[inline]
-    fn ready(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn ready(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        open: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         match self.state {
             State::Running if self.error.is_none() => {
                 cx.recorder.succeed(self.asked.op, self.sent, self.sent, at);
@@ -360,7 +367,13 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
         Want::Reply
     }
 
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         let mut consumed = 0;
         if self.state == State::Opening {
             let step = self.open(input, out)?;

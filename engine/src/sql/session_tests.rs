@@ -193,7 +193,8 @@ impl Bench {
         self.now += 10;
         self.pending.extend_from_slice(bytes);
         let mut cx = Context { recorder: &mut self.recorder };
-        let Step { consumed, want } = self.session.received(&mut cx, self.now, &self.pending, &mut self.out)?;
+        let Step { consumed, want } =
+            self.session.received(&mut cx, self.now, &self.pending, &mut self.out)?;
         self.pending.drain(..consumed);
         Ok(want)
     }
@@ -656,9 +657,13 @@ fn notices_and_changed_settings_disturb_nobody() {
 
 #[test]
 fn what_nobody_asked_for_is_an_error_and_no_panic() {
-    for stray in
-        [&b"Z\0\0\0\x05I"[..], b"C\0\0\0\x0bCOMMIT\0", b"D\0\0\0\x06\0\0", b"R\0\0\0\x08\0\0\0\0", b"HTTP/1.1 "]
-    {
+    for stray in [
+        &b"Z\0\0\0\x05I"[..],
+        b"C\0\0\0\x0bCOMMIT\0",
+        b"D\0\0\0\x06\0\0",
+        b"R\0\0\0\x08\0\0\0\0",
+        b"HTTP/1.1 ",
+    ] {
         let mut bench = Bench::idle();
         assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{stray:?}");
     }

@@ -42,7 +42,9 @@ mod tests {
         for engine in engines {
             let found = about(engine, None).unwrap();
             let version = found["version"].as_str().unwrap();
-            assert!(version.split('.').count() >= 3 && version.starts_with(|first: char| first.is_ascii_digit()));
+            assert!(
+                version.split('.').count() >= 3 && version.starts_with(|first: char| first.is_ascii_digit())
+            );
             let shared = matches!(engine, Engine::Sqlite | Engine::Rocksdb);
             assert_eq!(found["library"].is_string(), shared, "{found}");
         }
@@ -52,7 +54,10 @@ mod tests {
     fn versions_are_those_that_are_built() {
         let lock = include_str!("../../Cargo.lock");
         for (name, version) in [("redb", REDB), ("fjall", FJALL)] {
-            assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")), "{name} {version}");
+            assert!(
+                lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")),
+                "{name} {version}"
+            );
         }
     }
 }

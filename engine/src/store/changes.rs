@@ -103,10 +103,12 @@ mod tests {
             assert_eq!((changes.len(), changes.size()), (21, 20 * 4 + 1), "round {round}");
             let seventh = changes.iter().nth(7).unwrap();
             assert_eq!((seventh.key, seventh.value), (&[7][..], Some(&[7, 7, 7][..])));
-            let found: Vec<_> = changes.by_file(4).map(|(file, own)| (file, own.collect::<Vec<_>>())).collect();
+            let found: Vec<_> =
+                changes.by_file(4).map(|(file, own)| (file, own.collect::<Vec<_>>())).collect();
             assert_eq!(found.iter().map(|(_, own)| own.len()).sum::<usize>(), 21);
             let home = &found.iter().find(|(file, _)| *file == seventh.file).unwrap().1;
-            let of_seven: Vec<_> = home.iter().filter(|change| change.key == [7]).map(|change| change.value).collect();
+            let of_seven: Vec<_> =
+                home.iter().filter(|change| change.key == [7]).map(|change| change.value).collect();
             assert_eq!(of_seven, [Some(&[7, 7, 7][..]), None]);
         }
     }

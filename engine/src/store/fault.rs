@@ -52,8 +52,12 @@ pub fn advice(code: &str) -> &'static str {
         BUSY => "another process holds these files: end it, or name another directory in `target.store.data`",
         TOO_LARGE => "use shorter keys or smaller values, or another engine",
         CLOSED => "the first error of this load says what made the store stop",
-        LIBRARY => "install Debian's librocksdb-dev (or librocksdb7.8), or name the library in `target.store.library`",
-        "lost" | "stale" | "corrupt" => "the store gave back other than what was written: do not trust it with data",
+        LIBRARY => {
+            "install Debian's librocksdb-dev (or librocksdb7.8), or name the library in `target.store.library`"
+        }
+        "lost" | "stale" | "corrupt" => {
+            "the store gave back other than what was written: do not trust it with data"
+        }
         _ => "",
     }
 }

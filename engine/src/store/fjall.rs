@@ -18,7 +18,8 @@ impl Store for Fjall {
     fn open(options: &Options, _: u32) -> Result<Self, Fault> {
         let path = options.directory.join("fjall");
         let database = Database::builder(path).cache_size(options.cache_bytes).open().map_err(fault)?;
-        let keyspace = |file| database.keyspace(&Options::name(file), KeyspaceCreateOptions::default).map_err(fault);
+        let keyspace =
+            |file| database.keyspace(&Options::name(file), KeyspaceCreateOptions::default).map_err(fault);
         let keyspaces = (0..options.files).map(keyspace).collect::<Result<_, _>>()?;
         let persist = if options.sync { PersistMode::SyncData } else { PersistMode::Buffer };
         Ok(Self { database, keyspaces, persist })

@@ -76,7 +76,10 @@ impl Library {
                 Err(why) => drop(first.get_or_insert(why)),
             }
         }
-        Err(absent(format!("the library of {product} is not on this machine ({})", first.unwrap_or_default())))
+        Err(absent(format!(
+            "the library of {product} is not on this machine ({})",
+            first.unwrap_or_default()
+        )))
     }
 
     fn open(asked: PathBuf) -> Result<Self, String> {
@@ -103,7 +106,8 @@ impl Library {
 /// The libraries of every version that lie where libraries lie, the newest first as far as names tell.
 fn versions(name: &str) -> impl Iterator<Item = PathBuf> {
     let listed = PLACES.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
-    let ours = |path: &PathBuf| path.file_name().is_some_and(|file| file.as_bytes().starts_with(name.as_bytes()));
+    let ours =
+        |path: &PathBuf| path.file_name().is_some_and(|file| file.as_bytes().starts_with(name.as_bytes()));
     let mut found: Vec<_> = listed.map(|entry| entry.path()).filter(ours).collect();
     found.sort_unstable_by(|one, other| other.cmp(one));
     found.into_iter()

@@ -124,7 +124,9 @@ fn fault(error: heed::Error) -> Fault {
         error => return Fault::new(ENGINE, error.to_string()),
     };
     match error {
-        MdbError::MapFull => Fault::new(NO_SPACE, format!("a file may not become larger than {} GiB", MAP_BYTES >> 30)),
+        MdbError::MapFull => {
+            Fault::new(NO_SPACE, format!("a file may not become larger than {} GiB", MAP_BYTES >> 30))
+        }
         MdbError::BadValSize => {
             Fault::new(TOO_LARGE, "LMDB takes keys of 1 to 511 bytes, and values up to 4 GiB".to_string())
         }

@@ -74,7 +74,8 @@ impl Filling {
 
 fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer) -> Result<(), Problem> {
     let store = opened::<S>(options, 1)?;
-    let doing = |fault: Fault| fault.problem(&format!("cannot load the store in {}", options.directory.display()));
+    let doing =
+        |fault: Fault| fault.problem(&format!("cannot load the store in {}", options.directory.display()));
     let mut handle = store.handle().map_err(doing)?;
     let (mut changes, mut told, mut next) = (Changes::default(), Instant::now(), 0);
     while next < data.count() {

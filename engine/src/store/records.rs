@@ -75,7 +75,11 @@ impl Records {
             Act::Update => self.update(request, handle),
             Act::Insert => {
                 let Self { changes, key, fields, .. } = self;
-                changes.put(self.files, |out| out.extend_from_slice(key), |out| out.extend_from_slice(fields));
+                changes.put(
+                    self.files,
+                    |out| out.extend_from_slice(key),
+                    |out| out.extend_from_slice(fields),
+                );
                 handle.write(changes)
             }
             Act::Scan => {
@@ -251,7 +255,8 @@ fn place(value: &[u8], field: usize) -> Option<std::ops::Range<usize>> {
     loop {
         let (name, after) = text(at)?;
         let (_, end) = text(after)?;
-        let number = name.strip_prefix(b"field").and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        let number =
+            name.strip_prefix(b"field").and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         if number == Some(field) {
             return Some(at..end);
         }

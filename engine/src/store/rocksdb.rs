@@ -95,7 +95,11 @@ impl Store for Rocksdb {
 
     fn handle(&self) -> Result<Batch<'_>, Fault> {
         // SAFETY: freed when the handle is dropped.
-        Ok(Batch { store: self, batch: unsafe { (self.library.writebatch_create)() }, asked: Asked::default() })
+        Ok(Batch {
+            store: self,
+            batch: unsafe { (self.library.writebatch_create)() },
+            asked: Asked::default(),
+        })
     }
 
     fn close(self) -> Result<(), Fault> {
@@ -136,8 +140,9 @@ impl Handle for Batch<'_> {
         let (family, start, size) = (store.family(key.file), key.bytes.as_ptr().cast(), key.bytes.len());
         // SAFETY: all objects are the store's; the slice is valid until it is destroyed, after it was shown.
         unsafe {
-            let found =
-                lib.checked(|error| (lib.get_pinned_cf)(store.database, store.read, family, start, size, error))?;
+            let found = lib.checked(|error| {
+                (lib.get_pinned_cf)(store.database, store.read, family, start, size, error)
+            })?;
             if found.is_null() {
                 return Ok(show(None));
             }
@@ -214,7 +219,14 @@ impl Handle for Batch<'_> {
                 match change.value {
                     Some(value) => {
                         let start = value.as_ptr().cast();
-                        (lib.writebatch_put_cf)(self.batch, family, key, change.key.len(), start, value.len());
+                        (lib.writebatch_put_cf)(
+                            self.batch,
+                            family,
+                            key,
+                            change.key.len(),
+                            start,
+                            value.len(),
+                        );
                     }
                     None => (lib.writebatch_delete_cf)(self.batch, family, key, change.key.len()),
                 }

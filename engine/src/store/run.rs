@@ -88,7 +88,11 @@ pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
         return Err(Problem::new("spec", "an embedded store has no `commands`", "use `mix`, or a Redis"));
     }
     if options.ttl_ns.is_some() {
-        return Err(Problem::new("spec", "these stores keep what is written: they have no `ttl`", "leave it out"));
+        return Err(Problem::new(
+            "spec",
+            "these stores keep what is written: they have no `ttl`",
+            "leave it out",
+        ));
     }
     Ok(options)
 }

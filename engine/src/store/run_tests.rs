@@ -80,8 +80,7 @@ fn adds_up(result: &Value) {
 
 #[test]
 fn every_engine_carries_every_mix_and_its_answers_are_right() {
-    let mix =
-        json!({"get": 4, "set": 4, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
+    let mix = json!({"get": 4, "set": 4, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
     // Of all engines together: how far one of them comes is the machine's affair.
     let mut done = std::collections::BTreeMap::new();
     for engine in ENGINES {
@@ -108,10 +107,10 @@ fn every_engine_carries_every_mix_and_its_answers_are_right() {
 #[test]
 fn an_open_loop_offers_what_its_schedule_says() {
     let place = Place::new();
-    let schedule =
-        json!({"arrivals": "constant", "rate": [{"from_per_s": 400, "to_per_s": 400, "for_ns": 1_000_000_000}]});
+    let schedule = json!({"arrivals": "constant", "rate": [{"from_per_s": 400, "to_per_s": 400, "for_ns": 1_000_000_000}]});
     let kv = json!({"keys": 100, "batch": 3});
-    let spec = spec(&place, "lmdb", kv, json!({"schedule": schedule, "duration_ns": 250_000_000, "warmup_ns": 0}));
+    let spec =
+        spec(&place, "lmdb", kv, json!({"schedule": schedule, "duration_ns": 250_000_000, "warmup_ns": 0}));
     loaded(&spec);
     let result = start::run(&spec.to_string(), &mut Watch::default()).unwrap();
     adds_up(&result);
@@ -129,7 +128,8 @@ fn a_load_makes_as_many_transactions_as_it_is_asked_for() {
         (json!({"requests": 101, "schedule": schedule}), 101),
     ];
     let kinds = [json!({"reads": 1.0}), json!({"batch": 1}), json!({"batch": 3})];
-    for ((bounds, expected), kind) in cases.iter().flat_map(|case| kinds.iter().map(move |kind| (case, kind))) {
+    for ((bounds, expected), kind) in cases.iter().flat_map(|case| kinds.iter().map(move |kind| (case, kind)))
+    {
         let place = Place::new();
         let mut load = json!({"duration_ns": 60_000_000_000u64});
         load.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
@@ -183,14 +183,19 @@ fn what_cannot_be_done_is_told_before_anything_is() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(refused(json!({"commands": {"a": {"command": "PING"}}}), "redb").finding.contains("no `commands`"));
+    assert!(
+        refused(json!({"commands": {"a": {"command": "PING"}}}), "redb").finding.contains("no `commands`")
+    );
     assert!(refused(json!({"ttl_ns": 5_000_000_000u64}), "redb").finding.contains("`ttl`"));
     assert!(refused(json!({}), "leveldb").finding.contains("unknown variant `leveldb`"));
     let without = spec(&place, "redb", json!({}), json!({}));
     let mut without = without.as_object().unwrap().clone();
     without["target"].as_object_mut().unwrap().remove("store");
     assert!(
-        start::prepare(&json!(without).to_string(), &mut Watch::default()).unwrap_err().finding.contains("no `store`")
+        start::prepare(&json!(without).to_string(), &mut Watch::default())
+            .unwrap_err()
+            .finding
+            .contains("no `store`")
     );
 }
 
@@ -385,7 +390,8 @@ fn ycsb_runs_on_every_store() {
         assert_eq!(prepared.rows, 300);
         for mix in &mixes {
             let result =
-                start::run(&ycsb_spec(&place, engine, mix.clone()).to_string(), &mut Watch::default()).unwrap();
+                start::run(&ycsb_spec(&place, engine, mix.clone()).to_string(), &mut Watch::default())
+                    .unwrap();
             assert_eq!(result["outcome"], "completed", "{engine}: {result}");
             assert_eq!(result["errors"], json!([]), "{engine}");
             let lifetime = &result["lifetime"]["operations"];

@@ -15,7 +15,8 @@ use super::{Change, Changes, Fault, Handle, Key, Options, Store};
 
 pub use library::Loaded;
 
-const CREATE: &CStr = c"CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
+const CREATE: &CStr =
+    c"CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
 const GET: &CStr = c"SELECT value FROM kv WHERE key = ?1";
 const PUT: &CStr = c"INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 const REMOVE: &CStr = c"DELETE FROM kv WHERE key = ?1";
@@ -72,14 +73,18 @@ impl Store for Sqlite {
         let library = Loaded::find(options.library.as_deref())?;
         // SAFETY: no arguments.
         if unsafe { (library.threadsafe)() } == 0 {
-            return Err(Fault::fatal(ENGINE, "this SQLite was built for one thread only (SQLITE_THREADSAFE=0)"));
+            return Err(Fault::fatal(
+                ENGINE,
+                "this SQLite was built for one thread only (SQLITE_THREADSAFE=0)",
+            ));
         }
         let path = |file| options.directory.join(format!("{}.sqlite", Options::name(file)));
         // With a write-ahead log NORMAL keeps the file whole and syncs at checkpoints only; FULL syncs each commit.
         let synchronous = if options.sync { "FULL" } else { "NORMAL" };
         let cache_kib = (options.cache_of_one(threads) >> 10).clamp(1, i32::MAX as u64);
-        let settings =
-            format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib}");
+        let settings = format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib}"
+        );
         let settings = CString::new(settings).expect("a text without zeros");
         let paths: Vec<_> = (0..options.files).map(path).collect();
         let keepers = paths.iter().map(|path| {
@@ -150,8 +155,9 @@ fn checked(library: &Loaded, database: Object, code: c_int) -> Result<(), Fault>
 #[cold]
 fn fault(library: &Loaded, database: Object, code: c_int) -> Fault {
     // SAFETY: texts of the library's own, copied at once; without a connection there is one for the code.
-    let said =
-        unsafe { CStr::from_ptr(if database.is_null() { (library.errstr)(code) } else { (library.errmsg)(database) }) };
+    let said = unsafe {
+        CStr::from_ptr(if database.is_null() { (library.errstr)(code) } else { (library.errmsg)(database) })
+    };
     let message = said.to_string_lossy().into_owned();
     // The low byte is the error, the others its kind.
     match code & 0xff {
@@ -219,7 +225,12 @@ impl<'s> Connection<'s> {
 
     /// Binds values, has `read` look at each row until it has seen enough, and makes the statement ready for the next time.
     #[inline]
-    fn run(&self, statement: Object, values: &[&[u8]], mut read: impl FnMut(&Row<'_>) -> bool) -> Result<(), Fault> {
+    fn run(
+        &self,
+        statement: Object,
+        values: &[&[u8]],
+        mut read: impl FnMut(&Row<'_>) -> bool,
+    ) -> Result<(), Fault> {
         let lib = self.library;
         let mut ended = Ok(());
         // SAFETY: the statement is this connection's; what is bound lives until it is reset.
@@ -228,7 +239,13 @@ impl<'s> Connection<'s> {
                 let Ok(size) = c_int::try_from(value.len()) else {
                     return Err(Fault::new(TOO_LARGE, "SQLite takes keys and values up to 2 GiB"));
                 };
-                let code = (lib.bind_blob)(statement, number as c_int + 1, value.as_ptr(), size, std::ptr::null_mut());
+                let code = (lib.bind_blob)(
+                    statement,
+                    number as c_int + 1,
+                    value.as_ptr(),
+                    size,
+                    std::ptr::null_mut(),
+                );
                 checked(lib, self.database, code)?;
             }
             loop {
@@ -280,7 +297,8 @@ impl<'s> Connection<'s> {
 
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
-        let statements = [self.get, self.put, self.remove, self.scan, self.begin, self.begin_writing, self.commit];
+        let statements =
+            [self.get, self.put, self.remove, self.scan, self.begin, self.begin_writing, self.commit];
         // SAFETY: they are this connection's, and used no more; none is no statement, which may be given, too.
         unsafe {
             for statement in statements {
@@ -312,7 +330,9 @@ impl Handle for Connections<'_> {
             connection.get(key.bytes, &mut show)
         });
         let begun = self.files.iter().zip(begun).filter(|(_, begun)| *begun);
-        begun.fold(asked, |so_far, (connection, _)| so_far.and(connection.run(connection.commit, &[], |_| true)))
+        begun.fold(asked, |so_far, (connection, _)| {
+            so_far.and(connection.run(connection.commit, &[], |_| true))
+        })
     }
 
     fn write(&mut self, changes: &Changes) -> Result<(), Fault> {
@@ -322,7 +342,9 @@ impl Handle for Connections<'_> {
         }
         for (file, mut own) in changes.by_file(self.files.len()) {
             let connection = &self.files[file];
-            connection.transact(connection.begin_writing, || own.try_for_each(|change| connection.change(change)))?;
+            connection.transact(connection.begin_writing, || {
+                own.try_for_each(|change| connection.change(change))
+            })?;
         }
         Ok(())
     }

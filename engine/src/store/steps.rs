@@ -201,9 +201,13 @@ impl Steps {
                 Err(fault) => usable = usable.and(failed(std::slice::from_mut(step), |_| true, fault)),
             }
         }
-        let gets = |step: &Step| matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite);
-        let wanted =
-            list.iter().filter(|step| gets(step)).flat_map(|step| step.keys.clone()).map(|place| keys.at(place));
+        let gets =
+            |step: &Step| matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite);
+        let wanted = list
+            .iter()
+            .filter(|step| gets(step))
+            .flat_map(|step| step.keys.clone())
+            .map(|place| keys.at(place));
         if wanted.clone().next().is_some()
             && let Err(fault) = handle.multi_get(wanted, |value| shown.put(value))
         {

@@ -26,7 +26,14 @@ impl Place {
     }
 
     pub fn options(&self, engine: Engine) -> Options {
-        Options { engine, directory: self.0.clone(), sync: false, files: 1, cache_bytes: 8 << 20, library: None }
+        Options {
+            engine,
+            directory: self.0.clone(),
+            sync: false,
+            files: 1,
+            cache_bytes: 8 << 20,
+            library: None,
+        }
     }
 }
 
@@ -45,7 +52,9 @@ fn key(files: usize, text: &str) -> Key<'_> {
 }
 
 fn get(handle: &mut impl Handle, files: usize, text: &str) -> Option<String> {
-    handle.get(key(files, text), |value| value.map(|value| String::from_utf8(value.to_vec()).unwrap())).unwrap()
+    handle
+        .get(key(files, text), |value| value.map(|value| String::from_utf8(value.to_vec()).unwrap()))
+        .unwrap()
 }
 
 fn one(key: &str, value: &str) -> Changes {
@@ -94,16 +103,22 @@ fn holds(handle: &mut impl Handle, files: usize, map: &BTreeMap<String, String>)
     }
     let mut found = Vec::new();
     let keys = names.iter().rev().map(|name| key(files, name));
-    handle.multi_get(keys, |value| found.push(value.map(|value| String::from_utf8(value.to_vec()).unwrap()))).unwrap();
+    handle
+        .multi_get(keys, |value| found.push(value.map(|value| String::from_utf8(value.to_vec()).unwrap())))
+        .unwrap();
     let expected: Vec<_> = names.iter().rev().map(|name| map.get(name).cloned()).collect();
     assert_eq!(found, expected);
     for (from, limit) in [("", 1_000), ("key05", 7), ("key1995", 3), ("zzz", 3), ("key000", 0)] {
         let mut found = Vec::new();
         let count = merge(handle, files, from.as_bytes(), limit, |key, value| {
-            found.push((String::from_utf8(key.to_vec()).unwrap(), String::from_utf8(value.to_vec()).unwrap()));
+            found
+                .push((String::from_utf8(key.to_vec()).unwrap(), String::from_utf8(value.to_vec()).unwrap()));
         });
-        let expected: Vec<_> =
-            map.range(from.to_string()..).take(limit).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let expected: Vec<_> = map
+            .range(from.to_string()..)
+            .take(limit)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         assert_eq!(found, expected, "from {from:?}");
         assert_eq!(count.unwrap(), found.len());
     }
@@ -123,7 +138,10 @@ fn writers_do_not_lose_each_other_s_work<S: Store>(engine: Engine) {
                     let mut changes = one(&format!("own-{thread}-{number:02}"), "mine");
                     put(&mut changes, 1, "shared", &format!("{thread}"));
                     handle.write(&changes).unwrap();
-                    assert_eq!(get(&mut handle, 1, &format!("own-{thread}-{number:02}")).as_deref(), Some("mine"));
+                    assert_eq!(
+                        get(&mut handle, 1, &format!("own-{thread}-{number:02}")).as_deref(),
+                        Some("mine")
+                    );
                     assert!(get(&mut handle, 1, "shared").is_some());
                 }
             });

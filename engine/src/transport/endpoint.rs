@@ -25,7 +25,11 @@ impl Endpoint {
     /// Looks the target's name up; this may take a while, so it is done once and before any clock runs.
     pub fn of(target: &Target) -> Result<Self, Problem> {
         if let Some(store) = &target.store {
-            return Ok(Self { name: store.directory.display().to_string(), addresses: Vec::new(), tls: None });
+            return Ok(Self {
+                name: store.directory.display().to_string(),
+                addresses: Vec::new(),
+                tls: None,
+            });
         }
         if target.protocol == Protocol::Host {
             return Ok(Self { name: "this machine".into(), addresses: Vec::new(), tls: None });
@@ -34,7 +38,11 @@ impl Endpoint {
             return Ok(Self { name: "what they call".into(), addresses: Vec::new(), tls: None });
         }
         if let Some(path) = target.socket_path() {
-            return Ok(Self { name: path.display().to_string(), addresses: vec![Address::Unix(path)], tls: None });
+            return Ok(Self {
+                name: path.display().to_string(),
+                addresses: vec![Address::Unix(path)],
+                tls: None,
+            });
         }
         let host = target.host.as_deref().unwrap_or("localhost");
         let name = format!("{host}:{}", target.port());

@@ -26,8 +26,14 @@ mod tests {
     #[test]
     fn what_this_machine_lacks_is_not_counted_against_who_was_to_be_connected_to() {
         let code = |errno| Failure::from(io::Error::from_raw_os_error(errno)).code;
-        assert_eq!((code(libc::EADDRNOTAVAIL).as_str(), code(libc::EMFILE).as_str()), ("ports", "descriptors"));
-        assert_eq!((code(libc::ECONNREFUSED).as_str(), code(libc::ETIMEDOUT).as_str()), ("connection", "timeout"));
+        assert_eq!(
+            (code(libc::EADDRNOTAVAIL).as_str(), code(libc::EMFILE).as_str()),
+            ("ports", "descriptors")
+        );
+        assert_eq!(
+            (code(libc::ECONNREFUSED).as_str(), code(libc::ETIMEDOUT).as_str()),
+            ("connection", "timeout")
+        );
         assert_eq!(Failure::from(io::Error::from(io::ErrorKind::InvalidData)).code, "tls");
         let refused = Failure::from(io::Error::from_raw_os_error(libc::ECONNREFUSED));
         assert_eq!(refused.message, "Connection refused");

@@ -19,7 +19,8 @@ impl Socket {
             Address::Unix(_) => libc::AF_UNIX,
         };
         // SAFETY: no pointers; the descriptor is owned at once.
-        let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) };
+        let fd =
+            unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) };
         let socket = Self(unsafe { OwnedFd::from_raw_fd(check(fd)?) });
         if family != libc::AF_UNIX {
             socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
@@ -46,7 +47,8 @@ impl Socket {
                 sin6_scope_id: v6.scope_id(),
             }),
             Address::Unix(path) => {
-                let mut name = libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
+                let mut name =
+                    libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
                 let path = path.as_os_str().as_bytes();
                 if path.len() >= name.sun_path.len() {
                     return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
@@ -78,7 +80,8 @@ impl Socket {
     fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
         // SAFETY: an integer and its size.
-        check(unsafe { libc::setsockopt(self.fd(), level, name, std::ptr::from_ref(&value).cast(), length) }).map(drop)
+        check(unsafe { libc::setsockopt(self.fd(), level, name, std::ptr::from_ref(&value).cast(), length) })
+            .map(drop)
     }
 
     #[inline]
@@ -86,7 +89,8 @@ impl Socket {
         let (place, nobody) = (buffer.as_mut_ptr(), std::ptr::null_mut::<libc::sockaddr>());
         // SAFETY: the buffer is valid for its length, and who sent it is not asked for. By the bare call, here and below: that
         // of libc is a point at which the thread can be cancelled, which takes two locked writes each time.
-        let count = unsafe { libc::syscall(libc::SYS_recvfrom, self.fd(), place, buffer.len(), 0, nobody, nobody) };
+        let count =
+            unsafe { libc::syscall(libc::SYS_recvfrom, self.fd(), place, buffer.len(), 0, nobody, nobody) };
         if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
     }
 
@@ -94,7 +98,8 @@ impl Socket {
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let (place, nobody, flags) = (bytes.as_ptr(), std::ptr::null::<libc::sockaddr>(), libc::MSG_NOSIGNAL);
         // SAFETY: the bytes are valid for their length. Without MSG_NOSIGNAL a closed peer would end the process.
-        let count = unsafe { libc::syscall(libc::SYS_sendto, self.fd(), place, bytes.len(), flags, nobody, 0usize) };
+        let count =
+            unsafe { libc::syscall(libc::SYS_sendto, self.fd(), place, bytes.len(), flags, nobody, 0usize) };
         if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
     }
 

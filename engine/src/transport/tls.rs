@@ -11,8 +11,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
+    RootCertStore, SignatureScheme,
 };
 
 use super::Socket;
@@ -38,7 +38,11 @@ impl Tls {
     /// `roots` is a PEM file; without one the modes that verify trust what the system trusts.
     pub fn new(mode: SslMode, roots: Option<&Path>, host: &str) -> Result<Self, Problem> {
         let name = ServerName::try_from(host.to_string()).map_err(|_| {
-            Problem::new("tls", format!("{host:?} is not a name that TLS can ask for"), "give a DNS name or an address")
+            Problem::new(
+                "tls",
+                format!("{host:?} is not a name that TLS can ask for"),
+                "give a DNS name or an address",
+            )
         })?;
         let provider = Arc::new(ring::default_provider());
         let trust = match (mode, roots) {
@@ -47,7 +51,11 @@ impl Tls {
             (SslMode::VerifyCa | SslMode::VerifyFull, path) => {
                 let system = || SYSTEM_ROOTS.map(Path::new).into_iter().find(|path| path.exists());
                 let path = path.or_else(system).ok_or_else(|| {
-                    Problem::new("tls", "there is no root certificate to verify the server with", "set sslrootcert")
+                    Problem::new(
+                        "tls",
+                        "there is no root certificate to verify the server with",
+                        "set sslrootcert",
+                    )
                 })?;
                 Trust::of(path, &provider, mode == SslMode::VerifyFull)?
             }
@@ -117,14 +125,17 @@ impl ServerCertVerifier for Trust {
         let Some(verify) = &self.verify else {
             return Ok(ServerCertVerified::assertion());
         };
-        let found = verify.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let found =
+            verify.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match found {
             // The chain is checked before the name, so it is good.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !verify.name => Ok(ServerCertVerified::assertion()),
             // A server's own certificate may be its root: usual for a server that signed it itself.
-            Err(Error::InvalidCertificate(CertificateError::Other(_))) if verify.roots.contains(end_entity) => {
+            Err(Error::InvalidCertificate(CertificateError::Other(_)))
+                if verify.roots.contains(end_entity) =>
+            {
                 if verify.name {
                     let parsed = rustls::server::ParsedCertificate::try_from(end_entity)?;
                     rustls::client::verify_server_name(&parsed, server_name)?;
@@ -169,7 +180,8 @@ pub struct TlsStream {
 
 impl TlsStream {
     pub fn new(socket: Socket, tls: &Tls) -> io::Result<Self> {
-        let mut session = ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
+        let mut session =
+            ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         session.set_buffer_limit(None); // What is sent is bounded by what a session asks, not here.
         Ok(Self { socket, session, protocol: tls.protocol })
     }

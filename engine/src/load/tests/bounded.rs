@@ -108,7 +108,10 @@ fn each_client_makes_its_own_number() {
         let rested = result["client"]["resting_ns"].as_f64().unwrap();
         let window = f64::from(clients) * number(&result["window"]["duration_ns"]) as f64;
         let edges = f64::from(clients) * transaction["response"]["max_ns"].as_f64().unwrap();
-        assert!((spent + rested - window).abs() <= edges + 0.02 * window, "{spent} and {rested} of {window} ns");
+        assert!(
+            (spent + rested - window).abs() <= edges + 0.02 * window,
+            "{spent} and {rested} of {window} ns"
+        );
     }
 }
 
@@ -199,12 +202,9 @@ fn stopping_early_is_stopping() {
     let server = brisk();
     for warmup_ms in [0, 60_000] {
         let phase = if warmup_ms == 0 { "measure" } else { "warmup" };
-        let mut watch =
-            Watch::new(
-                |event: &Value| {
-                    if event["type"] == "interval" && event["phase"] == phase { Go::Stop } else { Go::On }
-                },
-            );
+        let mut watch = Watch::new(|event: &Value| {
+            if event["type"] == "interval" && event["phase"] == phase { Go::Stop } else { Go::On }
+        });
         let result = measure(&server, &bounded(1_000_000, load(2, 2, warmup_ms, 60_000)), &mut watch);
         check_identities(&result, &watch);
         assert_eq!(result["outcome"], "stopped");

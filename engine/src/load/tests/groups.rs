@@ -37,7 +37,8 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
     let mut watch = Watch::new(|_| Go::On);
     let (closed, open) = (load(4, 2, 100, 500), due(200.0, 5_000, load(3, 1, 100, 500)));
     let echoes = echoes(8);
-    let result = together(&ground(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
+    let result =
+        together(&ground(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "completed");
     assert_eq!(result["schedule"], Value::Null);
@@ -72,7 +73,8 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
     assert_eq!((threads(busy), threads(paced)), (2, 1));
     // N = X R holds for the closed group by itself.
     let transaction = &busy["operations"][0];
-    let spent = transaction["response"]["mean_ns"].as_f64().unwrap() * number(&transaction["succeeded"]) as f64;
+    let spent =
+        transaction["response"]["mean_ns"].as_f64().unwrap() * number(&transaction["succeeded"]) as f64;
     let window = 4.0 * number(&result["window"]["duration_ns"]) as f64;
     let edges = 4.0 * transaction["response"]["max_ns"].as_f64().unwrap();
     assert!((spent - window).abs() <= edges, "{spent} of {window} ns");
@@ -87,7 +89,11 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
         let each = event["operations"].as_array().unwrap();
         assert_eq!(number(&each[0]["started"]), number(&each[1]["started"]) + number(&each[3]["started"]));
         assert!(
-            event["hlog"].as_array().unwrap().iter().all(|line| line.as_str().unwrap().contains("Tag=transaction/"))
+            event["hlog"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|line| line.as_str().unwrap().contains("Tag=transaction/"))
         );
     }
 }
@@ -98,7 +104,8 @@ fn an_overloaded_group_ends_the_load_for_all_and_is_named() {
     let mut watch = Watch::new(|_| Go::On);
     let (closed, open) = (load(2, 1, 0, 60_000), due(5_000.0, 200, load(1, 1, 0, 60_000)));
     let echoes = echoes(8);
-    let result = together(&ground(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
+    let result =
+        together(&ground(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "overloaded");
     let reason = result["reason"].as_str().unwrap();
@@ -122,7 +129,8 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
     let brief = Load { lost_ns: 300 * MILLISECOND, ..load(2, 1, 0, 60_000) };
     let patient = Load { lost_ns: 60 * SECOND, ..load(2, 1, 0, 60_000) };
     let echoes = echoes(8);
-    let result = together(&ground(&server), &[("patient", &echoes, &patient), ("brief", &echoes, &brief)], &mut watch);
+    let result =
+        together(&ground(&server), &[("patient", &echoes, &patient), ("brief", &echoes, &brief)], &mut watch);
     assert_eq!(result["outcome"], "lost");
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.starts_with("client group brief: no client could connect"), "{reason}");

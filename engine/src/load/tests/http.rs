@@ -28,8 +28,11 @@ struct Service {
 
 fn serve(answer: Answer) -> Service {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let service =
-        Service { address: listener.local_addr().unwrap(), requests: Arc::default(), connections: Arc::default() };
+    let service = Service {
+        address: listener.local_addr().unwrap(),
+        requests: Arc::default(),
+        connections: Arc::default(),
+    };
     let (requests, connections) = (service.requests.clone(), service.connections.clone());
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -95,7 +98,8 @@ fn check_littles_law(result: &Value, load: &Load) {
         figures["count"].as_f64().unwrap_or(0.0) * figures["mean_ns"].as_f64().unwrap_or(0.0)
     };
     let client = |name: &str| result["client"][name].as_f64().unwrap();
-    let found = spent("response") + spent("failed_response") + client("age_at_end_ns") - client("age_at_start_ns")
+    let found = spent("response") + spent("failed_response") + client("age_at_end_ns")
+        - client("age_at_start_ns")
         + client("reconnecting_ns");
     let all = f64::from(load.clients) * result["window"]["duration_ns"].as_f64().unwrap();
     // What is amiss is what a client spends between two transactions, at the window's two ends.
@@ -126,7 +130,8 @@ fn a_connection_carries_request_after_request() {
     assert_eq!(number(&result["received"]["statuses"]["2xx"]), succeeded);
     assert_eq!(number(&operation(&result, "first_byte")["succeeded"]), succeeded);
     assert_eq!(
-        number(&result["client"]["threads"][0]["requests"]) + number(&result["client"]["threads"][1]["requests"]),
+        number(&result["client"]["threads"][0]["requests"])
+            + number(&result["client"]["threads"][1]["requests"]),
         succeeded
     );
     assert!(result["errors"].as_array().unwrap().is_empty());
@@ -143,8 +148,15 @@ fn a_connection_for_each_request_is_no_reconnection() {
     let result = measure(&service, &load(4, 2, 0, 400), section);
     let lifetime = number(&result["lifetime"]["transactions"]);
     assert_eq!(lifetime, service.requests.load(SeqCst));
-    assert_eq!(number(&result["client"]["connects"]), lifetime + 4, "the first ones only show that it is there");
-    assert_eq!((number(&result["client"]["reconnects"]), number(&result["client"]["reconnecting_ns"])), (0, 0));
+    assert_eq!(
+        number(&result["client"]["connects"]),
+        lifetime + 4,
+        "the first ones only show that it is there"
+    );
+    assert_eq!(
+        (number(&result["client"]["reconnects"]), number(&result["client"]["reconnecting_ns"])),
+        (0, 0)
+    );
     assert_eq!(number(&result["lifetime"]["operations"]["connect"]), lifetime);
     let (connect, whole) = (operation(&result, "connect"), operation(&result, "transaction"));
     assert!(connect["service"]["mean_ns"].as_f64() < whole["service"]["mean_ns"].as_f64());
@@ -179,7 +191,10 @@ fn a_server_that_never_answers_is_given_up_again_and_again() {
     let result = measure(&service, &load, one_path());
     let failed = number(&operation(&result, "transaction")["failed"]);
     assert!((2..=20).contains(&failed), "{failed}");
-    assert_eq!((errors(&result), number(&operation(&result, "transaction")["succeeded"])), (vec!["timeout"], 0));
+    assert_eq!(
+        (errors(&result), number(&operation(&result, "transaction")["succeeded"])),
+        (vec!["timeout"], 0)
+    );
 }
 
 #[test]

@@ -151,7 +151,12 @@ fn measure(manner: Manner, requests: u64) -> (Value, Arc<Seen>) {
 }
 
 /// With so many streams, and a time that a request may take.
-fn measure_several(manner: Manner, requests: u64, streams: u32, timeout_ns: Option<Nanos>) -> (Value, Arc<Seen>) {
+fn measure_several(
+    manner: Manner,
+    requests: u64,
+    streams: u32,
+    timeout_ns: Option<Nanos>,
+) -> (Value, Arc<Seen>) {
     let (address, seen) = serve(manner);
     let load = Load { requests: Some(requests), timeout_ns, ..load(3, 2, 0, 30_000) };
     let spec = json!({

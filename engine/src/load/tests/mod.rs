@@ -50,7 +50,13 @@ impl Session for Echo {
         unreachable!("it never asks for TLS")
     }
 
-    fn received(&mut self, cx: &mut Context<'_>, at: Nanos, input: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
         if !self.greeted {
             return match input[0] {
                 GREETING => {
@@ -112,12 +118,22 @@ impl SessionFactory for Echoes {
     type Session = Echo;
 
     fn operations(&self) -> &[Operation] {
-        &[Operation { name: "transaction", kind: Kind::Transaction }, Operation { name: "ask", kind: Kind::Read }]
+        &[
+            Operation { name: "transaction", kind: Kind::Transaction },
+            Operation { name: "ask", kind: Kind::Read },
+        ]
     }
 
     fn session(&self, client: u32) -> Echo {
         let next = u64::from(client) << 32;
-        Echo { request: self.request, rest: self.rest, greeted: false, asked: None, next, long: self.long.clone() }
+        Echo {
+            request: self.request,
+            rest: self.rest,
+            greeted: false,
+            asked: None,
+            next,
+            long: self.long.clone(),
+        }
     }
 }
 
@@ -270,7 +286,10 @@ fn clients_that_rest_are_timed_from_the_end_of_their_rest() {
     let waited = response["mean_ns"].as_f64().unwrap() * succeeded as f64;
     let rested = number(&result["client"]["resting_ns"]) as f64;
     let edges = f64::from(CLIENTS) * response["max_ns"].as_f64().unwrap();
-    assert!((waited + rested - window).abs() <= edges + 0.01 * window, "{waited} and {rested} of {window} ns");
+    assert!(
+        (waited + rested - window).abs() <= edges + 0.01 * window,
+        "{waited} and {rested} of {window} ns"
+    );
     assert!(rested > 0.5 * window);
     let answered = server.seen.answers.load(SeqCst);
     assert_eq!(number(&result["lifetime"]["transactions"]), answered, "nothing is begun after the window");
@@ -306,7 +325,9 @@ fn events_come_in_order_and_on_time() {
         let lines = event["hlog"].as_array().unwrap();
         if event["phase"] == "measure" {
             let at = (number(&event["start_mono_ns"]) - start) as f64 / 1e9;
-            assert!(lines[0].as_str().unwrap().starts_with(&format!("Tag=transaction/response,{at:.3},0.100,")));
+            assert!(
+                lines[0].as_str().unwrap().starts_with(&format!("Tag=transaction/response,{at:.3},0.100,"))
+            );
         } else {
             assert!(lines.is_empty());
         }
@@ -353,7 +374,8 @@ fn a_lost_connection_is_an_error_and_its_time_is_in_the_record() {
     assert!(number(&client["reconnecting_ns"]) > (reconnects - 1) * 10 * MILLISECOND);
     let transaction = &result["operations"][0];
     assert!(number(&transaction["response"]["max_ns"]) >= 11 * MILLISECOND);
-    let waited = transaction["response"]["mean_ns"].as_f64().unwrap() * number(&transaction["succeeded"]) as f64
+    let waited = transaction["response"]["mean_ns"].as_f64().unwrap()
+        * number(&transaction["succeeded"]) as f64
         + transaction["failed_response"]["mean_ns"].as_f64().unwrap() * number(&transaction["failed"]) as f64;
     let window = 5.0 * number(&result["window"]["duration_ns"]) as f64;
     assert!((waited / window - 1.0).abs() < 0.15, "{waited} of {window} ns");

@@ -46,7 +46,8 @@ fn check_schedule(result: &Value, watch: &Watch<'_>) {
     // window cuts at either end.
     let waited = ["response", "failed_response"].map(|kind| {
         let figures = &transaction[kind];
-        let (count, mean) = (figures["count"].as_f64().unwrap_or(0.0), figures["mean_ns"].as_f64().unwrap_or(0.0));
+        let (count, mean) =
+            (figures["count"].as_f64().unwrap_or(0.0), figures["mean_ns"].as_f64().unwrap_or(0.0));
         (count * mean, figures["max_ns"].as_f64().unwrap_or(0.0))
     });
     let longest = waited[0].1.max(waited[1].1).max(number(&kept["backlog"]["overdue_ns"]) as f64);
@@ -67,12 +68,13 @@ fn as_many_are_due_as_the_rate_says_whatever_the_threads() {
         assert_eq!(number(&result["schedule"]["offered"]), 200);
         // Whoever was not waiting for a connection is in one histogram, who was in the other; so is who was due in the warm-up and
         // is started after it, where the machine stalls between the two.
-        let counted =
-            ["pacing_error", "backlog_wait"].map(|kind| result["schedule"][kind]["count"].as_u64().unwrap_or(0));
+        let counted = ["pacing_error", "backlog_wait"]
+            .map(|kind| result["schedule"][kind]["count"].as_u64().unwrap_or(0));
         let carried_in = number(&result["operations"][0]["carried_in"]);
         assert!(counted[0] + counted[1] <= 200 + carried_in && counted[0] > 0, "{counted:?}, {carried_in}");
         for thread in result["client"]["threads"].as_array().unwrap() {
-            let (cpu, spun, wall) = (number(&thread["cpu_ns"]), number(&thread["spun_ns"]), number(&thread["wall_ns"]));
+            let (cpu, spun, wall) =
+                (number(&thread["cpu_ns"]), number(&thread["spun_ns"]), number(&thread["wall_ns"]));
             let busy = thread["busy"].as_f64().unwrap();
             assert!((busy - cpu.saturating_sub(spun) as f64 / wall as f64).abs() < 1e-9, "{thread}");
         }
@@ -87,7 +89,8 @@ fn steps_begin_with_the_measurement_and_the_warm_up_has_the_first() {
     let load = paced(load(8, 2, 200, 600), Arrivals::Constant, &[(100.0, 200), (500.0, 200), (200.0, 100)]);
     let result = measure(&server, &load, &mut watch);
     check_schedule(&result, &watch);
-    let started: Vec<_> = watch.of("interval").iter().map(|event| number(&event["operations"][0]["started"])).collect();
+    let started: Vec<_> =
+        watch.of("interval").iter().map(|event| number(&event["operations"][0]["started"])).collect();
     assert_eq!(started, [10, 10, 10, 10, 50, 50, 20, 20]);
 }
 
@@ -100,8 +103,11 @@ fn poisson_arrivals_differ_with_the_seed_only() {
         load.schedule.as_mut().unwrap().seed = seed;
         let result = measure(&server, &load, &mut watch);
         check_schedule(&result, &watch);
-        let each =
-            watch.of("interval").iter().map(|event| number(&event["operations"][0]["started"])).collect::<Vec<_>>();
+        let each = watch
+            .of("interval")
+            .iter()
+            .map(|event| number(&event["operations"][0]["started"]))
+            .collect::<Vec<_>>();
         (number(&result["schedule"]["offered"]), each)
     };
     let (one, other) = (offered(1), offered(2));
@@ -150,7 +156,10 @@ fn a_stall_holds_up_everything_that_is_due_meanwhile() {
     let long = echoes.long.load(SeqCst);
     assert!((20..=150).contains(&long), "{long} were longer than 150 ms");
     let service = &result["operations"][0]["service"];
-    assert!(number(&service["p95_ns"]) < number(&result["operations"][0]["response"]["p95_ns"]) / 2, "{service}");
+    assert!(
+        number(&service["p95_ns"]) < number(&result["operations"][0]["response"]["p95_ns"]) / 2,
+        "{service}"
+    );
 }
 
 #[test]
@@ -167,7 +176,10 @@ fn a_target_that_cannot_keep_up_ends_the_load_with_its_backlog_on_record() {
         assert!((1_400 * MILLISECOND..4 * SECOND).contains(&took), "{took} ns");
         assert_eq!(result["outcome"], "overloaded");
         let reason = result["reason"].as_str().unwrap();
-        assert!(reason.contains("the backlog grew: 600/s fell due") && reason.contains("2 connections"), "{reason}");
+        assert!(
+            reason.contains("the backlog grew: 600/s fell due") && reason.contains("2 connections"),
+            "{reason}"
+        );
         assert!(result["advice"].as_str().unwrap().contains("load.max_backlog"));
         let backlog = &result["schedule"]["backlog"];
         assert!(number(&backlog["at_end"]) > 400 && number(&backlog["overdue_ns"]) > SECOND, "{backlog}");

@@ -38,7 +38,8 @@ impl Buffer {
     pub fn stamp(&mut self, number: u64) {
         for page in self.chunks_mut(ALIGNMENT) {
             if let Some(word) = page.first_chunk_mut::<8>() {
-                *word = (u64::from_le_bytes(*word) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes();
+                *word =
+                    (u64::from_le_bytes(*word) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes();
             }
         }
     }
@@ -85,7 +86,9 @@ mod tests {
         let mut buffer = Buffer::new(3 * ALIGNMENT + 3, &mut Random::stream(1, 1));
         let before = buffer.to_vec();
         buffer.stamp(1);
-        assert!(before.chunks(ALIGNMENT).zip(buffer.chunks(ALIGNMENT)).take(3).all(|(one, other)| one != other));
+        assert!(
+            before.chunks(ALIGNMENT).zip(buffer.chunks(ALIGNMENT)).take(3).all(|(one, other)| one != other)
+        );
         assert_eq!(before[8..ALIGNMENT], buffer[8..ALIGNMENT]);
     }
 }

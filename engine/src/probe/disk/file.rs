@@ -21,7 +21,9 @@ pub fn nameless(directory: &Path) -> io::Result<File> {
     match check(unsafe { libc::open(path.as_ptr(), how, 0o600) }) {
         Ok(fd) => Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) })),
         // Some file systems have no files without a name.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => {
+        Err(error)
+            if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) =>
+        {
             named_for_a_moment(directory)
         }
         Err(error) => Err(error),
@@ -64,7 +66,9 @@ pub fn lay_out(file: &File, bytes: u64, random: &mut Random, go: impl Fn() -> bo
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     // SAFETY: no pointers.
     match check(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as libc::off_t) }) {
-        Err(error) if !matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::ENODEV)) => {
+        Err(error)
+            if !matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::ENODEV)) =>
+        {
             Err(error)
         }
         _ => Ok(()),

@@ -77,7 +77,8 @@ impl Disk {
             return Err(Problem::new("spec", "the target has no `directory`", "see `loadcell/_engine.pyi`"));
         };
         check_room(&directory, &options, spec.load.clients)?;
-        file::nameless(&directory).map_err(|error| in_directory("cannot make a file in", &directory, error))?;
+        file::nameless(&directory)
+            .map_err(|error| in_directory("cannot make a file in", &directory, error))?;
         if options.engine == Engine::IoUring {
             ring::available()?;
         }
@@ -137,7 +138,8 @@ impl Tasks for Disk {
 
     fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.options.block_bytes as f64 / f64::from(1 << 20);
-        let mut figures: Vec<_> = measured.per_second(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
+        let mut figures: Vec<_> =
+            measured.per_second(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
         for (name, op) in [("read_mib_per_s", self.ops.read), ("write_mib_per_s", self.ops.write)] {
             if op != TRANSACTION {
                 figures.extend(measured.per_second(op).map(|rate| (name, rate * mib)));
@@ -226,11 +228,15 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
     let (free, all) =
         file::room(directory).map_err(|error| in_directory("cannot use the directory", directory, error))?;
     let needed = options.file_bytes().saturating_mul(clients.into());
-    let (files, each) = (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
+    let (files, each) =
+        (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
     let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
     if all == 0 {
         // As ramfs, which holds its files in memory and has no bounds: what must not be filled is that.
-        let what = format!("{wanted} in {}, whose file system names no size and may be in memory", directory.display());
+        let what = format!(
+            "{wanted} in {}, whose file system names no size and may be in memory",
+            directory.display()
+        );
         return room::check(needed, &what);
     }
     let kept = (all / KEPT_SHARE).max(KEPT_LEAST);

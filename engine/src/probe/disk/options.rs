@@ -100,7 +100,10 @@ impl Options {
             return Err(wrong("`depth` must be between 1 and 4096", ""));
         }
         if self.engine == Engine::Psync && self.depth > 1 {
-            return Err(wrong("`psync` has one block a client under way", "use `engine: io_uring`, or more clients"));
+            return Err(wrong(
+                "`psync` has one block a client under way",
+                "use `engine: io_uring`, or more clients",
+            ));
         }
         if self.fdatasync > 0 && !self.access.writes() {
             return Err(wrong("there is nothing to flush where nothing is written", "leave `fdatasync` out"));

@@ -29,7 +29,18 @@ pub struct Psync<'d> {
 impl<'d> Psync<'d> {
     pub fn new(disk: &'d Disk, file: File, order: Order, random: &mut Random) -> Self {
         let buffer = Buffer::new(disk.options.block_bytes as usize, random);
-        Self { disk, file, buffer, order, written: 0, act: Act::Read, offset: 0, due: 0, block_done: None, fault: None }
+        Self {
+            disk,
+            file,
+            buffer,
+            order,
+            written: 0,
+            act: Act::Read,
+            offset: 0,
+            due: 0,
+            block_done: None,
+            fault: None,
+        }
     }
 
     #[inline]

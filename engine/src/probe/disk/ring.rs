@@ -75,8 +75,8 @@ fn refused(error: &io::Error) -> Problem {
 impl<'d> Ring<'d> {
     pub fn new(disk: &'d Disk, file: File, order: Order, random: &mut Random) -> Result<Self, Fault> {
         let depth = disk.options.depth;
-        let ring =
-            IoUring::new(depth.next_power_of_two()).map_err(|error| Fault::new("io-uring", refused(&error).finding))?;
+        let ring = IoUring::new(depth.next_power_of_two())
+            .map_err(|error| Fault::new("io-uring", refused(&error).finding))?;
         let slot = |_| Slot {
             buffer: Buffer::new(disk.options.block_bytes as usize, random),
             act: Act::Read,

@@ -123,8 +123,13 @@ fn every_write_is_followed_by_its_flush() {
     for engine in engines() {
         let result = run(with(&engine, &json!({"fdatasync": 1, "access": "randrw"})), bounded());
         assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason"]);
-        let (reads, writes, flushes) = (count(&result, "read"), count(&result, "write"), count(&result, "fdatasync"));
-        assert_eq!((count(&result, "transaction"), reads + writes, flushes), (BLOCKS, BLOCKS, writes), "{engine}");
+        let (reads, writes, flushes) =
+            (count(&result, "read"), count(&result, "write"), count(&result, "fdatasync"));
+        assert_eq!(
+            (count(&result, "transaction"), reads + writes, flushes),
+            (BLOCKS, BLOCKS, writes),
+            "{engine}"
+        );
         assert!(reads > 50 && writes > 50, "about half each: {reads}, {writes}");
         let figures = &result["figures"];
         assert!(figures["iops"].as_f64().unwrap() > 0.0 && figures["read_mib_per_s"].as_f64().unwrap() > 0.0);
@@ -200,7 +205,10 @@ fn a_device_that_fails_is_named() {
     let result = by_hand(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
     assert_eq!(result["outcome"], "connect-failed");
     let reason = result["reason"].as_str().unwrap();
-    assert!(reason.starts_with("2 of 2 clients could not begin on this machine: cannot lay out a file in"), "{reason}");
+    assert!(
+        reason.starts_with("2 of 2 clients could not begin on this machine: cannot lay out a file in"),
+        "{reason}"
+    );
     assert!(reason.ends_with("Input/output error") && result["advice"].as_str().unwrap().contains("dmesg"));
     // One whose files are replaced by what takes nothing, as a full device.
     let full = by_hand(|file| {
@@ -245,7 +253,10 @@ fn a_directory_that_takes_no_files_is_said() {
     let said = problem(Path::new("/proc"), json!({}));
     assert!(said.starts_with("cannot make a file in /proc: "), "{said}");
     let said = problem(Path::new("/nowhere/at/all"), json!({}));
-    assert!(said.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"), "{said}");
+    assert!(
+        said.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -264,7 +275,8 @@ fn a_queue_is_had_or_refused_in_words() {
 fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
     let place = Place::new();
     let whole = spec(place.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
-    let disk = Disk::new(&whole["workload"]["probe"]["disk"], &Spec::read(&whole.to_string()).unwrap()).unwrap();
+    let disk =
+        Disk::new(&whole["workload"]["probe"]["disk"], &Spec::read(&whole.to_string()).unwrap()).unwrap();
     let (file, mut random) = (File::options().write(true).open(path).unwrap(), Random::stream(1, 1));
     let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
     let mut client = match disk.options.engine {
@@ -292,7 +304,10 @@ fn a_device_that_fills_up_or_breaks_ends_it_and_is_counted() {
         assert_eq!(recorder.slot().errors[0].code, "no-space");
         // What takes everything and cannot flush.
         let (fault, recorder) = one_turn(&engine, "/dev/null");
-        assert!(fault.fatal && fault.message.starts_with("the data could not be flushed"), "{engine}: {fault:?}");
+        assert!(
+            fault.fatal && fault.message.starts_with("the data could not be flushed"),
+            "{engine}: {fault:?}"
+        );
         assert!(recorder.slot().tallies[1].counts.succeeded > 0 && failed(&recorder, 2) > 0, "{engine}");
         assert_eq!(failed(&recorder, 0), failed(&recorder, 2), "{engine}");
     }

@@ -48,7 +48,8 @@ fn a_pass_writes_every_word_of_the_block() {
 fn only_writing_changes_anything() {
     for access in ["seq", "rnd"] {
         for operation in ["read", "none"] {
-            let section = json!({"test": "sysbench", "block": 1000, "access": access, "operation": operation});
+            let section =
+                json!({"test": "sysbench", "block": 1000, "access": access, "operation": operation});
             let mut own = blocks(&memory(section, 1), 0);
             own.pass();
             assert_eq!(words(&own), [1; 125], "{operation} {access}");
@@ -56,7 +57,10 @@ fn only_writing_changes_anything() {
     }
     let mut own = blocks(&memory(json!({"test": "sysbench", "block": 64, "access": "rnd"}), 1), 0);
     own.pass();
-    assert!(words(&own).iter().all(|word| *word > 1), "each of eight words was drawn among a hundred thousand");
+    assert!(
+        words(&own).iter().all(|word| *word > 1),
+        "each of eight words was drawn among a hundred thousand"
+    );
 }
 
 #[test]
@@ -77,7 +81,11 @@ fn a_pass_is_as_many_blocks_as_its_bytes_say() {
     assert_eq!(moved(json!({"test": "sysbench", "access": "rnd"})), 1 << 20);
     assert_eq!(moved(json!({"test": "sysbench", "block": 64 << 20})), 64 << 20);
     assert_eq!(moved(json!({"test": "memcpy", "size": 4096})), 4096, "mbw counts what is copied once");
-    assert_eq!(moved(json!({"test": "copy", "size": 4096})), 2 * 4096, "STREAM what is read and what is written");
+    assert_eq!(
+        moved(json!({"test": "copy", "size": 4096})),
+        2 * 4096,
+        "STREAM what is read and what is written"
+    );
     assert_eq!(moved(json!({"test": "triad", "size": 4096})), 3 * 4096);
 }
 
@@ -107,7 +115,8 @@ fn copies_are_copies() {
 #[test]
 fn arrays_lie_in_their_pages_as_mbws_do() {
     for size in [8, 4096, 1 << 20, (1 << 20) + 8, 64 << 20] {
-        let Moves::Copies(mut copies) = memory(json!({"test": "memcpy", "size": size}), 1).passes(0).unwrap() else {
+        let Moves::Copies(mut copies) = memory(json!({"test": "memcpy", "size": size}), 1).passes(0).unwrap()
+        else {
             panic!("no copies");
         };
         let (from, to) = copies.arrays();
@@ -131,10 +140,14 @@ fn mcblock_copies_the_first_block_again_and_again_and_then_the_tail() {
 #[test]
 fn streams_kernels_compute_what_mccalpin_says() {
     let (a, b, c) = (1.0, 2.0, 0.5);
-    for (test, expected) in
-        [("copy", [a, b, a]), ("scale", [a, 3.0 * c, c]), ("add", [a, b, a + b]), ("triad", [b + 3.0 * c, b, c])]
-    {
-        let Moves::Stream(mut stream) = memory(json!({"test": test, "size": 4096}), 1).passes(0).unwrap() else {
+    for (test, expected) in [
+        ("copy", [a, b, a]),
+        ("scale", [a, 3.0 * c, c]),
+        ("add", [a, b, a + b]),
+        ("triad", [b + 3.0 * c, b, c]),
+    ] {
+        let Moves::Stream(mut stream) = memory(json!({"test": test, "size": 4096}), 1).passes(0).unwrap()
+        else {
             panic!("no arrays");
         };
         stream.pass();
@@ -154,7 +167,9 @@ fn what_cannot_be_done_is_refused() {
     let problem = refused(json!({"test": "dumb", "size": large}), 1);
     assert_eq!(problem.code, "limit");
     assert!(problem.finding.contains("1 thread with 2 arrays each"), "{problem}");
-    assert!(refused(json!({"test": "copy", "size": large}), 4).finding.contains("4 threads with 3 arrays each"));
+    assert!(
+        refused(json!({"test": "copy", "size": large}), 4).finding.contains("4 threads with 3 arrays each")
+    );
     assert!(refused(json!({"test": "sysbench", "block": large}), 4).finding.contains("one block"));
     let local = json!({"test": "sysbench", "block": large, "scope": "local"});
     assert!(refused(local, 4).finding.contains("4 threads with a block each"));

@@ -127,7 +127,8 @@ impl Task for Client {
 /// What went wrong between this machine and its peer. Only the lack of ports goes by: they come back.
 fn fault(error: &io::Error) -> Fault {
     use io::ErrorKind::{
-        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock,
+        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut, UnexpectedEof,
+        WouldBlock,
     };
     let text = error.to_string();
     let said = text.split(" (os error").next().unwrap_or_default();

@@ -83,7 +83,8 @@ pub fn write(mut stream: &TcpStream, length: u32, piece: &[u8]) -> io::Result<()
 /// What has come, without waiting for it.
 pub fn receive_now(stream: &TcpStream, piece: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the memory is valid for its length.
-    let count = unsafe { libc::recv(stream.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len(), libc::MSG_DONTWAIT) };
+    let count =
+        unsafe { libc::recv(stream.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len(), libc::MSG_DONTWAIT) };
     if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
 }
 

@@ -34,7 +34,10 @@ impl Options {
         let options: Self = match serde_json::from_value(section.clone()) {
             Ok(options) => options,
             Err(error) => {
-                return wrong(format!("the workload `probe` cannot be read: {error}"), "see `loadcell/_engine.pyi`");
+                return wrong(
+                    format!("the workload `probe` cannot be read: {error}"),
+                    "see `loadcell/_engine.pyi`",
+                );
             }
         };
         let lengths = [options.request_bytes, options.response_bytes, options.block_bytes];

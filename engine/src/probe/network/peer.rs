@@ -168,7 +168,10 @@ fn answered(stream: &mut TcpStream) -> Result<(), Unfit> {
 /// A connection for a test of more than one transaction.
 pub fn open(address: SocketAddr, hello: Hello) -> Result<TcpStream, Fault> {
     let mut stream = dial(address, PATIENCE).map_err(|error| fault(&error))?;
-    stream.set_nodelay(true).and_then(|()| stream.write_all(&hello.encode())).map_err(|error| fault(&error))?;
+    stream
+        .set_nodelay(true)
+        .and_then(|()| stream.write_all(&hello.encode()))
+        .map_err(|error| fault(&error))?;
     let unfit = |unfit: Unfit| Fault::fatal("connection", unfit.at(&address.to_string()).finding);
     answered(&mut stream).map_err(unfit)?;
     Ok(stream)

@@ -66,7 +66,12 @@ fn client_and_server_count_the_same_requests() {
         let server = server();
         let network = json!({"test": test, "request_bytes": 4096, "response_bytes": 70_000});
         let result = run(&server, &network, &json!({"requests": 100, "duration_ns": 60_000_000_000_u64}));
-        assert_eq!((&result["outcome"], &result["errors"]), (&json!("completed"), &json!([])), "{}", result["reason"]);
+        assert_eq!(
+            (&result["outcome"], &result["errors"]),
+            (&json!("completed"), &json!([])),
+            "{}",
+            result["reason"]
+        );
         assert_eq!(result["operations"][0]["succeeded"], 100);
         let served = settled(&server);
         let lifetime = result["lifetime"]["transactions"].as_u64().unwrap();
@@ -81,7 +86,12 @@ fn a_stream_is_counted_where_it_arrives() {
     let server = server();
     let network = json!({"test": "stream", "block_bytes": 10_000});
     let result = run(&server, &network, &json!({"warmup_ns": 0}));
-    assert_eq!((&result["outcome"], &result["errors"]), (&json!("completed"), &json!([])), "{}", result["reason"]);
+    assert_eq!(
+        (&result["outcome"], &result["errors"]),
+        (&json!("completed"), &json!([])),
+        "{}",
+        result["reason"]
+    );
     let transaction = &result["operations"][0];
     let arrived = transaction["succeeded"].as_u64().unwrap();
     let (handed_over, served) = (transaction["attempted"].as_u64().unwrap(), settled(&server));
@@ -97,7 +107,8 @@ fn a_stream_is_counted_where_it_arrives() {
 fn so_many_blocks_of_a_stream_and_no_more() {
     let server = server();
     let network = json!({"test": "stream", "block_bytes": 1000});
-    let result = run(&server, &network, &json!({"requests_per_client": 50, "duration_ns": 60_000_000_000_u64}));
+    let result =
+        run(&server, &network, &json!({"requests_per_client": 50, "duration_ns": 60_000_000_000_u64}));
     assert_eq!(result["outcome"], "completed", "{}", result["reason"]);
     assert_eq!(result["operations"][0]["succeeded"], 100);
     let lifetime = result["lifetime"]["transactions"].as_u64().unwrap();
@@ -135,7 +146,8 @@ fn stranger(says: Vec<u8>) -> String {
 #[test]
 fn what_is_no_loadcell_or_another_is_told_apart() {
     assert!(
-        problem(&stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec())).contains("is not `loadcell host --serve`")
+        problem(&stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()))
+            .contains("is not `loadcell host --serve`")
     );
     assert!(problem(&stranger(Vec::new())).contains("is not `loadcell host --serve`"));
     let mut other = Answer::Welcome.encode();
@@ -161,7 +173,11 @@ fn a_peer_that_goes_ends_the_load() {
     let load = json!({"clients": 1, "warmup_ns": 0, "duration_ns": 60_000_000_000_u64});
     let result = start::run(&spec(&address, &json!({"test": "rr"}), &load), &mut Nobody).unwrap();
     assert_eq!(result["outcome"], "lost");
-    assert!(result["reason"].as_str().unwrap().contains("the peer broke the connection off"), "{}", result["reason"]);
+    assert!(
+        result["reason"].as_str().unwrap().contains("the peer broke the connection off"),
+        "{}",
+        result["reason"]
+    );
     assert!(result["advice"].as_str().unwrap().contains("--serve"));
     assert_eq!(result["errors"][0]["code"], "reset");
 }

@@ -174,7 +174,10 @@ impl Decoder {
         let bad = || malformed(format!("{} is no status line of HTTP/1", quoted(line)));
         let rest = line.strip_prefix(b"HTTP/1.").ok_or_else(bad)?;
         let &[minor @ (b'0' | b'1'), b' ', a, b, c, ref reason @ ..] = rest else { return Err(bad()) };
-        if ![a, b, c].iter().all(u8::is_ascii_digit) || a == b'0' || reason.first().is_some_and(|&next| next != b' ') {
+        if ![a, b, c].iter().all(u8::is_ascii_digit)
+            || a == b'0'
+            || reason.first().is_some_and(|&next| next != b' ')
+        {
             return Err(bad());
         }
         let digit = |digit: u8| u16::from(digit - b'0');
@@ -208,8 +211,8 @@ impl Decoder {
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 for word in words(&line[colon + 1..]) {
-                    let length =
-                        decimal(word).ok_or_else(|| malformed(format!("{} is no length of a body", quoted(word))))?;
+                    let length = decimal(word)
+                        .ok_or_else(|| malformed(format!("{} is no length of a body", quoted(word))))?;
                     if self.head.length.is_some_and(|other| other != length) {
                         return Err(malformed("it tells two lengths of one body".into()));
                     }
@@ -349,9 +352,10 @@ impl Decoder {
                 self.body,
                 self.body + left
             )),
-            State::Chunk(_) | State::ChunkEnd | State::ChunkSize | State::Trailers => {
-                short(format!("the response ended after {} bytes of its body, before the last chunk", self.body))
-            }
+            State::Chunk(_) | State::ChunkEnd | State::ChunkSize | State::Trailers => short(format!(
+                "the response ended after {} bytes of its body, before the last chunk",
+                self.body
+            )),
             _ => short("the response ended within its header".into()),
         }
     }

@@ -20,7 +20,10 @@ fn asked(method: &str) -> (Http1, Vec<u8>) {
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
     http.opened(&mut out);
     assert!(out.is_empty());
-    http.request(&Request { method, target: b"/x?y=1", fields: &fields, body: None, written: None }, &mut out);
+    http.request(
+        &Request { method, target: b"/x?y=1", fields: &fields, body: None, written: None },
+        &mut out,
+    );
     (http, out)
 }
 
@@ -105,7 +108,9 @@ fn a_body_in_chunks_ends_with_the_last_one() {
 
 #[test]
 fn a_body_without_a_length_ends_with_the_connection() {
-    for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\n"] {
+    for head in
+        ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\n"]
+    {
         let mut http = asked("GET").0;
         let heard = hear(&mut http, format!("{head}some text").as_bytes(), 4).unwrap();
         assert_eq!((heard.status, heard.body.as_slice(), heard.again), (Some(200), &b"some text"[..], None));
@@ -115,7 +120,10 @@ fn a_body_without_a_length_ends_with_the_connection() {
 
 #[test]
 fn some_responses_have_no_body_whatever_they_say() {
-    assert_eq!(good(b"HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n"), (204, String::new(), Some(true)));
+    assert_eq!(
+        good(b"HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n"),
+        (204, String::new(), Some(true))
+    );
     assert_eq!(good(b"HTTP/1.1 304 Not Modified\r\n\r\n"), (304, String::new(), Some(true)));
     let heard = answer("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").unwrap();
     assert_eq!((heard.status, heard.again), (Some(200), Some(true)));
@@ -147,12 +155,16 @@ fn what_is_no_http_is_named() {
     assert!(bad(b"HTTP/1.1 200 OK\r\n: x\r\n").contains("without a name"));
     assert!(bad(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n").contains("no length"));
     assert!(bad(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n").contains("no length"));
-    assert!(bad(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n").contains("two lengths"));
+    assert!(
+        bad(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n").contains("two lengths")
+    );
 }
 
 #[test]
 fn chunked_garbage_is_named() {
-    let of = |chunks: &str| bad(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}").as_bytes());
+    let of = |chunks: &str| {
+        bad(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}").as_bytes())
+    };
     assert!(of("zz\r\n").contains("\"zz\" is no size of a chunk"));
     assert!(of("\r\n").contains("no size of a chunk"));
     assert!(of("-1\r\n").contains("no size of a chunk"));

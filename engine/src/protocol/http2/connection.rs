@@ -197,7 +197,8 @@ impl Http2 {
     /// Why the connection takes no more requests.
     #[cold]
     pub fn why_closed(&self) -> Failure {
-        let unexplained = || Failure { code: "connection".into(), message: "the server closed the connection".into() };
+        let unexplained =
+            || Failure { code: "connection".into(), message: "the server closed the connection".into() };
         self.leaving.as_ref().map_or_else(unexplained, |why| (**why).clone())
     }
 }
@@ -215,12 +216,14 @@ impl Http2 {
             return Err(no_http2(input));
         }
         if frame.length > FRAME_SIZE {
-            let finding = format!("the server sent a frame of {} bytes: the most is {FRAME_SIZE}", frame.length);
+            let finding =
+                format!("the server sent a frame of {} bytes: the most is {FRAME_SIZE}", frame.length);
             return Err(Code::FRAME_SIZE_ERROR.because(finding).into());
         }
         match self.continued {
             Some(continued) if frame.kind != frame::CONTINUATION || frame.stream != continued.stream => {
-                let finding = format!("the server sent a {} frame in the middle of header fields", frame.name());
+                let finding =
+                    format!("the server sent a {} frame in the middle of header fields", frame.name());
                 Err(Code::PROTOCOL_ERROR.because(finding).into())
             }
             None if frame.kind == frame::CONTINUATION => {
@@ -313,7 +316,9 @@ impl Http2 {
         }
         let (mut size, mut left, mut padding) = (HEAD, frame.length, 0);
         if frame.has(frame::PADDED) {
-            let Some(&count) = rest.first() else { return if left == 0 { Err(wrong_size(frame)) } else { Ok(None) } };
+            let Some(&count) = rest.first() else {
+                return if left == 0 { Err(wrong_size(frame)) } else { Ok(None) };
+            };
             (size, padding) = (size + 1, usize::from(count));
             left = left.checked_sub(1 + padding).ok_or_else(|| too_much_padding(frame))?;
         }
@@ -407,7 +412,12 @@ impl Http2 {
     }
 
     #[cold]
-    fn window_update<'i>(&mut self, frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<Said<'i>, Failure> {
+    fn window_update<'i>(
+        &mut self,
+        frame: Frame,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Said<'i>, Failure> {
         let increment = number(frame, payload)? & frame::LARGEST;
         if increment == 0 {
             return Err(Code::PROTOCOL_ERROR.because("the server let a window grow by nothing").into());

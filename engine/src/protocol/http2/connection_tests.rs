@@ -36,7 +36,11 @@ pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, 
 /// A request beside others.
 pub fn ask_tagged(client: &mut Http2, tag: u32, out: &mut Vec<u8>) {
     let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
-    client.ask(&Request { method: "GET", target: b"/", fields: &fields, body: None, written: None }, tag, out);
+    client.ask(
+        &Request { method: "GET", target: b"/", fields: &fields, body: None, written: None },
+        tag,
+        out,
+    );
 }
 
 fn ask_with(
@@ -131,7 +135,11 @@ fn the_first_words_are_the_preface_and_what_the_server_may_do() {
     let mut bench = Bench { client: Http2::new(LIMITS), out: Vec::new() };
     bench.client.opened(&mut bench.out);
     let rest = bench.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
-    assert_eq!(rest[..9 + 18], settings(&[(2, 0), (4, 16 << 20), (6, 64 << 10)]), "no push, a window, a limit");
+    assert_eq!(
+        rest[..9 + 18],
+        settings(&[(2, 0), (4, 16 << 20), (6, 64 << 10)]),
+        "no push, a window, a limit"
+    );
     assert_eq!(rest[27..], frame(WINDOW_UPDATE, 0, 0, &((16u32 << 20) - 65_535).to_be_bytes()));
     bench.out.clear();
     assert_eq!(bench.hear(&settings(&[(3, 128)])), Ok(String::new()));
@@ -258,7 +266,11 @@ fn a_request_with_a_body_says_how_long_it_is() {
 fn a_large_request_is_sent_as_the_windows_grow() {
     let mut bench = Bench::with(&[(4, 20_000)]);
     bench.post(&[b'x'; 100_000]);
-    assert_eq!(bench.sent()[1..], [(DATA, 0, 1, 16_384), (DATA, 0, 1, 3616)], "a window and the longest frame");
+    assert_eq!(
+        bench.sent()[1..],
+        [(DATA, 0, 1, 16_384), (DATA, 0, 1, 3616)],
+        "a window and the longest frame"
+    );
     let mut grow = |stream, increment: u32| {
         bench.hear(&frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())).unwrap();
         bench.sent()
@@ -353,11 +365,18 @@ fn why_a_server_leaves_is_told() {
 fn a_reset_has_the_code_of_the_server() {
     for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
         let mut bench = Bench::asked();
-        assert_eq!(bench.hear(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(), format!("reset {name}"));
+        assert_eq!(
+            bench.hear(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(),
+            format!("reset {name}")
+        );
         let why = Code(code).reset();
         assert_eq!((why.code.as_str(), why.message.contains(name)), (name, true));
         bench.get();
-        assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(), "200 end", "it goes on");
+        assert_eq!(
+            bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(),
+            "200 end",
+            "it goes on"
+        );
     }
 }
 
@@ -398,7 +417,10 @@ fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
         (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(DATA, 0, 1, b"abcdef")], "longer than the 5 bytes"),
         (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(DATA, END_STREAM, 1, b"abc")], "after 3 of 5"),
         (vec![frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)], "after 0 of 5"),
-        (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(HEADERS, END_HEADERS | END_STREAM, 1, b"")], "after 0 of 5"),
+        (
+            vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(HEADERS, END_HEADERS | END_STREAM, 1, b"")],
+            "after 0 of 5",
+        ),
         (vec![frame(HEADERS, END_HEADERS, 1, &[0x89]), frame(DATA, 0, 1, b"a")], "longer than the 0 bytes"),
     ] {
         let why = Bench::asked().refuse(&stream.concat());
@@ -435,7 +457,10 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
     let answered = headers(END_HEADERS, OK);
     let over = headers(END_HEADERS | END_STREAM, OK);
     let cases: &[(&[&[u8]], &str)] = &[
-        (&[&frame(DATA, 0, 0, b"")], "DATA frame on the stream 0, on which nothing was asked (PROTOCOL_ERROR)"),
+        (
+            &[&frame(DATA, 0, 0, b"")],
+            "DATA frame on the stream 0, on which nothing was asked (PROTOCOL_ERROR)",
+        ),
         (&[&frame(DATA, 0, 3, b"")], "on which nothing was asked (PROTOCOL_ERROR)"),
         (&[&frame(HEADERS, END_HEADERS, 2, OK)], "on which nothing was asked (PROTOCOL_ERROR)"),
         (&[&over, &frame(DATA, 0, 1, b"x")], "on the stream 1, which is over (STREAM_CLOSED)"),
@@ -449,7 +474,10 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
         (&[&headers(0, OK), &frame(DATA, 0, 1, b"")], "DATA frame in the middle of header fields"),
         (&[&headers(0, OK), &frame(0x99, 0, 1, b"")], "unknown frame in the middle of header fields"),
         (&[&headers(0, OK), &frame(CONTINUATION, END_HEADERS, 3, b"")], "in the middle of header fields"),
-        (&[&frame(CONTINUATION, END_HEADERS, 1, b"")], "header fields that it has not begun (PROTOCOL_ERROR)"),
+        (
+            &[&frame(CONTINUATION, END_HEADERS, 1, b"")],
+            "header fields that it has not begun (PROTOCOL_ERROR)",
+        ),
         (&[&answered, &answered], "a second header, and does not end the response"),
         (&[&headers(END_HEADERS, b"")], "a response without a status"),
         (&[&headers(END_HEADERS | END_STREAM, b"\x08\x03100")], "with an interim status"),
@@ -469,10 +497,16 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
         (&[&frame(GOAWAY, 0, 1, &[0; 8])], "GOAWAY frame on the stream 1 (PROTOCOL_ERROR)"),
         (&[&frame(WINDOW_UPDATE, 0, 0, &[0; 3])], "WINDOW_UPDATE frame of 3 bytes (FRAME_SIZE_ERROR)"),
         (&[&frame(WINDOW_UPDATE, 0, 1, &[0x80, 0, 0, 0])], "grow by nothing (PROTOCOL_ERROR)"),
-        (&[&frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])], "the most is 2147483647 (FLOW_CONTROL_ERROR)"),
+        (
+            &[&frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])],
+            "the most is 2147483647 (FLOW_CONTROL_ERROR)",
+        ),
         (&[&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0xff, 0xff, 0xff])], "(FLOW_CONTROL_ERROR)"),
         (&[&frame(WINDOW_UPDATE, 0, 5, &[0, 0, 0, 1])], "on which nothing was asked"),
-        (&[&[0, 0x40, 1, 0x99, 0, 0, 0, 0, 0]], "a frame of 16385 bytes: the most is 16384 (FRAME_SIZE_ERROR)"),
+        (
+            &[&[0, 0x40, 1, 0x99, 0, 0, 0, 0, 0]],
+            "a frame of 16385 bytes: the most is 16384 (FRAME_SIZE_ERROR)",
+        ),
     ];
     for (stream, finding) in cases {
         let why = Bench::asked().refuse(&stream.concat());

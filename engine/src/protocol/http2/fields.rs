@@ -36,7 +36,8 @@ impl Fields {
         }
         if name == b"content-length" {
             let length = number(value).filter(|length| self.length.is_none_or(|before| before == *length));
-            self.length = Some(length.ok_or_else(|| wrong(name, "is no length, or another one than before"))?);
+            self.length =
+                Some(length.ok_or_else(|| wrong(name, "is no length, or another one than before"))?);
         }
         Ok(())
     }
@@ -56,7 +57,8 @@ impl Fields {
 }
 
 fn is_name(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(|octet| matches!(octet, 0x21..=0x7e) && !matches!(octet, b'A'..=b'Z' | b':'))
+    !name.is_empty()
+        && name.iter().all(|octet| matches!(octet, 0x21..=0x7e) && !matches!(octet, b'A'..=b'Z' | b':'))
 }
 
 fn number(text: &[u8]) -> Option<u64> {
@@ -85,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_response_is_its_status_and_perhaps_its_length() {
-        let response = [(":status", "404"), ("server", "x"), ("content-length", "12"), ("content-length", "12")];
+        let response =
+            [(":status", "404"), ("server", "x"), ("content-length", "12"), ("content-length", "12")];
         assert_eq!(take(Fields::default(), &response), Ok((Some(404), Some(12))));
         assert_eq!(take(Fields::trailing(), &[("x-sum", "1")]), Ok((None, None)));
     }
@@ -117,7 +120,10 @@ mod tests {
             &[("content-length", "1"), ("content-length", "2")],
         ] {
             let Malformed(finding) = take(Fields::default(), list).unwrap_err();
-            assert!(finding.starts_with("the header field \"") && finding.ends_with("(PROTOCOL_ERROR)"), "{finding}");
+            assert!(
+                finding.starts_with("the header field \"") && finding.ends_with("(PROTOCOL_ERROR)"),
+                "{finding}"
+            );
         }
         assert!(take(Fields::trailing(), &[(":status", "200")]).is_err());
         let Malformed(finding) = take(Fields::default(), &[(&"\n".repeat(99), "")]).unwrap_err();

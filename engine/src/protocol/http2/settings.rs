@@ -47,7 +47,8 @@ impl Settings {
                 }
                 MAX_CONCURRENT_STREAMS => self.streams = value,
                 INITIAL_WINDOW_SIZE if value > LARGEST => {
-                    let finding = format!("the server set INITIAL_WINDOW_SIZE to {value}: the most is {LARGEST}");
+                    let finding =
+                        format!("the server set INITIAL_WINDOW_SIZE to {value}: the most is {LARGEST}");
                     return Err(Code::FLOW_CONTROL_ERROR.because(finding));
                 }
                 INITIAL_WINDOW_SIZE => self.window = value,

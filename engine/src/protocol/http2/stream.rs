@@ -64,8 +64,11 @@ impl Stream {
             return if end { Err(Code::PROTOCOL_ERROR.because(finding).into()) } else { Ok(None) };
         }
         self.answered = true;
-        self.length =
-            if self.bodiless || matches!(status, NO_CONTENT | NOT_MODIFIED) { Some(0) } else { fields.length };
+        self.length = if self.bodiless || matches!(status, NO_CONTENT | NOT_MODIFIED) {
+            Some(0)
+        } else {
+            fields.length
+        };
         if end {
             self.end()?;
         }
@@ -76,9 +79,9 @@ impl Stream {
     pub fn received(&mut self, count: usize) -> Result<(), Failure> {
         self.received += count as u64;
         match self.length {
-            Some(length) if self.received > length => {
-                Err(wrong_length(format!("a body came that is longer than the {length} bytes that were promised")))
-            }
+            Some(length) if self.received > length => Err(wrong_length(format!(
+                "a body came that is longer than the {length} bytes that were promised"
+            ))),
             _ => Ok(()),
         }
     }
@@ -114,7 +117,8 @@ pub fn within(window: i64) -> Result<(), Malformed> {
     if window <= i64::from(LARGEST) {
         return Ok(());
     }
-    Err(Code::FLOW_CONTROL_ERROR.because(format!("the server let a window grow to {window}: the most is {LARGEST}")))
+    Err(Code::FLOW_CONTROL_ERROR
+        .because(format!("the server let a window grow to {window}: the most is {LARGEST}")))
 }
 
 #[cold]

@@ -2,7 +2,9 @@
 
 use super::code::Code;
 use super::connection_tests::{ask_tagged, frame, go_away, settings};
-use super::frame::{CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE};
+use super::frame::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE,
+};
 use super::*;
 use crate::http::{Fields, Http, Limits, Request, Said, Version};
 use crate::session::Failure;
@@ -79,7 +81,10 @@ fn answers_come_in_any_order_and_in_pieces_between_each_other() {
         answer(3),
         frame(DATA, END_STREAM, 1, b""),
     ];
-    assert_eq!(bench.hear(&stream.concat()).unwrap(), "2 200, 0 404, 2 a, 0 b, 2 c, 2 end, 1 200, 1 end, 0 end");
+    assert_eq!(
+        bench.hear(&stream.concat()).unwrap(),
+        "2 200, 0 404, 2 a, 0 b, 2 c, 2 end, 1 200, 1 end, 0 end"
+    );
     bench.ask(1);
     assert_eq!(bench.hear(&answer(7)).unwrap(), "1 200, 1 end");
 }
@@ -148,9 +153,15 @@ fn what_is_still_said_of_a_request_that_was_given_up_is_passed_over() {
     assert_eq!(bench.hear(&rest).unwrap(), "");
     // Its header fields fill a table that those of others refer to.
     let named = frame(HEADERS, 0, 3, b"\x40\x01x\x01y");
-    assert_eq!(bench.hear(&[named, frame(CONTINUATION, END_HEADERS | END_STREAM, 3, b"")].concat()).unwrap(), "");
+    assert_eq!(
+        bench.hear(&[named, frame(CONTINUATION, END_HEADERS | END_STREAM, 3, b"")].concat()).unwrap(),
+        ""
+    );
     assert_eq!(bench.hear(&frame(DATA, END_STREAM, 1, b"")).unwrap(), "");
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 7, b"\x88\xbe")).unwrap(), "0 200, 0 end");
+    assert_eq!(
+        bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 7, b"\x88\xbe")).unwrap(),
+        "0 200, 0 end"
+    );
     assert_eq!(bench.hear(&answer(5)).unwrap(), "2 200, 2 end");
     assert!(bench.hear(&answer(9)).unwrap_err().message.contains("on which nothing was asked"));
 }
@@ -172,7 +183,8 @@ fn bodies_share_the_window_of_their_connection() {
     let body = &[b'x'; 40_000][..];
     let mut bench = Bench::asked(100, 0);
     for tag in 0..2 {
-        let request = Request { method: "POST", target: b"/", fields: &fields, body: Some(body), written: None };
+        let request =
+            Request { method: "POST", target: b"/", fields: &fields, body: Some(body), written: None };
         bench.client.ask(&request, tag, &mut bench.out);
     }
     assert_eq!(bench.out.iter().filter(|&&byte| byte == b'x').count(), 65_535);

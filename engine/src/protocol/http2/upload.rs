@@ -41,7 +41,13 @@ pub fn push(stream: &mut Stream, allowance: &mut i64, longest_frame: usize, out:
 
 /// Appends as much of `body`, the rest of a request's, as the server takes; how much that was.
 #[inline]
-pub fn send(body: &[u8], stream: &mut Stream, allowance: &mut i64, longest_frame: usize, out: &mut Vec<u8>) -> usize {
+pub fn send(
+    body: &[u8],
+    stream: &mut Stream,
+    allowance: &mut i64,
+    longest_frame: usize,
+    out: &mut Vec<u8>,
+) -> usize {
     let mut sent = 0;
     while sent < body.len() {
         let left = body.len() - sent;

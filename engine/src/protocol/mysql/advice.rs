@@ -15,7 +15,9 @@ pub fn advice(code: &str) -> &'static str {
              or use `protocol: simple`, fewer clients, or fewer tables"
         }
         "1049" => "create that database, or name one that is there",
-        "1044" | "1142" | "1143" | "1227" | "1370" => "give the user the right to do that, or use one who has it",
+        "1044" | "1142" | "1143" | "1227" | "1370" => {
+            "give the user the right to do that, or use one who has it"
+        }
         "42S02" => "load the data first, and check the database",
         "42S01" => "drop the old table, or load into another database",
         "42S22" => "the table is not what this workload loads: load the data again",
@@ -25,7 +27,9 @@ pub fn advice(code: &str) -> &'static str {
         "1129" => "the server has refused this host after too many errors: `FLUSH HOSTS` there",
         "1130" => "let the server's user come from this host",
         "1153" => "raise max_allowed_packet on the server",
-        "1205" => "transactions waited for locks longer than innodb_lock_wait_timeout: use fewer clients, or more rows",
+        "1205" => {
+            "transactions waited for locks longer than innodb_lock_wait_timeout: use fewer clients, or more rows"
+        }
         "1290" | "1836" => "the server only reads: name the primary",
         "3159" => "the server wants TLS: choose another sslmode",
         "connection" => "check that the server runs, and its host and port",

@@ -147,7 +147,11 @@ mod tests {
             for cut in 0..body.len() {
                 assert_eq!(decoded(&[(kind, unsigned)], &body[..cut]), None, "type {kind} cut at {cut}");
             }
-            assert_eq!(decoded(&[(kind, unsigned)], &[&body[..], b"x"].concat()), None, "type {kind}, too long");
+            assert_eq!(
+                decoded(&[(kind, unsigned)], &[&body[..], b"x"].concat()),
+                None,
+                "type {kind}, too long"
+            );
         }
     }
 

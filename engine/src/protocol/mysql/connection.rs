@@ -128,7 +128,8 @@ fn broken_row() -> Malformed {
 #[cold]
 fn unexpected(body: &[u8], phase: Phase) -> Failure {
     let first = body.first();
-    Malformed(format!("a packet of {} bytes that begins with {first:?} in phase {phase:?}", body.len())).into()
+    Malformed(format!("a packet of {} bytes that begins with {first:?} in phase {phase:?}", body.len()))
+        .into()
 }
 
 impl Mysql {
@@ -210,7 +211,8 @@ impl Mysql {
     /// A statement is prepared; the definitions of its parameters and columns follow, and are of no interest.
     fn prepared(&mut self, body: &[u8]) -> Result<Option<Event>, Failure> {
         let mut reader = Reader(&body[1..]);
-        let (Some(number), Some(columns), Some(parameters)) = (reader.u32(), reader.u16(), reader.u16()) else {
+        let (Some(number), Some(columns), Some(parameters)) = (reader.u32(), reader.u16(), reader.u16())
+        else {
             return Err(unexpected(body, self.phase));
         };
         self.statements.push(number);
@@ -226,8 +228,8 @@ impl Mysql {
     /// The definition of a column, kept where rows are heard.
     fn define(&mut self, body: &[u8], heard: bool, left: u64) -> Result<(), Failure> {
         if heard {
-            let (name, of_type) =
-                binary::definition(body).ok_or_else(|| Malformed("a column whose definition is cut off".into()))?;
+            let (name, of_type) = binary::definition(body)
+                .ok_or_else(|| Malformed("a column whose definition is cut off".into()))?;
             self.names.push(name.to_vec());
             self.types.push(of_type);
         }

@@ -43,8 +43,16 @@ fn rows(eof: bool, binary: bool) -> Vec<u8> {
     } else {
         (&b"\x017\x02ab"[..], &b"\x018\xfb"[..])
     };
-    [packet(1, b"\x02"), column("n", 3), column("t", 0xfd), between, packet(5, one), packet(6, two), packet(7, end)]
-        .concat()
+    [
+        packet(1, b"\x02"),
+        column("n", 3),
+        column("t", 0xfd),
+        between,
+        packet(5, one),
+        packet(6, two),
+        packet(7, end),
+    ]
+    .concat()
 }
 
 struct Bench {
@@ -96,13 +104,17 @@ impl Bench {
                     heard.push(format!("columns {}", names.join(" ")));
                 }
                 Said::Row(mut row) => {
-                    let columns = row.by_ref().map(|column| String::from_utf8_lossy(column.unwrap_or(b"NULL")));
+                    let columns =
+                        row.by_ref().map(|column| String::from_utf8_lossy(column.unwrap_or(b"NULL")));
                     heard.push(format!("row {}", columns.collect::<Vec<_>>().join(" ")));
                     row.end()?;
                 }
                 Said::Event(Event::Completed { rows, changed, what }) => {
-                    let fewer =
-                        if changed < rows && what == What::Change { format!(" of {changed}") } else { String::new() };
+                    let fewer = if changed < rows && what == What::Change {
+                        format!(" of {changed}")
+                    } else {
+                        String::new()
+                    };
                     heard.push(format!("{rows} {what:?}{fewer}"));
                 }
                 Said::Event(Event::Ready { open }) => heard.push(if open { "open" } else { "ready" }.into()),

@@ -83,9 +83,16 @@ mod tests {
 
     #[test]
     fn integers_are_read_as_they_are_written() {
-        for (value, length) in
-            [(0, 1), (250, 1), (251, 3), (65_535, 3), (65_536, 4), (16_777_215, 4), (16_777_216, 9), (u64::MAX, 9)]
-        {
+        for (value, length) in [
+            (0, 1),
+            (250, 1),
+            (251, 3),
+            (65_535, 3),
+            (65_536, 4),
+            (16_777_215, 4),
+            (16_777_216, 9),
+            (u64::MAX, 9),
+        ] {
             let mut out = Vec::new();
             integer(&mut out, value);
             assert_eq!((out.len(), Reader(&out).integer()), (length, Some(value)));

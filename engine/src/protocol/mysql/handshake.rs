@@ -200,7 +200,9 @@ impl Handshake {
         let mut done = 0;
         while self.state != State::Ready {
             let mut joined = std::mem::take(&mut self.joined);
-            let Some(Packet { number, body, size, .. }) = packet::next(&input[done..], &mut joined)? else { break };
+            let Some(Packet { number, body, size, .. }) = packet::next(&input[done..], &mut joined)? else {
+                break;
+            };
             done += size;
             self.number = number.wrapping_add(1);
             self.body(body, out)?;
@@ -235,10 +237,14 @@ impl Handshake {
     }
 
     fn greeted(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
-        self.greeting = Greeting::parse(body).ok_or_else(|| Malformed("a greeting that is cut off".into()))?;
+        self.greeting =
+            Greeting::parse(body).ok_or_else(|| Malformed("a greeting that is cut off".into()))?;
         let there = self.greeting.capabilities;
         if there & NEEDED != NEEDED {
-            return Err(Malformed("a server from before MySQL 5.5, whose protocol is not spoken here".into()).into());
+            return Err(Malformed(
+                "a server from before MySQL 5.5, whose protocol is not spoken here".into(),
+            )
+            .into());
         }
         if !self.encrypt || there & SSL == 0 && self.config.sslmode == SslMode::Prefer {
             self.introduce(out);
@@ -261,11 +267,15 @@ impl Handshake {
         let Some(plugin) = Plugin::named(name) else {
             let name = String::from_utf8_lossy(name);
             let name = if name.is_empty() { "mysql_old_password" } else { &name };
-            let message = format!("the server wants the authentication plugin {name}, which is not spoken here");
+            let message =
+                format!("the server wants the authentication plugin {name}, which is not spoken here");
             return Err(failure("auth", &message));
         };
         if plugin == Plugin::Clear && !self.unheard() {
-            return Err(failure("auth", "the server wants the password as it is, and anybody could listen: use TLS"));
+            return Err(failure(
+                "auth",
+                "the server wants the password as it is, and anybody could listen: use TLS",
+            ));
         }
         self.plugin = plugin;
         let nonce = reader.0;

@@ -137,7 +137,11 @@ fn another_plugin_is_spoken_when_the_server_wants_it() {
     let (progress, out) = hear(&mut handshake, &switch).unwrap();
     assert_eq!(progress, Progress::More);
     assert_eq!(out, packet(3, &Plugin::CachingSha2.prove(b"pw", b"lkjihgfedcba87654321")));
-    assert_eq!(hear(&mut handshake, &packet(4, b"\x01\x03")).unwrap(), (Progress::More, vec![]), "known from before");
+    assert_eq!(
+        hear(&mut handshake, &packet(4, b"\x01\x03")).unwrap(),
+        (Progress::More, vec![]),
+        "known from before"
+    );
     assert_eq!(hear(&mut handshake, OK).unwrap().0, Progress::Ready);
 }
 

@@ -37,7 +37,9 @@ pub fn next<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packe
 fn several<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet<'a>>, Malformed> {
     let (mut size, mut total) = (0, 0);
     loop {
-        let Some((&[a, b, c, number], _)) = input[size..].split_first_chunk::<HEAD>() else { return Ok(None) };
+        let Some((&[a, b, c, number], _)) = input[size..].split_first_chunk::<HEAD>() else {
+            return Ok(None);
+        };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         total += length;
         if total > LONGEST {
@@ -197,7 +199,8 @@ mod tests {
     fn whole_rows_are_passed_over_and_nothing_else() {
         let stream = b"\x02\0\0\x01\x01x\x01\0\0\x02\xfb\x05\0\0\x03\xfe\0\0\0\0";
         for cut in 0..stream.len() {
-            let expected = if cut < 6 { (0, 0) } else { (6 + 5 * usize::from(cut >= 11), 1 + u64::from(cut >= 11)) };
+            let expected =
+                if cut < 6 { (0, 0) } else { (6 + 5 * usize::from(cut >= 11), 1 + u64::from(cut >= 11)) };
             assert_eq!(rows(&stream[..cut]), expected, "cut at {cut}");
         }
         for other in [&b"\0\0\0\x01"[..], b"\x01\0\0\x01\xff", b"\xff\xff\xff\x01x"] {

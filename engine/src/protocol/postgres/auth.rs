@@ -51,7 +51,9 @@ impl Authentication {
         let mut reader = Reader(body);
         match reader.i32() {
             // A server that skips its own proof may be somebody else's.
-            Some(OK) if self.scram.is_some() && !self.finished => Err(broken("the server left SCRAM unfinished")),
+            Some(OK) if self.scram.is_some() && !self.finished => {
+                Err(broken("the server left SCRAM unfinished"))
+            }
             Some(OK) => Ok(true),
             Some(CLEARTEXT) => {
                 encode::password(out, needed(password)?.as_bytes());
@@ -121,7 +123,8 @@ impl Authentication {
         if mechanism == SCRAM && !scram {
             return Err(Failure {
                 code: NOT_AUTHORISED.into(),
-                message: "the server offers no SASL mechanism that can be used here (SCRAM-SHA-256 is)".into(),
+                message: "the server offers no SASL mechanism that can be used here (SCRAM-SHA-256 is)"
+                    .into(),
             });
         }
         let exchange = ScramSha256::new(password.as_bytes(), binding);

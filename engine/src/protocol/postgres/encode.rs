@@ -133,7 +133,10 @@ mod tests {
             ),
             (ours(|o| sasl(o, b"c=biws")), theirs(|b| frontend::sasl_response(b"c=biws", b).unwrap())),
             (ours(|o| query(o, "SELECT 1")), theirs(|b| frontend::query("SELECT 1", b).unwrap())),
-            (ours(|o| parse(o, "s1", "SELECT $1")), theirs(|b| frontend::parse("s1", "SELECT $1", [], b).unwrap())),
+            (
+                ours(|o| parse(o, "s1", "SELECT $1")),
+                theirs(|b| frontend::parse("s1", "SELECT $1", [], b).unwrap()),
+            ),
             (
                 ours(|o| copy_data(o, |o| o.extend_from_slice(b"1\t2\n"))),
                 theirs(|b| frontend::CopyData::new(&b"1\t2\n"[..]).unwrap().write(b)),

@@ -55,7 +55,9 @@ pub fn rows(input: &[u8]) -> usize {
 #[cold]
 fn wrong_length(tag: u8, length: usize) -> Malformed {
     let shown = char::from(tag).escape_default();
-    Malformed(format!("a message of type '{shown}' that claims {length} bytes: this is not PostgreSQL's protocol"))
+    Malformed(format!(
+        "a message of type '{shown}' that claims {length} bytes: this is not PostgreSQL's protocol"
+    ))
 }
 
 /// Reads a body from front to back; every step answers none where the body ends too early.
@@ -221,8 +223,13 @@ mod tests {
 
     #[test]
     fn impossible_lengths_are_refused() {
-        for head in [&b"Z\0\0\0\x03"[..], b"Z\0\0\0\0", b"HTTP/1.1 400", b"D\x7f\xff\xff\xff", b"\xff\xff\xff\xff\xff"]
-        {
+        for head in [
+            &b"Z\0\0\0\x03"[..],
+            b"Z\0\0\0\0",
+            b"HTTP/1.1 400",
+            b"D\x7f\xff\xff\xff",
+            b"\xff\xff\xff\xff\xff",
+        ] {
             let error = next(head).unwrap_err();
             assert!(error.0.contains("not PostgreSQL's protocol"), "{error:?}");
         }

@@ -134,7 +134,8 @@ impl Handshake {
             // Notices, and a server's word on protocol features that were not asked for.
             (b'N' | b'v', _) => Ok(()),
             (b'R', State::Proving) => {
-                let channel = if self.encrypted { Channel::Tls(&self.server_end_point) } else { Channel::Plain };
+                let channel =
+                    if self.encrypted { Channel::Tls(&self.server_end_point) } else { Channel::Plain };
                 let config = &self.config;
                 let password = config.password.as_deref();
                 if self.authentication.answer(frame.body, &config.user, password, channel, out)? {
@@ -168,7 +169,9 @@ impl Handshake {
         }
         let other = match self.config.sslmode {
             SslMode::Allow => !self.encrypt && why.code == NO_ENTRY,
-            SslMode::Prefer => self.encrypt && (why.code == "tls" || (self.encrypted && why.code == NO_ENTRY)),
+            SslMode::Prefer => {
+                self.encrypt && (why.code == "tls" || (self.encrypted && why.code == NO_ENTRY))
+            }
             _ => false,
         };
         if !other {
@@ -195,7 +198,8 @@ mod tests {
     use std::sync::Arc;
 
     const AUTH_OK: &[u8] = b"R\0\0\0\x08\0\0\0\0";
-    const SETTINGS: &[u8] = b"S\0\0\0\x11a\0bcdefghijk\0N\0\0\0\x05\0K\0\0\0\x0c\0\0\0\x07\0\0\0\x08Z\0\0\0\x05I";
+    const SETTINGS: &[u8] =
+        b"S\0\0\0\x11a\0bcdefghijk\0N\0\0\0\x05\0K\0\0\0\x0c\0\0\0\x07\0\0\0\x08Z\0\0\0\x05I";
     const REFUSED: &[u8] = b"E\0\0\0\x29SFATAL\0C28000\0Mno pg_hba.conf entry\0\0";
 
     fn config(sslmode: SslMode) -> Arc<Config> {
@@ -310,7 +314,9 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_the_servers_code() {
-        for (mode, body) in [(SslMode::Disable, &b"C28P01\0Mwrong\0\0"[..]), (SslMode::Require, b"C53300\0Mfull\0\0")] {
+        for (mode, body) in
+            [(SslMode::Disable, &b"C28P01\0Mwrong\0\0"[..]), (SslMode::Require, b"C53300\0Mfull\0\0")]
+        {
             let (mut handshake, mut out) = opened(mode);
             let mut message = b"E\0\0\0".to_vec();
             message.push(body.len() as u8 + 4);
@@ -331,9 +337,12 @@ mod tests {
 
     #[test]
     fn messages_out_of_order_are_refused() {
-        for stream in
-            [&b"Z\0\0\0\x05I"[..], b"T\0\0\0\x06\0\0", b"K\0\0\0\x0c\0\0\0\x07\0\0\0\x08", b"HTTP/1.1 400 Bad"]
-        {
+        for stream in [
+            &b"Z\0\0\0\x05I"[..],
+            b"T\0\0\0\x06\0\0",
+            b"K\0\0\0\x0c\0\0\0\x07\0\0\0\x08",
+            b"HTTP/1.1 400 Bad",
+        ] {
             let (mut handshake, mut out) = opened(SslMode::Disable);
             assert_eq!(handshake.received(stream, &mut out).unwrap_err().code, "protocol", "{stream:?}");
         }

@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn the_words_of_a_command_are_never_repeated() {
-        let (_, message) = read("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'me' 'secret'");
+        let (_, message) =
+            read("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'me' 'secret'");
         assert_eq!(message, "unknown command 'HELLO'");
     }
 }

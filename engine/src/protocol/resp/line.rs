@@ -51,7 +51,8 @@ fn any_number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed
             b'0'..=b'9' if next - first < LONGEST_NUMBER => {
                 // Counted down, as there is one more negative number than positive ones.
                 let digit = i64::from(byte - b'0');
-                value = value.checked_mul(10).and_then(|value| value.checked_sub(digit)).ok_or_else(too_large)?;
+                value =
+                    value.checked_mul(10).and_then(|value| value.checked_sub(digit)).ok_or_else(too_large)?;
                 next += 1;
             }
             b'\r' if next > first => {
@@ -92,9 +93,16 @@ mod tests {
             }
         }
         assert_eq!(number(b"+5\r\n", 0), Ok(Some((5, 4))));
-        for wrong in
-            ["\r\n", "-\r\n", "5 \r\n", "5\rx", "5\n", "x", "9223372036854775808\r\n", "99999999999999999999999"]
-        {
+        for wrong in [
+            "\r\n",
+            "-\r\n",
+            "5 \r\n",
+            "5\rx",
+            "5\n",
+            "x",
+            "9223372036854775808\r\n",
+            "99999999999999999999999",
+        ] {
             assert!(number(wrong.as_bytes(), 0).is_err(), "{wrong:?}");
         }
     }

@@ -154,7 +154,11 @@ impl Reader {
         }
         let Some((length, start)) = line::number(input, 1)? else { return Ok(None) };
         let Ok(size) = usize::try_from(length) else {
-            return if length == -1 { Ok(self.leaf(Token::Null, start)) } else { Err(wrong_length('$', length)) };
+            return if length == -1 {
+                Ok(self.leaf(Token::Null, start))
+            } else {
+                Err(wrong_length('$', length))
+            };
         };
         let end = start + size;
         match input.get(end..end + 2) {
@@ -327,7 +331,12 @@ impl Reader {
         Ok(Some(self.nothing(size)))
     }
 
-    fn open<'a>(&mut self, token: Token<'a>, count: u64, size: usize) -> Result<Option<Heard<'a>>, Malformed> {
+    fn open<'a>(
+        &mut self,
+        token: Token<'a>,
+        count: u64,
+        size: usize,
+    ) -> Result<Option<Heard<'a>>, Malformed> {
         if self.depth == DEEPEST {
             return Err(Malformed(format!("lists in lists, more than {DEEPEST} deep")));
         }

@@ -28,7 +28,10 @@ fn tell(token: Token<'_>) -> String {
 }
 
 /// Hears `pieces`, each offered with what was left of those before it, as a reactor does.
-fn hear<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, keep: usize) -> Result<(Vec<Told>, usize), Malformed> {
+fn hear<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    keep: usize,
+) -> Result<(Vec<Told>, usize), Malformed> {
     let (mut reader, mut unread, mut told) = (Reader::default(), Vec::new(), Vec::new());
     for piece in pieces {
         unread.extend_from_slice(piece);
@@ -73,7 +76,10 @@ fn every_type_has_its_token() {
         ("#f\r\n", "false"),
         (",3.5e2\r\n", ",3.5e2"),
         (",-inf\r\n", ",-inf"),
-        ("(-3492890328409238509324850943850943825024385\r\n", "(-3492890328409238509324850943850943825024385"),
+        (
+            "(-3492890328409238509324850943850943825024385\r\n",
+            "(-3492890328409238509324850943850943825024385",
+        ),
         ("=8\r\ntxt:some\r\n", "=txt:some"),
         ("*0\r\n", "Array Some(0)"),
         ("%0\r\n", "Map Some(0)"),
@@ -98,7 +104,10 @@ fn lists_tell_where_they_begin_and_replies_where_they_end() {
     assert_eq!(told, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
     let told = whole(b"*?\r\n:1\r\n*0\r\n.\r\n:2\r\n");
     let tokens: Vec<_> = told.iter().map(|(token, _, ends)| (token.as_str(), *ends)).collect();
-    assert_eq!(tokens, [("Array None", false), (":1", false), ("Array Some(0)", false), ("close", true), (":2", true)]);
+    assert_eq!(
+        tokens,
+        [("Array None", false), (":1", false), ("Array Some(0)", false), ("close", true), (":2", true)]
+    );
 }
 
 #[test]
@@ -189,7 +198,10 @@ fn garbage_is_named() {
         assert!(hear([bytes.as_bytes()], usize::MAX).is_err(), "{bytes:?}");
     }
     assert!(hear([&[b'+'; 70_000][..]], 0).is_err(), "a line without end");
-    assert_eq!(hear([&b"HTTP/1.1"[..]], 0).unwrap_err().0, "a reply of the unknown type 'H': this is not RESP");
+    assert_eq!(
+        hear([&b"HTTP/1.1"[..]], 0).unwrap_err().0,
+        "a reply of the unknown type 'H': this is not RESP"
+    );
 }
 
 /// A reply, as bytes and as the tokens that it is heard as; its own depth is 0.

@@ -51,7 +51,12 @@ impl Answer {
         }
     }
 
-    pub fn row<'r>(&mut self, client: &mut Client, store: &Store, columns: impl Iterator<Item = Option<&'r [u8]>>) {
+    pub fn row<'r>(
+        &mut self,
+        client: &mut Client,
+        store: &Store,
+        columns: impl Iterator<Item = Option<&'r [u8]>>,
+    ) {
         self.rows += 1;
         if store.all {
             for (slot, text) in self.slots.iter().zip(columns) {

@@ -31,9 +31,8 @@ impl Compiler<'_, '_> {
             return Err(Mistake::new(place, format!("\\{name} without matching \\if")));
         };
         let Some(undecided) = open.undecided else {
-            return Err(
-                Mistake::new(place, format!("\\{name} after \\else")).advise("an \\if has one \\else, the last")
-            );
+            return Err(Mistake::new(place, format!("\\{name} after \\else"))
+                .advise("an \\if has one \\else, the last"));
         };
         match &mut self.commands[undecided].action {
             Action::If { otherwise, .. } | Action::Elif { otherwise, .. } => *otherwise = here,

@@ -144,7 +144,8 @@ impl Client {
                 Action::Sql(statement) => {
                     if let (true, Some(store)) = (self.in_pipeline, &statement.store) {
                         let name = if store.all { "aset" } else { "gset" };
-                        let advice = "the result is not there before \\endpipeline: store it outside of the pipeline";
+                        let advice =
+                            "the result is not there before \\endpipeline: store it outside of the pipeline";
                         let finding = format!("\\{name} is not allowed in pipeline mode");
                         return Err(self.fail(program, store.place, finding, Some(advice.into())));
                     }
@@ -185,7 +186,11 @@ impl Client {
                         return Err(self.fail(program, this.place, "not in pipeline mode".into(), None));
                     }
                     self.in_pipeline = !ends;
-                    return Ok(if ends { Next::EndPipeline { command } } else { Next::SyncPipeline { command } });
+                    return Ok(if ends {
+                        Next::EndPipeline { command }
+                    } else {
+                        Next::SyncPipeline { command }
+                    });
                 }
             }
         }
@@ -233,7 +238,13 @@ impl Client {
     }
 
     #[cold]
-    fn fail(&self, program: &Program, place: Span, finding: String, advice: Option<String>) -> Box<ScriptError> {
+    fn fail(
+        &self,
+        program: &Program,
+        place: Span,
+        finding: String,
+        advice: Option<String>,
+    ) -> Box<ScriptError> {
         let script = &program.scripts()[self.script];
         Box::new(ScriptError::new(&script.name, &script.source, place, finding, advice))
     }
@@ -266,8 +277,11 @@ impl Client {
         let digits = sign + value[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
         let number = std::str::from_utf8(&value[..digits]).ok().and_then(|digits| digits.parse().ok());
         number.ok_or_else(|| {
-            let finding =
-                format!("sleep: invalid sleep time {:?} for variable {:?}", text(value), Self::name(program, slot));
+            let finding = format!(
+                "sleep: invalid sleep time {:?} for variable {:?}",
+                text(value),
+                Self::name(program, slot)
+            );
             self.fail(program, place, finding, None)
         })
     }
@@ -282,7 +296,8 @@ impl Client {
                 Word::Text(text) => line.extend_from_slice(text),
                 Word::Variable(slot) => {
                     if !self.variables.write(*slot, &mut line) {
-                        let finding = format!("shell: undefined variable \":{}\"", Self::name(program, *slot));
+                        let finding =
+                            format!("shell: undefined variable \":{}\"", Self::name(program, *slot));
                         return Err(self.fail(program, place, finding, None));
                     }
                 }
@@ -292,7 +307,13 @@ impl Client {
     }
 
     /// Sets the variable of a `\setshell` from what its command printed: an integer, with white space round it at most.
-    pub fn shell_result(&mut self, program: &Program, command: usize, slot: Slot, printed: &[u8]) -> RunResult<()> {
+    pub fn shell_result(
+        &mut self,
+        program: &Program,
+        command: usize,
+        slot: Slot,
+        printed: &[u8],
+    ) -> RunResult<()> {
         // Like pgbench, which reads one line of it.
         let line = printed.split_inclusive(|&b| b == b'\n').next().unwrap_or_default();
         let number = std::str::from_utf8(line).ok().and_then(|line| line.trim().parse::<i64>().ok());

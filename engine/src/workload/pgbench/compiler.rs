@@ -104,12 +104,14 @@ impl Compiler<'_, '_> {
             }
         }
         for open in self.open.drain(..) {
-            self.mistakes.push(Mistake::new(open.place, "\\if without matching \\endif").advise("add an \\endif"));
+            self.mistakes
+                .push(Mistake::new(open.place, "\\if without matching \\endif").advise("add an \\endif"));
         }
         if self.mistakes.is_empty() && self.pipeline == Some(true) {
             let place = self.last_place(|action| matches!(action, Action::StartPipeline));
             self.mistakes.push(
-                Mistake::new(place, "end of script reached with pipeline open").advise("end it with \\endpipeline"),
+                Mistake::new(place, "end of script reached with pipeline open")
+                    .advise("end it with \\endpipeline"),
             );
         }
         if self.mistakes.is_empty() && self.commands.is_empty() {
@@ -121,7 +123,11 @@ impl Compiler<'_, '_> {
     }
 
     fn last_place(&self, is: impl Fn(&Action) -> bool) -> Span {
-        self.commands.iter().rev().find(|command| is(&command.action)).map_or(Span::default(), |command| command.place)
+        self.commands
+            .iter()
+            .rev()
+            .find(|command| is(&command.action))
+            .map_or(Span::default(), |command| command.place)
     }
 
     pub(super) fn push(&mut self, action: Action, place: Span) {
@@ -142,12 +148,15 @@ impl Compiler<'_, '_> {
         // A backslash alone on its line is nothing, as for pgbench.
         let Some(name_place) = lexer.word() else { return Ok(()) };
         let given = name_place.of(self.source);
-        let Some(name) = META_COMMANDS.into_iter().find(|name| given.eq_ignore_ascii_case(name.as_bytes())) else {
+        let Some(name) = META_COMMANDS.into_iter().find(|name| given.eq_ignore_ascii_case(name.as_bytes()))
+        else {
             let given = text(given);
             let near = nearest(&given, META_COMMANDS);
             let given = shorten(&given);
-            let mistake =
-                Mistake::new(Span::new(start, name_place.end as usize), format!("invalid command \"{given}\""));
+            let mistake = Mistake::new(
+                Span::new(start, name_place.end as usize),
+                format!("invalid command \"{given}\""),
+            );
             return Err(match near {
                 Some(near) => mistake.advise(format!("did you mean \\{near}?")),
                 None => mistake.advise(format!("there are \\{}", META_COMMANDS.join(", \\"))),
@@ -198,7 +207,10 @@ impl Compiler<'_, '_> {
         };
         let slot = self.variable(name)?;
         let value = parser::expression(lexer, self.shared)?;
-        self.push(Action::Set { slot, value }, Span::new(place.start as usize, end_of_words(self.source, lexer.at)));
+        self.push(
+            Action::Set { slot, value },
+            Span::new(place.start as usize, end_of_words(self.source, lexer.at)),
+        );
         Ok(())
     }
 
@@ -211,10 +223,14 @@ impl Compiler<'_, '_> {
         match name {
             "setshell" => {
                 let [variable, command @ ..] = words else {
-                    return Err(Mistake::new(place, "missing argument").advise("write \\setshell name command"));
+                    return Err(
+                        Mistake::new(place, "missing argument").advise("write \\setshell name command")
+                    );
                 };
                 if command.is_empty() {
-                    return Err(Mistake::new(place, "missing argument").advise("write \\setshell name command"));
+                    return Err(
+                        Mistake::new(place, "missing argument").advise("write \\setshell name command")
+                    );
                 }
                 let slot = self.variable(*variable)?;
                 let words = self.shell_words(command)?;
@@ -236,7 +252,9 @@ impl Compiler<'_, '_> {
                 if let Some(&extra) = words.first() {
                     // What the command does to the structure is done all the same.
                     let _ = self.plain(name, place);
-                    return Err(Mistake::new(extra, "unexpected argument").advise(format!("\\{name} stands alone")));
+                    return Err(
+                        Mistake::new(extra, "unexpected argument").advise(format!("\\{name} stands alone"))
+                    );
                 }
                 return self.plain(name, place);
             }
@@ -291,7 +309,10 @@ impl Compiler<'_, '_> {
                 Some(number) => Count::Fixed(number),
                 None => {
                     let given = shorten(&text(given));
-                    return Err(Mistake::new(count, format!("invalid sleep time, must be an integer ({given})")));
+                    return Err(Mistake::new(
+                        count,
+                        format!("invalid sleep time, must be an integer ({given})"),
+                    ));
                 }
             }
         };
@@ -303,7 +324,10 @@ impl Compiler<'_, '_> {
                 b"s" => 1_000_000,
                 _ => {
                     let given = shorten(&text(place.of(self.source)));
-                    return Err(Mistake::new(place, format!("unrecognized time unit, must be us, ms or s ({given})")));
+                    return Err(Mistake::new(
+                        place,
+                        format!("unrecognized time unit, must be us, ms or s ({given})"),
+                    ));
                 }
             },
         };
@@ -316,7 +340,9 @@ impl Compiler<'_, '_> {
             return Err(Mistake::new(extra, "too many arguments").advise(format!("write \\{name} [prefix]")));
         }
         let prefix = words.first().map_or(&[][..], |prefix| prefix.of(self.source));
-        if prefix.first().is_some_and(|&first| !begins_name(first)) || !prefix.iter().copied().all(continues_name) {
+        if prefix.first().is_some_and(|&first| !begins_name(first))
+            || !prefix.iter().copied().all(continues_name)
+        {
             return Err(Mistake::new(words[0], format!("invalid variable name: {:?}", text(prefix)))
                 .advise("a name has letters, digits and underscores, and does not begin with a digit"));
         }
@@ -348,12 +374,13 @@ impl Compiler<'_, '_> {
         };
         match (self.pipeline, &action) {
             (Some(true), Action::StartPipeline) => {
-                return Err(
-                    Mistake::new(place, "already in pipeline mode").advise("end the one before with \\endpipeline")
-                );
+                return Err(Mistake::new(place, "already in pipeline mode")
+                    .advise("end the one before with \\endpipeline"));
             }
             (Some(false), Action::SyncPipeline | Action::EndPipeline) => {
-                return Err(Mistake::new(place, "not in pipeline mode").advise("begin one with \\startpipeline"));
+                return Err(
+                    Mistake::new(place, "not in pipeline mode").advise("begin one with \\startpipeline")
+                );
             }
             _ => {}
         }

@@ -24,7 +24,12 @@ impl DataSet {
         let filling = format!(" WITH (fillfactor={})", options.fillfactor);
         let mut tables = vec![
             table("branches", "bid int NOT NULL, bbalance int, filler char(88)", &filling, scale),
-            table("tellers", "tid int NOT NULL, bid int, tbalance int, filler char(84)", &filling, scale * TELLERS),
+            table(
+                "tellers",
+                "tid int NOT NULL, bid int, tbalance int, filler char(84)",
+                &filling,
+                scale * TELLERS,
+            ),
             table(
                 "accounts",
                 &format!("aid {aid} NOT NULL, bid int, abalance int, filler char(84)"),
@@ -54,7 +59,9 @@ impl DataSet {
             }
         }
         if has('f') {
-            for (table, key, other) in [(1, "bid", 0), (2, "bid", 0), (3, "bid", 0), (3, "tid", 1), (3, "aid", 2)] {
+            for (table, key, other) in
+                [(1, "bid", 0), (2, "bid", 0), (3, "bid", 0), (3, "tid", 1), (3, "aid", 2)]
+            {
                 let (name, other) = (tables[table].name.clone(), tables[other].name.clone());
                 tables[table].references.push(format!(
                     "ALTER TABLE {name} ADD CONSTRAINT {name}_{key}_fkey FOREIGN KEY ({key}) REFERENCES {other}"
@@ -164,8 +171,9 @@ mod tests {
     #[test]
     fn steps_leave_out_what_they_do_not_name() {
         let bare = data(json!({"init_steps": "dt"}));
-        let empty =
-            |table: &Table| table.units + table.rows == 0 && table.indexes.is_empty() && table.finish.is_empty();
+        let empty = |table: &Table| {
+            table.units + table.rows == 0 && table.indexes.is_empty() && table.finish.is_empty()
+        };
         assert!(bare.tables().iter().all(empty));
         let keyed = data(json!({"init_steps": "dtgpf"}));
         assert_eq!(keyed.tables()[3].references.len(), 3);
@@ -185,7 +193,9 @@ mod tests {
     fn large_account_numbers_are_bigint_and_fillfactor_is_the_tables() {
         let data = data(json!({"scale": 20_000, "fillfactor": 90}));
         assert!(data.tables()[2].create.contains("aid bigint NOT NULL"));
-        assert!(data.tables()[3].create.contains("aid bigint") && !data.tables()[3].create.contains("fillfactor"));
+        assert!(
+            data.tables()[3].create.contains("aid bigint") && !data.tables()[3].create.contains("fillfactor")
+        );
         assert!(data.tables()[1].create.ends_with("WITH (fillfactor=90)"));
     }
 }

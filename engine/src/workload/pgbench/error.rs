@@ -48,7 +48,10 @@ impl Fault {
         match self {
             Self::Undefined(slot) => {
                 let (name, _) = describe(slot);
-                (format!("undefined variable {name:?}"), Some(format!("set it before, or define it: {name}=value")))
+                (
+                    format!("undefined variable {name:?}"),
+                    Some(format!("set it before, or define it: {name}=value")),
+                )
             }
             Self::Malformed(slot) => {
                 let (name, text) = describe(slot);
@@ -64,13 +67,16 @@ impl Fault {
                 Some("use a double, such as 1.0, to go on past 2^63".into()),
             ),
             Self::DivisionByZero => ("division by zero".into(), None),
-            Self::EmptyRange { min, max } => {
-                (format!("empty range given to random: {min} to {max}"), Some("the lower bound comes first".into()))
-            }
+            Self::EmptyRange { min, max } => (
+                format!("empty range given to random: {min} to {max}"),
+                Some("the lower bound comes first".into()),
+            ),
             Self::RangeTooLarge => {
                 ("random range is too large".into(), Some("it holds at most 2^63 - 1 values".into()))
             }
-            Self::GaussianParameter(found) => (format!("gaussian parameter must be at least 2 (not {found})"), None),
+            Self::GaussianParameter(found) => {
+                (format!("gaussian parameter must be at least 2 (not {found})"), None)
+            }
             Self::ExponentialParameter(found) => {
                 (format!("exponential parameter must be greater than zero (not {found})"), None)
             }
@@ -122,7 +128,11 @@ impl ScriptError {
             column: before.len() + 1,
             finding,
             advice,
-            excerpt: shown.map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect::<String>().trim_end().into(),
+            excerpt: shown
+                .map(|c| if c == '\0' { '\u{fffd}' } else { c })
+                .collect::<String>()
+                .trim_end()
+                .into(),
             indent,
             width: within.clamp(1, EXCERPT_REACH),
         }
@@ -191,8 +201,14 @@ mod tests {
 
     #[test]
     fn an_error_shows_its_line_and_marks_its_place() {
-        assert_eq!(error("select 1;\n\\set i foo(1)\n", 17, 20), "rw.sql:2:8: odd\n    \\set i foo(1)\n           ^^^");
-        assert_eq!(error("\\set \u{e9} 1 +", 10, 11), "rw.sql:1:10: odd\n    \\set \u{e9} 1 +\n             ^");
+        assert_eq!(
+            error("select 1;\n\\set i foo(1)\n", 17, 20),
+            "rw.sql:2:8: odd\n    \\set i foo(1)\n           ^^^"
+        );
+        assert_eq!(
+            error("\\set \u{e9} 1 +", 10, 11),
+            "rw.sql:1:10: odd\n    \\set \u{e9} 1 +\n             ^"
+        );
         assert_eq!(error("\t\\set", 1, 2), "rw.sql:1:2: odd\n    \t\\set\n    \t^");
         assert_eq!(error("", 0, 0), "rw.sql:1:1: odd\n    \n    ^");
     }

@@ -172,7 +172,10 @@ impl Machine {
     }
 
     #[inline]
-    fn three(&mut self, f: impl FnOnce(&mut Self, [Value; 3]) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    fn three(
+        &mut self,
+        f: impl FnOnce(&mut Self, [Value; 3]) -> Result<Value, Fault>,
+    ) -> Result<Value, Fault> {
         let c = self.pop();
         let b = self.pop();
         let a = self.pop();
@@ -196,7 +199,9 @@ fn arithmetic(
     real: impl FnOnce(f64, f64) -> f64,
 ) -> Result<Value, Fault> {
     match (a, b) {
-        (Value::Integer(a), Value::Integer(b)) => whole(a, b).map(Value::Integer).ok_or(Fault::Overflow(name)),
+        (Value::Integer(a), Value::Integer(b)) => {
+            whole(a, b).map(Value::Integer).ok_or(Fault::Overflow(name))
+        }
         (Value::Double(_), _) | (_, Value::Double(_)) => {
             let a = a.double()?;
             Ok(Value::Double(real(a, b.double()?)))

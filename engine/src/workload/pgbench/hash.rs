@@ -24,7 +24,8 @@ pub fn fnv1a(value: i64, seed: i64) -> i64 {
     value
         .to_le_bytes()
         .iter()
-        .fold(OFFSET_BASIS ^ seed as u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)) as i64
+        .fold(OFFSET_BASIS ^ seed as u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+        as i64
 }
 
 #[cfg(test)]

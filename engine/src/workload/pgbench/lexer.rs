@@ -187,7 +187,8 @@ impl Lexer<'_> {
             _ if begins_name(byte) => {
                 let length = self.count(0, continues_name);
                 let word = &self.source[start..start + length];
-                let keyword = KEYWORDS.iter().find(|(keyword, _)| word.eq_ignore_ascii_case(keyword.as_bytes()));
+                let keyword =
+                    KEYWORDS.iter().find(|(keyword, _)| word.eq_ignore_ascii_case(keyword.as_bytes()));
                 (keyword.map_or(Token::Name, |&(_, token)| token), length)
             }
             _ => {
@@ -199,8 +200,11 @@ impl Lexer<'_> {
                     b'\'' | b'"' => "expressions know no strings",
                     _ => "expressions are made of numbers, :variables, functions and operators",
                 };
-                let shown =
-                    if byte.is_ascii_graphic() { char::from(byte).to_string() } else { format!("0x{byte:02x}") };
+                let shown = if byte.is_ascii_graphic() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("0x{byte:02x}")
+                };
                 let finding = format!("unexpected character ({shown})");
                 return Err(Mistake::new(place, finding).advise(advice));
             }
@@ -270,7 +274,9 @@ mod tests {
 
     fn words(source: &str) -> Vec<&str> {
         let mut lexer = Lexer { source: source.as_bytes(), at: 0 };
-        std::iter::from_fn(|| lexer.word()).map(|span| &source[span.start as usize..span.end as usize]).collect()
+        std::iter::from_fn(|| lexer.word())
+            .map(|span| &source[span.start as usize..span.end as usize])
+            .collect()
     }
 
     #[test]

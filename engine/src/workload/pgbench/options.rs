@@ -74,8 +74,9 @@ impl Default for Options {
 impl Options {
     /// Reads and checks what stands under the key `pgbench`; scripts are compiled by [`Options::builder`].
     pub fn read(section: &Value) -> Result<Self, Problem> {
-        let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| problem(format!("the pgbench workload cannot be read: {error}"), "correct it"))?;
+        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
+            problem(format!("the pgbench workload cannot be read: {error}"), "correct it")
+        })?;
         options.check()?;
         Ok(options)
     }
@@ -83,7 +84,9 @@ impl Options {
     fn check(&self) -> Result<(), Problem> {
         let within = |name: &str, value: u32, low: u32, high: u32| match value {
             _ if (low..=high).contains(&value) => Ok(()),
-            _ => Err(problem(format!("pgbench {name} is {value}"), format!("choose one from {low} to {high}"))),
+            _ => {
+                Err(problem(format!("pgbench {name} is {value}"), format!("choose one from {low} to {high}")))
+            }
         };
         within("scale", self.scale, 1, MOST_SCALE)?;
         within("fillfactor", self.fillfactor, 10, 100)?;

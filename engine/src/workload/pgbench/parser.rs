@@ -26,7 +26,8 @@ pub struct Shared<'a> {
 /// Compiles the expression that starts where the lexer stands and ends with its command.
 pub fn expression(lexer: &mut Lexer<'_>, shared: &mut Shared<'_>) -> Result<Expression, Mistake> {
     let (token, place) = lexer.token()?;
-    let mut parser = Parser { lexer, shared, token, place, before: None, depth: 0, out: Expression::default() };
+    let mut parser =
+        Parser { lexer, shared, token, place, before: None, depth: 0, out: Expression::default() };
     parser.climb(level::OR)?;
     match parser.token {
         Token::End => Ok(parser.out),
@@ -98,7 +99,8 @@ impl Parser<'_, '_, '_, '_> {
             _ => self.shown(self.place),
         };
         let behind = self.before.map_or(String::new(), |before| format!(" behind {}", self.shown(before)));
-        let mistake = Mistake::new(self.place, format!("syntax error: found {found}{behind}, expected {expected}"));
+        let mistake =
+            Mistake::new(self.place, format!("syntax error: found {found}{behind}, expected {expected}"));
         match self.token {
             Token::Less
             | Token::LessOrEqual
@@ -136,11 +138,14 @@ impl Parser<'_, '_, '_, '_> {
     /// What cannot be computed stays: it may never be reached.
     fn fold(&mut self, start: usize) {
         let Some((last, operands)) = self.out.code[start..].split_last() else { return };
-        if operands.is_empty() || !last.is_pure() || !operands.iter().all(|op| matches!(op, Op::Constant(_))) {
+        if operands.is_empty() || !last.is_pure() || !operands.iter().all(|op| matches!(op, Op::Constant(_)))
+        {
             return;
         }
-        let piece =
-            Expression { code: self.out.code[start..].to_vec(), places: vec![Span::default(); operands.len() + 1] };
+        let piece = Expression {
+            code: self.out.code[start..].to_vec(),
+            places: vec![Span::default(); operands.len() + 1],
+        };
         let mut machine = Machine::new(Random::seeded(0), 0);
         if let Ok(value) = piece.evaluate(&mut Variables::default(), &mut machine) {
             let place = self.out.places[start];
@@ -184,7 +189,8 @@ impl Parser<'_, '_, '_, '_> {
                     continue;
                 }
                 token => {
-                    let Some((level, op, swapped)) = infix(token).filter(|&(level, ..)| least <= level) else {
+                    let Some((level, op, swapped)) = infix(token).filter(|&(level, ..)| least <= level)
+                    else {
                         return Ok(());
                     };
                     if level == level::COMPARISON && std::mem::replace(&mut compared, true) {
@@ -276,9 +282,8 @@ impl Parser<'_, '_, '_, '_> {
     fn no_operand(&self) -> Mistake {
         let mistake = self.unexpected("a value");
         match self.token {
-            Token::MinimumMagnitude => {
-                mistake.advise("the largest integer is 9223372036854775807; this one needs a minus right before it")
-            }
+            Token::MinimumMagnitude => mistake
+                .advise("the largest integer is 9223372036854775807; this one needs a minus right before it"),
             _ => mistake,
         }
     }
@@ -375,8 +380,11 @@ impl Parser<'_, '_, '_, '_> {
             _ => None,
         };
         if let Some(expected) = expected {
-            return Err(Mistake::new(place, format!("unexpected number of arguments ({known}): found {count}"))
-                .advise(expected));
+            return Err(Mistake::new(
+                place,
+                format!("unexpected number of arguments ({known}): found {count}"),
+            )
+            .advise(expected));
         }
         if count > MAX_ARGUMENTS {
             return Err(Mistake::new(place, format!("too many function arguments ({known}): found {count}"))
@@ -402,7 +410,9 @@ impl Parser<'_, '_, '_, '_> {
         self.next()?;
         let mut to_end = Vec::new();
         if !matches!(self.token, Token::When) {
-            return Err(self.unexpected("WHEN").advise("write CASE WHEN condition THEN value ELSE value END"));
+            return Err(self
+                .unexpected("WHEN")
+                .advise("write CASE WHEN condition THEN value ELSE value END"));
         }
         while let Token::When = self.token {
             self.limit()?;

@@ -120,7 +120,11 @@ mod tests {
             for seed in 0..5 {
                 let permutation = Schedule::new(size, seed);
                 let mut places: Vec<_> = (0..size).map(|i| permutation.place(i)).collect();
-                assert_eq!(permutation.place(size + 3), permutation.place(3 % size), "values beyond are taken modulo");
+                assert_eq!(
+                    permutation.place(size + 3),
+                    permutation.place(3 % size),
+                    "values beyond are taken modulo"
+                );
                 places.sort_unstable();
                 assert!(places.into_iter().eq(0..size), "size {size}, seed {seed}");
             }

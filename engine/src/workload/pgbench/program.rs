@@ -61,8 +61,11 @@ impl Builder {
 
     /// Compiles a script and adds it to the mix. Several mistakes are told at once.
     pub fn script(&mut self, name: &str, source: &[u8], weight: u32) -> Result<(), Vec<ScriptError>> {
-        let mut shared =
-            Shared { names: &mut self.names, default_seed: self.automatic.default_seed, sites: &mut self.sites };
+        let mut shared = Shared {
+            names: &mut self.names,
+            default_seed: self.automatic.default_seed,
+            sites: &mut self.sites,
+        };
         let script = compiler::compile(name, source, weight, self.mode, &mut shared)?;
         self.scripts.push(script);
         Ok(())
@@ -71,7 +74,10 @@ impl Builder {
     /// The program, for so many clients and threads. Fails when there is no script to choose, or there are too many.
     pub fn build(self, run: Run) -> Result<Program, String> {
         if self.scripts.len() > MAX_SCRIPTS {
-            return Err(format!("at most {MAX_SCRIPTS} SQL scripts are allowed, found {}", self.scripts.len()));
+            return Err(format!(
+                "at most {MAX_SCRIPTS} SQL scripts are allowed, found {}",
+                self.scripts.len()
+            ));
         }
         let weights: u64 = self.scripts.iter().map(|script| u64::from(script.weight)).sum();
         if weights == 0 {

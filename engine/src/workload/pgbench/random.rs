@@ -225,8 +225,9 @@ impl Seeds {
         let clients = (0..clients).map(|_| Random::seeded(base.bits())).collect();
         let default_seed = base.bits() as i64;
         let mut stream = || Random::seeded(base.bits());
-        let threads =
-            (0..threads).map(|_| ThreadStreams { choose: stream(), pace: stream(), sample: stream() }).collect();
+        let threads = (0..threads)
+            .map(|_| ThreadStreams { choose: stream(), pace: stream(), sample: stream() })
+            .collect();
         Self { clients, default_seed, threads }
     }
 }

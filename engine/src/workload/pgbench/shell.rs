@@ -68,7 +68,9 @@ impl Errand {
 
     /// How it went.
     pub fn outcome(&self) -> Outcome {
-        self.outcome.try_recv().unwrap_or_else(|_| Err("nobody could tell when the shell command is over".into()))
+        self.outcome
+            .try_recv()
+            .unwrap_or_else(|_| Err("nobody could tell when the shell command is over".into()))
     }
 }
 
@@ -173,7 +175,11 @@ mod tests {
         assert_eq!(outcome("yes 7", true), Ok(b"7\n".into()), "who goes on printing is not listened to");
         assert_eq!(outcome(":", true), Err("the shell command printed nothing".into()));
         assert_eq!(outcome("head -c 100000 /dev/zero", true).unwrap().len() as u64, LONGEST_LINE);
-        assert_eq!(outcome("cat", true), Err("the shell command printed nothing".into()), "there is no input");
+        assert_eq!(
+            outcome("cat", true),
+            Err("the shell command printed nothing".into()),
+            "there is no input"
+        );
     }
 
     #[test]
@@ -193,7 +199,8 @@ mod tests {
         // A zombie may be left for whoever is the first process to wait for: it runs no more.
         eventually(|| {
             let state = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).ok();
-            let gone = state.is_none_or(|text| text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
+            let gone =
+                state.is_none_or(|text| text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
             gone.then_some(())
         });
         std::fs::remove_file(&told).unwrap();

@@ -219,7 +219,8 @@ fn dollar_end(source: &[u8], start: usize) -> usize {
 
 /// Behind a number. One letter that sticks to it belongs to it: the `e` of `1e'` begins no string.
 fn number_end(source: &[u8], start: usize) -> usize {
-    let digits = |at: usize| at + source[at.min(source.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits =
+        |at: usize| at + source[at.min(source.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
     let mut at = digits(start);
     if source.get(at) == Some(&b'.') && source.get(at + 1) != Some(&b'.') {
         at = digits(at + 1);
@@ -283,7 +284,10 @@ mod tests {
             ("select 1e'a\\", &["select 1e'a\\"]),
             (
                 "create or replace function f() begin atomic select 1; select case when true then 1 end; end; x",
-                &["create or replace function f() begin atomic select 1; select case when true then 1 end; end;", "x"],
+                &[
+                    "create or replace function f() begin atomic select 1; select case when true then 1 end; end;",
+                    "x",
+                ],
             ),
             (
                 "create function f() as $$ begin; $$; begin; x; end;",

@@ -65,8 +65,9 @@ impl Statement {
             if mode != Mode::Simple {
                 if variables.len() > MAX_PARAMETERS {
                     let finding = format!("statement has too many arguments (maximum is {MAX_PARAMETERS})");
-                    return Err(Mistake::new(place, finding)
-                        .advise("every :variable of a statement is one; use fewer, or the simple query protocol"));
+                    return Err(Mistake::new(place, finding).advise(
+                        "every :variable of a statement is one; use fewer, or the simple query protocol",
+                    ));
                 }
                 numbered.extend_from_slice(&text[copied..colon]);
                 numbered.extend_from_slice(format!("${}", variables.len()).as_bytes());
@@ -179,15 +180,20 @@ mod tests {
         assert!(found.is_constant());
 
         let many = |count| format!("select {}", vec![":a"; count].join(","));
-        let new = |count, mode| Statement::new(many(count).into(), Span::default(), mode, &mut Names::default());
+        let new =
+            |count, mode| Statement::new(many(count).into(), Span::default(), mode, &mut Names::default());
         assert_eq!(new(255, Mode::Extended).unwrap().parameter_count(), 255);
-        assert!(new(256, Mode::Extended).unwrap_err().finding.contains("too many arguments (maximum is 255)"));
+        assert!(
+            new(256, Mode::Extended).unwrap_err().finding.contains("too many arguments (maximum is 255)")
+        );
         assert_eq!(new(256, Mode::Simple).unwrap().parameter_count(), 0);
     }
 
     #[test]
     fn the_first_word_tells_the_kind() {
-        for (text, word) in [("/* a */ (SELECT 1)", "SELECT"), ("-- x\n update t", "update"), (";", ""), ("/*", "")] {
+        for (text, word) in
+            [("/* a */ (SELECT 1)", "SELECT"), ("-- x\n update t", "update"), (";", ""), ("/*", "")]
+        {
             assert_eq!(statement(text, Mode::Simple).0.first_word(), word.as_bytes());
         }
     }

@@ -118,14 +118,17 @@ impl Value {
         {
             return Some(Self::Boolean(false));
         }
-        let text = std::str::from_utf8(text).ok()?.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
+        let text = std::str::from_utf8(text)
+            .ok()?
+            .trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         if digits.bytes().all(|b| b.is_ascii_digit()) {
             // What looks like an integer must be one: no silent change to a double when it is too large.
             return text.parse().ok().map(Self::Integer);
         }
         if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-            let magnitude = i64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with(['+', '-']))? as f64;
+            let magnitude =
+                i64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with(['+', '-']))? as f64;
             return Some(Self::Double(if text.starts_with('-') { -magnitude } else { magnitude }));
         }
         let double: f64 = text.parse().ok()?;
@@ -176,7 +179,8 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
     let written = 32 - rest.len();
     let text = &buffer[..written];
     let e = text.iter().rposition(|&b| b == b'e').expect("the format has an exponent");
-    let exponent: i32 = std::str::from_utf8(&text[e + 1..]).ok().and_then(|x| x.parse().ok()).expect("a number");
+    let exponent: i32 =
+        std::str::from_utf8(&text[e + 1..]).ok().and_then(|x| x.parse().ok()).expect("a number");
     let (sign, mantissa) = if text[0] == b'-' { (&text[..1], &text[1..e]) } else { (&text[..0], &text[..e]) };
     out.extend_from_slice(sign);
 
@@ -291,7 +295,8 @@ mod tests {
             ("1e400", "-"),
             ("\u{e9}", "-"),
         ] {
-            let found = Value::parse(given.as_bytes()).map_or("-".into(), |v| format!("{} {}", v.type_name(), text(v)));
+            let found = Value::parse(given.as_bytes())
+                .map_or("-".into(), |v| format!("{} {}", v.type_name(), text(v)));
             assert_eq!(found, expected, "{given:?}");
         }
     }

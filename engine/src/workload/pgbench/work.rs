@@ -65,7 +65,8 @@ impl Pgbench {
             return Err(Problem::new(SCRIPT, error.to_string(), advice));
         }
         let mut names = Names::default();
-        let mut operations = vec![Operation { name: names.unique("transaction".into()), kind: Kind::Transaction }];
+        let mut operations =
+            vec![Operation { name: names.unique("transaction".into()), kind: Kind::Transaction }];
         let mut types = vec![None; program.scripts().len()];
         if types.len() > 1 {
             for (script, of_type) in program.scripts().iter().zip(&mut types) {
@@ -79,8 +80,12 @@ impl Pgbench {
         });
         let mut timed = Timed { names, operations, alone: count(&program) <= MOST_TIMED };
         let mode = program.mode();
-        let sends: Vec<_> =
-            program.scripts().iter().enumerate().map(|(number, script)| timed.script(mode, number, script)).collect();
+        let sends: Vec<_> = program
+            .scripts()
+            .iter()
+            .enumerate()
+            .map(|(number, script)| timed.script(mode, number, script))
+            .collect();
         let requests = sends.iter().flatten().flatten().filter_map(|send| send.request.as_ref());
         let parse = requests.flat_map(|request| request.parse.iter().copied()).collect();
         let plan = Plan { program, types, sends, parse, threads };
@@ -105,7 +110,8 @@ pub fn check(section: &Value) -> Result<Value, Problem> {
 
 fn count(program: &Program) -> usize {
     let commands = program.scripts().iter().flat_map(|script| &script.commands);
-    let timed = |action: &Action| matches!(action, Action::Sql(_) | Action::StartPipeline) || action.uses_shell();
+    let timed =
+        |action: &Action| matches!(action, Action::Sql(_) | Action::StartPipeline) || action.uses_shell();
     commands.filter(|command| timed(&command.action)).count()
 }
 
@@ -235,7 +241,8 @@ fn strongest(kinds: impl Iterator<Item = Kind>) -> Kind {
 
 /// Whether a statement surely changes no rows (functions that a SELECT calls are trusted).
 fn leaves_data(statement: &[u8]) -> bool {
-    let word = |word: &[u8], words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let word =
+        |word: &[u8], words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
     match &first_word(statement).to_ascii_lowercase()[..] {
         b"with" | b"explain" => !statement
             .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
@@ -342,7 +349,8 @@ impl Client {
 
     /// Has a command run while others work.
     fn send_out(&mut self, command: usize, slot: Option<Slot>, line: Vec<u8>) -> Next {
-        let op = self.plan.sends[self.runner.script()][command].as_ref().map_or(TRANSACTION, |send| send.asked.op);
+        let op =
+            self.plan.sends[self.runner.script()][command].as_ref().map_or(TRANSACTION, |send| send.asked.op);
         match Errand::start(line, slot.is_some()) {
             Ok(errand) => {
                 let descriptor = errand.descriptor();

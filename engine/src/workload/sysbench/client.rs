@@ -65,7 +65,12 @@ impl Sysbench {
                     // BEGIN and COMMIT have nothing to gain from being prepared.
                     let mode = if shape.has_table() { options.protocol } else { Mode::Simple };
                     for table in 1..=if by_table { options.tables } else { 1 } {
-                        statements.push(Statement::new(dialect, mode, prepared, &shape.parts(table, options)));
+                        statements.push(Statement::new(
+                            dialect,
+                            mode,
+                            prepared,
+                            &shape.parts(table, options),
+                        ));
                         prepared += u32::from(mode == Mode::Prepared);
                     }
                     built.push((shape, first));
@@ -349,7 +354,8 @@ mod tests {
 
     #[test]
     fn a_group_stays_with_its_table_and_all_tables_get_their_share() {
-        let section = json!({"script": "oltp_read_only", "protocol": "simple", "tables": 4, "range_selects": false});
+        let section =
+            json!({"script": "oltp_read_only", "protocol": "simple", "tables": 4, "range_selects": false});
         let mut client = workload(&section).client(0);
         let mut seen = [0u32; 5];
         for _ in 0..4000 {
@@ -378,7 +384,8 @@ mod tests {
 
     #[test]
     fn ids_of_the_clients_own_making_never_meet() {
-        let section = json!({"script": "oltp_insert", "protocol": "simple", "auto_inc": false, "table_size": 100});
+        let section =
+            json!({"script": "oltp_insert", "protocol": "simple", "auto_inc": false, "table_size": 100});
         let workload = workload(&section);
         let mut ids = Vec::new();
         for client in 0..4 {
@@ -409,14 +416,16 @@ mod tests {
     fn operations_are_those_of_the_script_the_transaction_first() {
         let names = |section| workload(&section).operations().iter().map(|op| op.name).collect::<Vec<_>>();
         assert_eq!(names(json!({"script": "oltp_point_select"})), ["transaction", "point_select"]);
-        let write_only = ["transaction", "begin", "index_update", "non_index_update", "delete", "insert", "commit"];
+        let write_only =
+            ["transaction", "begin", "index_update", "non_index_update", "delete", "insert", "commit"];
         assert_eq!(names(json!({"script": "oltp_write_only"})), write_only);
     }
 
     #[test]
     fn ids_follow_the_distribution() {
         let share = |distribution| {
-            let section = json!({"script": "oltp_point_select", "protocol": "simple", "distribution": distribution});
+            let section =
+                json!({"script": "oltp_point_select", "protocol": "simple", "distribution": distribution});
             let mut client = workload(&section).client(0);
             let draws = 20_000;
             let hot = (0..draws).filter(|_| {

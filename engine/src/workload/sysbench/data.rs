@@ -36,14 +36,20 @@ impl DataSet {
 
 fn table(dialect: Dialect, number: u32, options: &Options) -> Table {
     let name = format!("sbtest{number}");
-    let columns = "k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL";
-    let table =
-        Table { rows: options.table_size, units: options.table_size, unit_bytes: ROW_BYTES, ..Table::default() };
+    let columns =
+        "k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL";
+    let table = Table {
+        rows: options.table_size,
+        units: options.table_size,
+        unit_bytes: ROW_BYTES,
+        ..Table::default()
+    };
     let second = options.create_secondary.then(|| format!("CREATE INDEX k_{number} ON {name}(k)"));
     match dialect {
         Dialect::Postgres => {
             let id = if options.auto_inc { "SERIAL" } else { "INTEGER" };
-            let sequence = format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size);
+            let sequence =
+                format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size);
             // The primary key is made after the load, which is faster, and gives it the name it would have had.
             let key = format!("CREATE UNIQUE INDEX {name}_pkey ON {name} (id)");
             Table {

@@ -91,8 +91,9 @@ impl Default for Options {
 impl Options {
     /// Reads and checks what stands under the key `sysbench`.
     pub fn read(section: &Value) -> Result<Self, Problem> {
-        let options: Self = serde_json::from_value(section.clone())
-            .map_err(|error| problem(format!("the sysbench workload cannot be read: {error}"), "correct it"))?;
+        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
+            problem(format!("the sysbench workload cannot be read: {error}"), "correct it")
+        })?;
         options.check()?;
         Ok(options)
     }
@@ -100,7 +101,10 @@ impl Options {
     fn check(&self) -> Result<(), Problem> {
         let within = |name: &str, value: u64, low: u64, high: u64| match value {
             _ if (low..=high).contains(&value) => Ok(()),
-            _ => Err(problem(format!("sysbench {name} is {value}"), format!("choose one from {low} to {high}"))),
+            _ => Err(problem(
+                format!("sysbench {name} is {value}"),
+                format!("choose one from {low} to {high}"),
+            )),
         };
         within("tables", self.tables.into(), 1, 1_000_000)?;
         within("table_size", self.table_size, 1, INTEGER_MAX)?;
@@ -111,7 +115,10 @@ impl Options {
         within("number_of_ranges", self.number_of_ranges.into(), 1, MOST_POINTS.into())?;
         within("load_workers", self.load_workers.into(), 1, 1_000)?;
         if self.script.steps(self).is_empty() {
-            return Err(problem("these sysbench options leave no statement to run", "let some counts be above 0"));
+            return Err(problem(
+                "these sysbench options leave no statement to run",
+                "let some counts be above 0",
+            ));
         }
         for code in &self.retry_sqlstates {
             if code.len() != 5 || !code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()) {
@@ -143,7 +150,8 @@ mod tests {
 
     #[test]
     fn names_are_written_as_in_a_plan() {
-        let section = json!({"script": "select_random_points", "distribution": "special", "protocol": "simple"});
+        let section =
+            json!({"script": "select_random_points", "distribution": "special", "protocol": "simple"});
         let options = Options::read(&section).unwrap();
         assert_eq!(options.script, Script::RandomPoints);
         assert_eq!(options.distribution, Distribution::Special);

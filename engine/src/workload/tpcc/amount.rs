@@ -33,7 +33,9 @@ mod tests {
 
     #[test]
     fn amounts_are_read_to_the_hundredth() {
-        for (text, hundredths) in [("0.01", 1), ("9999.99", 999_999), ("100.00", 10_000), ("7", 700), ("7.5", 750)] {
+        for (text, hundredths) in
+            [("0.01", 1), ("9999.99", 999_999), ("100.00", 10_000), ("7", 700), ("7.5", 750)]
+        {
             assert_eq!(parse_hundredths(text.as_bytes()), Some(hundredths));
         }
         for text in ["", ".", "-1.00", "1.234", "x", "1,00", "99999999999999999999.00"] {

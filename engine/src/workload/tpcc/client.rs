@@ -87,7 +87,8 @@ enum Type {
 }
 
 impl Type {
-    const ALL: [Self; 5] = [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+    const ALL: [Self; 5] =
+        [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
     /// Its operation comes after that of the transaction as such.
     fn operation(self) -> OpId {

@@ -76,13 +76,20 @@ fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> Asked {
             }
         };
         assert_eq!(out[0], b'Q');
-        assert_eq!(u32::from_be_bytes(out[1..5].try_into().unwrap()) as usize, out.len() - 1, "one whole message");
+        assert_eq!(
+            u32::from_be_bytes(out[1..5].try_into().unwrap()) as usize,
+            out.len() - 1,
+            "one whole message"
+        );
         let text = String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap();
         assert_eq!(text.split(';').count(), asked.statements as usize);
         if asked.heard {
             // Of a DELETE that is heard the rows are only counted.
-            let rows =
-                if text.starts_with("DELETE") { vec![vec![]; answer_count(&mut answer, &text)] } else { answer(&text) };
+            let rows = if text.starts_with("DELETE") {
+                vec![vec![]; answer_count(&mut answer, &text)]
+            } else {
+                answer(&text)
+            };
             for row in rows.iter().filter(|row| !row.is_empty()) {
                 client.row(&mut row.iter().map(|text| Some(text.as_bytes())));
             }
@@ -127,10 +134,17 @@ fn outline(texts: &[String]) -> Vec<String> {
 fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
     let mut client = only("new_order", &json!({}));
     let Asked { texts, requests, .. } = good(&mut client);
-    let count = requests.iter().find(|asked| asked.op == INSERT.op && asked.statements > 1).unwrap().statements;
+    let count =
+        requests.iter().find(|asked| asked.op == INSERT.op && asked.statements > 1).unwrap().statements;
     assert!((5..=15).contains(&count));
-    let mut expected =
-        vec!["BEGIN", "SELECT district", "SELECT customer", "UPDATE district", "INSERT oorder", "INSERT new_order"];
+    let mut expected = vec![
+        "BEGIN",
+        "SELECT district",
+        "SELECT customer",
+        "UPDATE district",
+        "INSERT oorder",
+        "INSERT new_order",
+    ];
     for _ in 0..count {
         expected.extend(["SELECT item", "SELECT stock"]);
     }
@@ -215,7 +229,8 @@ fn an_item_that_should_be_there_and_is_not_fails() {
     let mut client = only("new_order", &json!({}));
     good(&mut client);
     client.again();
-    let asked = talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+    let asked =
+        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
     let Next::Fail(why) = asked.end else { panic!("{:?}", asked.end) };
     assert_eq!((why.code.as_str(), why.message.contains("such item")), ("no-row", true));
     // Also of an order that would have ended at another item that there is not.
@@ -223,7 +238,8 @@ fn an_item_that_should_be_there_and_is_not_fails() {
     assert!(of_100.take(1_000).any(|end| end == Next::Done(Some(ROLLED_BACK))));
     while transaction(&mut client).end == Next::Done(None) {}
     client.again();
-    let asked = talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+    let asked =
+        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
     assert!(matches!(asked.end, Next::Fail(_)), "{:?}", asked.end);
 }
 
@@ -236,14 +252,16 @@ fn what_the_database_has_lost_fails_whatever_was_asked() {
             let verb: String = lost.chars().take(16).collect();
             for answered in [vec![], vec![vec!["?", "?", "?"]]] {
                 client.again();
-                let reply = |text: &str| if text.starts_with(&verb) { answered.clone() } else { answer(text) };
+                let reply =
+                    |text: &str| if text.starts_with(&verb) { answered.clone() } else { answer(text) };
                 let end = talk(&mut client, reply).end;
                 let code = match &end {
                     Next::Fail(why) => why.code.as_str(),
                     _ => "",
                 };
                 let unread = ["SELECT c_discoun", "SELECT ol_i_id, ", "SELECT d_name, d", "SELECT w_name, w"];
-                let read_as_text = ["SELECT c_first, ", "SELECT c_credit,", "SELECT c_data FR", "SELECT count(*) "];
+                let read_as_text =
+                    ["SELECT c_first, ", "SELECT c_credit,", "SELECT c_data FR", "SELECT count(*) "];
                 let expected = match (answered.is_empty(), verb.as_str()) {
                     (true, "SELECT ol_i_id, " | "SELECT no_o_id F") => "",
                     (true, _) => "no-row",
@@ -408,8 +426,14 @@ fn an_order_that_another_delivery_took_first_is_left_to_it() {
         let delete = text.starts_with("SELECT no_o_id FROM") && text.contains("no_o_id = ");
         if delete && !std::mem::replace(&mut taken, true) { vec![] } else { answer(text) }
     });
-    let expected =
-        ["BEGIN", "SELECT new_order", "DELETE new_order", "SELECT new_order", "DELETE new_order", "UPDATE oorder"];
+    let expected = [
+        "BEGIN",
+        "SELECT new_order",
+        "DELETE new_order",
+        "SELECT new_order",
+        "DELETE new_order",
+        "UPDATE oorder",
+    ];
     assert_eq!(outline(&asked.texts)[..6], expected);
     assert_eq!(asked.end, Next::Done(None));
 }
@@ -435,8 +459,13 @@ fn types_come_as_often_as_their_weights_say() {
         let of_type = client.begin().unwrap();
         *counts.entry(OPERATIONS[of_type.index()].0).or_default() += 1;
     }
-    let expected =
-        [("new_order", 9_000), ("payment", 8_600), ("order_status", 800), ("delivery", 800), ("stock_level", 800)];
+    let expected = [
+        ("new_order", 9_000),
+        ("payment", 8_600),
+        ("order_status", 800),
+        ("delivery", 800),
+        ("stock_level", 800),
+    ];
     for (name, expected) in expected {
         // Five standard deviations of the widest are 350.
         let tolerance = if expected > 1_000 { 350 } else { 140 };
@@ -520,7 +549,9 @@ fn more_terminals_than_districts_are_refused() {
 
 #[test]
 fn in_mysql_each_statement_sees_what_was_committed_and_none_commits_itself() {
-    let parse = |protocol| Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap();
+    let parse = |protocol| {
+        Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap()
+    };
     let text = String::from_utf8_lossy(&parse(Dialect::Mysql).shared.sql.parse).into_owned();
     assert!(text.contains("READ COMMITTED") && text.ends_with("SET SESSION autocommit = 0"), "{text}");
     assert!(parse(Dialect::Postgres).shared.sql.parse.is_empty());

@@ -106,7 +106,13 @@ impl DataSet {
             let mut random = self.random(Of::OrderLine, unit);
             for number in 1..=lines {
                 let mut row = Row::new(out);
-                row.numbers([place.warehouse, place.district, place.number, number, random.uniform(1, ITEMS)]);
+                row.numbers([
+                    place.warehouse,
+                    place.district,
+                    place.number,
+                    number,
+                    random.uniform(1, ITEMS),
+                ]);
                 row.raw(if delivered { NOW } else { NULL });
                 row.amount(if delivered { 0 } else { random.uniform(1, 999_999) });
                 row.numbers([place.warehouse, 5]);
@@ -119,8 +125,12 @@ impl DataSet {
 
     fn setting(&self, unit: u64, row: &mut Row<'_>) {
         // What BenchmarkSQL keeps of its load. The other two constants are a run's own.
-        let settings: [(&str, u64); SETTINGS as usize] =
-            [("warehouses", self.warehouses), ("nURandCLast", C_LAST_OF_LOAD), ("nURandCC_ID", 0), ("nURandCI_ID", 0)];
+        let settings: [(&str, u64); SETTINGS as usize] = [
+            ("warehouses", self.warehouses),
+            ("nURandCLast", C_LAST_OF_LOAD),
+            ("nURandCC_ID", 0),
+            ("nURandCI_ID", 0),
+        ];
         let (name, value) = settings[unit as usize];
         row.raw(name.as_bytes());
         row.number(value);
@@ -158,7 +168,11 @@ impl Place {
     /// Of row `unit` of a table with `each` rows a district.
     fn of(unit: u64, each: u64) -> Self {
         let district = unit / each;
-        Self { warehouse: district / DISTRICTS + 1, district: district % DISTRICTS + 1, number: unit % each + 1 }
+        Self {
+            warehouse: district / DISTRICTS + 1,
+            district: district % DISTRICTS + 1,
+            number: unit % each + 1,
+        }
     }
 }
 

@@ -38,7 +38,11 @@ fn rows_are_the_same_however_they_are_cut_and_differ_by_seed() {
         let units = seven.tables()[of as usize].units.min(7_000);
         let whole = cut(&seven, of, 0..units);
         let middle = units / 2 + 1;
-        assert_eq!(cut(&seven, of, 0..middle.min(units)) + &cut(&seven, of, middle.min(units)..units), whole, "{of:?}");
+        assert_eq!(
+            cut(&seven, of, 0..middle.min(units)) + &cut(&seven, of, middle.min(units)..units),
+            whole,
+            "{of:?}"
+        );
         assert_eq!(cut(&data(2, 7), of, 0..units), whole, "{of:?}");
         let fixed = matches!(of, Of::NewOrder | Of::Config);
         assert_eq!(cut(&eight, of, 0..units) == whole, fixed, "{of:?}");
@@ -111,7 +115,10 @@ fn customers_are_as_specified() {
     let mut names: HashMap<&str, u32> = HashMap::new();
     for customer in &customers {
         assert_eq!(customer.len(), 21);
-        assert_eq!((customer[7].as_str(), customer[8].as_str(), customer[9].as_str()), ("50000.00", "-10.00", "10.00"));
+        assert_eq!(
+            (customer[7].as_str(), customer[8].as_str(), customer[9].as_str()),
+            ("50000.00", "-10.00", "10.00")
+        );
         assert_eq!((customer[10].as_str(), customer[11].as_str()), ("1", "0"));
         assert!(customer[3].parse::<f64>().unwrap() <= 0.5);
         assert!((8..=16).contains(&customer[6].len()));
@@ -159,7 +166,9 @@ fn warehouses_districts_history_and_settings_are_as_specified() {
     let districts = rows(&data, Of::District, 0..20);
     assert_eq!((warehouses[1][0].as_str(), warehouses[1][1].as_str()), ("2", "300000.00"));
     assert_eq!(districts[19][..3], ["2", "10", "30000.00"]);
-    for (row, tax) in warehouses.iter().map(|row| (row, &row[2])).chain(districts.iter().map(|row| (row, &row[3]))) {
+    for (row, tax) in
+        warehouses.iter().map(|row| (row, &row[2])).chain(districts.iter().map(|row| (row, &row[3])))
+    {
         assert!(tax.parse::<f64>().unwrap() <= 0.2, "{row:?}");
     }
     assert!(districts.iter().all(|district| district[4] == "3001"));

@@ -98,7 +98,14 @@ impl Profile for Delivery {
             At::Take if !self.taken => self.ask_oldest(sql, out),
             At::Take => {
                 self.at = At::Carrier;
-                statements.carrier.request(out).int(self.carrier).int(warehouse).int(district).int(order).end();
+                statements
+                    .carrier
+                    .request(out)
+                    .int(self.carrier)
+                    .int(warehouse)
+                    .int(district)
+                    .int(order)
+                    .end();
                 Next::Ask(UPDATE)
             }
             At::Carrier => {

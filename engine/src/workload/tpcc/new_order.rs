@@ -130,7 +130,8 @@ impl NewOrder {
         // A line before it may be of the same stock: it is not taken yet, but will be.
         let same = before.last().filter(|before| (before.supply, before.item) == (line.supply, line.item));
         let there = same.map_or(there, |before| before.left);
-        line.left = if there >= line.quantity + 10 { there - line.quantity } else { there + 91 - line.quantity };
+        line.left =
+            if there >= line.quantity + 10 { there - line.quantity } else { there + 91 - line.quantity };
     }
 }
 
@@ -150,13 +151,15 @@ impl Profile for NewOrder {
         self.count = input.random.uniform(5, MOST_LINES as u64) as usize;
         for (line, number) in self.lines[..self.count].iter_mut().zip(1..) {
             let item = input.constants.item(input.random);
-            let supply = if input.chance(REMOTE_PERCENT) { input.other_warehouse() } else { input.home.warehouse };
+            let supply =
+                if input.chance(REMOTE_PERCENT) { input.other_warehouse() } else { input.home.warehouse };
             *line = Line { number, item, supply, quantity: input.random.uniform(1, 10), ..Line::default() };
         }
         if input.chance(ROLLED_BACK_PERCENT) {
             self.lines[self.count - 1].item += ITEMS;
         }
-        self.lines[..self.count].sort_unstable_by_key(|line| (line.item > ITEMS, line.supply, line.item, line.number));
+        self.lines[..self.count]
+            .sort_unstable_by_key(|line| (line.item > ITEMS, line.supply, line.item, line.number));
         self.again();
     }
 

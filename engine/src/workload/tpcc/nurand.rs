@@ -105,7 +105,10 @@ mod tests {
         let mut random = Random::stream(1, 1);
         let draws = 400_000;
         let cases = [
-            (expected(255, constants.c_last, 0, 999), shares(1_000, draws, || constants.last_name(&mut random))),
+            (
+                expected(255, constants.c_last, 0, 999),
+                shares(1_000, draws, || constants.last_name(&mut random)),
+            ),
             (expected(1_023, constants.c_id, 1, 3_000), {
                 let mut random = Random::stream(2, 1);
                 shares(3_000, draws, || constants.customer(&mut random) - 1)
@@ -128,7 +131,10 @@ mod tests {
                 chi += (rest.1 - rest.0).powi(2) / rest.0;
             }
             assert!(classes > 100.0);
-            assert!((chi - classes).abs() < 5.0 * (2.0f64 * classes).sqrt(), "chi-square {chi} of {classes} classes");
+            assert!(
+                (chi - classes).abs() < 5.0 * (2.0f64 * classes).sqrt(),
+                "chi-square {chi} of {classes} classes"
+            );
         }
     }
 

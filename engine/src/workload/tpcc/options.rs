@@ -88,7 +88,10 @@ impl Options {
             return Err(problem(finding, "let them sum to 100, such as 45, 43, 4, 4 and 4"));
         }
         if let Some(code) = self.retry_sqlstates.iter().find(|code| code.len() != 5) {
-            return Err(problem(format!("`{code}` is no SQLSTATE"), "use codes of five characters, such as 40001"));
+            return Err(problem(
+                format!("`{code}` is no SQLSTATE"),
+                "use codes of five characters, such as 40001",
+            ));
         }
         Ok(())
     }
@@ -99,7 +102,8 @@ impl Options {
         if u64::from(terminals) <= most {
             return Ok(());
         }
-        let finding = format!("{terminals} terminals are more than {} warehouses have districts", self.warehouses);
+        let finding =
+            format!("{terminals} terminals are more than {} warehouses have districts", self.warehouses);
         Err(problem(finding, format!("use up to {most} clients, or more warehouses")))
     }
 }

@@ -28,7 +28,13 @@ impl Pace {
     }
 
     /// Between a transaction of type `last` (if there was one), which was started `elapsed` ago, and one of type `next`.
-    pub fn rest(&self, random: &mut Random, last: Option<usize>, next: usize, elapsed: Option<Nanos>) -> Nanos {
+    pub fn rest(
+        &self,
+        random: &mut Random,
+        last: Option<usize>,
+        next: usize,
+        elapsed: Option<Nanos>,
+    ) -> Nanos {
         let mut rest = 0;
         if let (true, Some(last)) = (self.thinking, last) {
             let mean = THINKING_S[last] as f64;

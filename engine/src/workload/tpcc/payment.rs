@@ -73,8 +73,10 @@ impl Payment {
         let Home { warehouse: at_warehouse, district: at_district } = self.home;
         let (whole, hundredths) = (self.amount / 100, self.amount % 100);
         self.data.clear();
-        let written =
-            write!(self.data, "{id} {district} {warehouse} {at_district} {at_warehouse} {whole}.{hundredths:02} | ");
+        let written = write!(
+            self.data,
+            "{id} {district} {warehouse} {at_district} {at_warehouse} {whole}.{hundredths:02} | "
+        );
         debug_assert!(written.is_ok(), "memory takes everything");
         self.data.extend_from_slice(noted);
         // Whole characters only: c_data may hold anything after somebody else's work.
@@ -115,7 +117,13 @@ impl Profile for Payment {
             }
             At::Begin => {
                 self.at = At::PayDistrict;
-                statements.pay_district.request(out).hundredths(self.amount).int(warehouse).int(district).end();
+                statements
+                    .pay_district
+                    .request(out)
+                    .hundredths(self.amount)
+                    .int(warehouse)
+                    .int(district)
+                    .end();
                 Next::Ask(UPDATE)
             }
             At::PayDistrict => {

@@ -100,9 +100,9 @@ impl Of {
             Self::Customer => {
                 Some("CREATE INDEX bmsql_customer_idx1 ON bmsql_customer (c_w_id, c_d_id, c_last, c_first)")
             }
-            Self::Order => {
-                Some("CREATE UNIQUE INDEX bmsql_oorder_idx1 ON bmsql_oorder (o_w_id, o_d_id, o_carrier_id, o_id)")
-            }
+            Self::Order => Some(
+                "CREATE UNIQUE INDEX bmsql_oorder_idx1 ON bmsql_oorder (o_w_id, o_d_id, o_carrier_id, o_id)",
+            ),
             _ => None,
         }
     }
@@ -119,12 +119,16 @@ impl Of {
                 ("ol_stock_fkey", "ol_supply_w_id, ol_i_id", "bmsql_stock (s_w_id, s_i_id)"),
             ],
             Self::Customer => &[("c_district_fkey", "c_w_id, c_d_id", "bmsql_district (d_w_id, d_id)")],
-            Self::Order => &[("o_customer_fkey", "o_w_id, o_d_id, o_c_id", "bmsql_customer (c_w_id, c_d_id, c_id)")],
+            Self::Order => {
+                &[("o_customer_fkey", "o_w_id, o_d_id, o_c_id", "bmsql_customer (c_w_id, c_d_id, c_id)")]
+            }
             Self::History => &[
                 ("h_customer_fkey", "h_c_w_id, h_c_d_id, h_c_id", "bmsql_customer (c_w_id, c_d_id, c_id)"),
                 ("h_district_fkey", "h_w_id, h_d_id", "bmsql_district (d_w_id, d_id)"),
             ],
-            Self::NewOrder => &[("no_order_fkey", "no_w_id, no_d_id, no_o_id", "bmsql_oorder (o_w_id, o_d_id, o_id)")],
+            Self::NewOrder => {
+                &[("no_order_fkey", "no_w_id, no_d_id, no_o_id", "bmsql_oorder (o_w_id, o_d_id, o_id)")]
+            }
             Self::District => &[("d_warehouse_fkey", "d_w_id", "bmsql_warehouse (w_id)")],
             Self::Item | Self::Warehouse | Self::Config => &[],
         }
@@ -138,7 +142,8 @@ impl Of {
             format!("ALTER TABLE {name} ADD CONSTRAINT {key} FOREIGN KEY ({columns}) REFERENCES {to}")
         };
         let references = self.references().iter().map(reference).collect();
-        let table = Table { name: name.into(), rows: rows(units), units, unit_bytes, references, ..Table::default() };
+        let table =
+            Table { name: name.into(), rows: rows(units), units, unit_bytes, references, ..Table::default() };
         match dialect {
             Dialect::Postgres => self.in_postgres(table),
             Dialect::Mysql => self.in_mysql(table),
@@ -150,12 +155,15 @@ impl Of {
         // The index first, then a key of it: the index of a table can be built beside another, a key cannot.
         let mut indexes = vec![format!("CREATE UNIQUE INDEX {name}_pkey ON {name} ({})", self.key())];
         indexes.extend(self.second_index().map(String::from));
-        let mut keys =
-            vec![format!("ALTER TABLE {name} ADD CONSTRAINT {name}_pkey PRIMARY KEY USING INDEX {name}_pkey")];
+        let mut keys = vec![format!(
+            "ALTER TABLE {name} ADD CONSTRAINT {name}_pkey PRIMARY KEY USING INDEX {name}_pkey"
+        )];
         let mut create = format!("CREATE TABLE {name} ({})", self.columns());
         if self == Self::History {
             create.push_str("; CREATE SEQUENCE bmsql_hist_id_seq OWNED BY bmsql_history.hist_id");
-            keys.push("ALTER TABLE bmsql_history ALTER hist_id SET DEFAULT nextval('bmsql_hist_id_seq')".into());
+            keys.push(
+                "ALTER TABLE bmsql_history ALTER hist_id SET DEFAULT nextval('bmsql_hist_id_seq')".into(),
+            );
             keys.push(format!("SELECT setval('bmsql_hist_id_seq', {})", table.rows));
         }
         Table {
@@ -254,7 +262,9 @@ mod tests {
     fn in_mysql_a_table_is_its_primary_key() {
         let history = Of::History.table(Dialect::Mysql, 2, |units| units);
         assert!(
-            history.create.starts_with("CREATE TABLE bmsql_history (hist_id INTEGER NOT NULL AUTO_INCREMENT, h_c_id")
+            history
+                .create
+                .starts_with("CREATE TABLE bmsql_history (hist_id INTEGER NOT NULL AUTO_INCREMENT, h_c_id")
         );
         assert!(history.create.contains("h_date DATETIME") && !history.create.contains("TIMESTAMP"));
         assert!(history.create.ends_with("h_data VARCHAR(24), PRIMARY KEY (hist_id)) ENGINE = InnoDB"));

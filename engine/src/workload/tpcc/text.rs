@@ -4,7 +4,8 @@ use crate::random::Random;
 
 const CHARACTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LETTERS: u64 = 26;
-const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
 /// Characters that one random number of 64 bits gives: each takes 5.95 of them, and what is left keeps them fair to
 /// one in 60,000.
@@ -84,7 +85,8 @@ mod tests {
         assert_eq!(text(|out| last_name(0, out)), "BARBARBAR");
         assert_eq!(text(|out| last_name(371, out)), "PRICALLYOUGHT");
         assert_eq!(text(|out| last_name(999, out)), "EINGEINGEING");
-        let all: std::collections::HashSet<_> = (0..1_000).map(|number| text(|out| last_name(number, out))).collect();
+        let all: std::collections::HashSet<_> =
+            (0..1_000).map(|number| text(|out| last_name(number, out))).collect();
         assert_eq!(all.len(), 1_000);
         assert!(all.iter().all(|name| name.len() <= 16), "fits its column");
     }
@@ -99,11 +101,15 @@ mod tests {
             lengths[string.len()] += 1;
             string.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
         }
-        assert!(lengths[..26].iter().all(|&count| count == 0) && lengths[26..].iter().all(|&count| count > 1_200));
+        assert!(
+            lengths[..26].iter().all(|&count| count == 0) && lengths[26..].iter().all(|&count| count > 1_200)
+        );
         let total: u32 = counts.iter().sum();
         let expected = f64::from(total) / CHARACTERS.len() as f64;
-        let chi: f64 =
-            CHARACTERS.iter().map(|&byte| (f64::from(counts[usize::from(byte)]) - expected).powi(2) / expected).sum();
+        let chi: f64 = CHARACTERS
+            .iter()
+            .map(|&byte| (f64::from(counts[usize::from(byte)]) - expected).powi(2) / expected)
+            .sum();
         // With 61 degrees of freedom 115 is passed by chance once in 30,000.
         assert!(chi < 115.0, "chi-square {chi}");
         assert_eq!(total, CHARACTERS.iter().map(|&byte| counts[usize::from(byte)]).sum::<u32>());

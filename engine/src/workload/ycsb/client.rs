@@ -85,8 +85,8 @@ struct Drawn {
 
 impl Drawn {
     fn new(length: Length) -> Self {
-        let law =
-            (length.how == Lengths::Zipfian).then(|| Gray::new(super::options::THETA, length.most - length.least + 1));
+        let law = (length.how == Lengths::Zipfian)
+            .then(|| Gray::new(super::options::THETA, length.most - length.least + 1));
         Self { length, law }
     }
 
@@ -139,7 +139,9 @@ impl Clients {
     pub fn new(options: &Options, seed: u64, clients: u32) -> Self {
         let proportions = match options.phase {
             Phase::Run => options.proportions.each(),
-            Phase::Load => [("READ", 0.0), ("UPDATE", 0.0), ("INSERT", 1.0), ("SCAN", 0.0), ("READ-MODIFY-WRITE", 0.0)],
+            Phase::Load => {
+                [("READ", 0.0), ("UPDATE", 0.0), ("INSERT", 1.0), ("SCAN", 0.0), ("READ-MODIFY-WRITE", 0.0)]
+            }
         };
         let whole: f64 = proportions.iter().map(|(_, share)| share).sum();
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];

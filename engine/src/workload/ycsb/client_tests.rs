@@ -26,7 +26,11 @@ fn the_core_workloads_have_their_mixes() {
         ("C", json!({"read": 1, "update": 0}), vec![Act::Read]),
         ("D", json!({"read": 0.95, "update": 0, "insert": 0.05}), vec![Act::Read, Act::Insert]),
         ("E", json!({"read": 0, "update": 0, "scan": 0.95, "insert": 0.05}), vec![Act::Scan, Act::Insert]),
-        ("F", json!({"read": 0.5, "update": 0, "readmodifywrite": 0.5}), vec![Act::Read, Act::ReadModifyWrite]),
+        (
+            "F",
+            json!({"read": 0.5, "update": 0, "readmodifywrite": 0.5}),
+            vec![Act::Read, Act::ReadModifyWrite],
+        ),
     ];
     for (name, proportions, acts) in of {
         let mut client = client(&json!({"proportions": proportions}));
@@ -91,7 +95,8 @@ fn records_are_chosen_as_ycsb_does() {
 fn only_the_records_of_the_load_are_chosen_from() {
     let mut uniform = client(&json!({"recordcount": 100, "insertstart": 40, "insertcount": 20}));
     assert!((0..2_000).all(|_| (40..60).contains(&uniform.next().record)));
-    let mut sequential = client(&json!({"recordcount": 5, "insertstart": 2, "requestdistribution": "sequential"}));
+    let mut sequential =
+        client(&json!({"recordcount": 5, "insertstart": 2, "requestdistribution": "sequential"}));
     assert_eq!((0..5).map(|_| sequential.next().record).collect::<Vec<_>>(), [2, 3, 4, 2, 3]);
 }
 
@@ -168,7 +173,8 @@ fn lengths_are_as_described() {
     };
     let mut constant = field(json!({"fieldlength": 42}));
     assert_eq!(constant(&mut Random::stream(1, 1)), 42);
-    let mut uniform = field(json!({"fieldlength": 30, "minfieldlength": 11, "fieldlengthdistribution": "uniform"}));
+    let mut uniform =
+        field(json!({"fieldlength": 30, "minfieldlength": 11, "fieldlengthdistribution": "uniform"}));
     fits("uniform fields", &[0.05; 20], |random| uniform(random) - 11);
     let mut zipfian = field(json!({"fieldlength": 50, "fieldlengthdistribution": "zipfian"}));
     fits("zipfian fields", &Gray::probabilities(0.99, 50), |random| zipfian(random) - 1);
@@ -190,7 +196,8 @@ fn values_are_printable_and_need_no_escape() {
 
 #[test]
 fn one_field_or_all_are_read_and_written() {
-    let mut client = client(&json!({"fieldcount": 4, "readallfields": false, "proportions": {"read": 1, "update": 1}}));
+    let mut client =
+        client(&json!({"fieldcount": 4, "readallfields": false, "proportions": {"read": 1, "update": 1}}));
     let (mut read, mut written) = ([0usize; 4], [0usize; 4]);
     for _ in 0..20_000 {
         let request = client.next();

@@ -63,10 +63,12 @@ impl DataSet {
         let records = Records::new(options, seed);
         let name = options.table.clone();
         let columns: Vec<String> = options.fields().iter().map(|field| field.to_uppercase()).collect();
-        let typed = |kind: &str| columns.iter().map(|column| format!(", {column} {kind}")).collect::<String>();
+        let typed =
+            |kind: &str| columns.iter().map(|column| format!(", {column} {kind}")).collect::<String>();
         let list = columns.join(", ");
         let length = (options.fieldlength + 4) * u64::from(options.fieldcount) + 40;
-        let table = Table { rows: records.count, units: records.count, unit_bytes: length, ..Table::default() };
+        let table =
+            Table { rows: records.count, units: records.count, unit_bytes: length, ..Table::default() };
         let table = match dialect {
             Dialect::Postgres => Table {
                 create: format!("CREATE TABLE {name} (YCSB_KEY VARCHAR(255) NOT NULL{})", typed("TEXT")),
@@ -140,8 +142,7 @@ mod tests {
 
     #[test]
     fn rows_are_the_same_however_they_are_cut() {
-        let section =
-            json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false, "zeropadding": 6});
+        let section = json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false, "zeropadding": 6});
         let whole = rows(&section, 0..100);
         assert_eq!(rows(&section, 0..33) + &rows(&section, 33..100), whole);
         assert!(whole.starts_with("user000100\t"));
@@ -153,7 +154,9 @@ mod tests {
         let data = DataSet::new(Dialect::Postgres, &options, 1);
         assert_eq!((data.tables()[0].rows, data.records.count), (0, 0));
         assert!(
-            data.tables()[0].create.starts_with("CREATE TABLE usertable (YCSB_KEY VARCHAR(255) NOT NULL, FIELD0 TEXT")
+            data.tables()[0]
+                .create
+                .starts_with("CREATE TABLE usertable (YCSB_KEY VARCHAR(255) NOT NULL, FIELD0 TEXT")
         );
     }
 }

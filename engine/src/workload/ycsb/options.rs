@@ -169,7 +169,9 @@ impl Options {
         }
         let share = |name: &str, value: f64, low: f64, high: f64| match (low..=high).contains(&value) {
             true => Ok(()),
-            false => Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}"))),
+            false => {
+                Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}")))
+            }
         };
         share("hotspotdatafraction", self.hotspotdatafraction, 0.0, 1.0)?;
         share("hotspotopnfraction", self.hotspotopnfraction, 0.0, 1.0)?;
@@ -178,7 +180,9 @@ impl Options {
         for (name, proportion) in self.proportions.each() {
             share(&format!("proportion of {name}"), proportion, 0.0, 1e9)?;
         }
-        if self.phase == Phase::Run && self.proportions.each().iter().all(|(_, proportion)| *proportion == 0.0) {
+        if self.phase == Phase::Run
+            && self.proportions.each().iter().all(|(_, proportion)| *proportion == 0.0)
+        {
             return Err(problem("ycsb has proportions that are all 0", "let one be above 0"));
         }
         let mut name = self.table.bytes();
@@ -188,7 +192,10 @@ impl Options {
             return Err(problem(finding, "use letters, digits and underscores, such as usertable"));
         }
         if let Some(code) = self.retry_sqlstates.iter().find(|code| code.len() != 5) {
-            return Err(problem(format!("`{code}` is no SQLSTATE"), "use codes of five characters, such as 40001"));
+            return Err(problem(
+                format!("`{code}` is no SQLSTATE"),
+                "use codes of five characters, such as 40001",
+            ));
         }
         Ok(())
     }
@@ -211,9 +218,10 @@ impl Options {
             Requests::Hotspot => {
                 Distribution::Hotspot { data: self.hotspotdatafraction, operations: self.hotspotopnfraction }
             }
-            Requests::Exponential => {
-                Distribution::Exponential { percentile: self.exponential_percentile, fraction: self.exponential_frac }
-            }
+            Requests::Exponential => Distribution::Exponential {
+                percentile: self.exponential_percentile,
+                fraction: self.exponential_frac,
+            },
             Requests::Sequential => Distribution::Sequential,
         }
     }

@@ -220,7 +220,10 @@ mod tests {
         let mut texts = Vec::new();
         let mut out = Vec::new();
         while let Next::Ask(asked) = client.next(&mut out) {
-            texts.push((String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap(), names[asked.op.index()].name));
+            texts.push((
+                String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap(),
+                names[asked.op.index()].name,
+            ));
             client.completed(1);
             out.clear();
         }
@@ -229,8 +232,7 @@ mod tests {
 
     #[test]
     fn each_operation_is_a_statement() {
-        let section =
-            |act: &str| json!({"proportions": {"read": 0, "update": 0, act: 1}, "fieldcount": 2, "fieldlength": 3});
+        let section = |act: &str| json!({"proportions": {"read": 0, "update": 0, act: 1}, "fieldcount": 2, "fieldlength": 3});
         let text = |section: Value| {
             let ycsb = ycsb(section);
             let mut client = ycsb.client(0);
@@ -239,7 +241,10 @@ mod tests {
             texts.into_iter().map(|(text, name)| (masked(&text), name)).collect::<Vec<_>>()
         };
         let one = |text: &str, name| vec![(text.to_string(), name)];
-        assert_eq!(text(section("read")), one("SELECT FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY = 'K'", "READ"));
+        assert_eq!(
+            text(section("read")),
+            one("SELECT FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY = 'K'", "READ")
+        );
         assert_eq!(
             text(section("insert")),
             one("INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES ('K', 'VVV', 'VVV')", "INSERT")
@@ -250,7 +255,9 @@ mod tests {
         ));
         let [(update, "UPDATE")] = &text(section("update"))[..] else { panic!() };
         assert!(
-            ["0", "1"].iter().any(|n| *update == format!("UPDATE usertable SET FIELD{n} = 'VVV' WHERE YCSB_KEY = 'K'"))
+            ["0", "1"]
+                .iter()
+                .any(|n| *update == format!("UPDATE usertable SET FIELD{n} = 'VVV' WHERE YCSB_KEY = 'K'"))
         );
         let mut all = section("update");
         all["writeallfields"] = json!(true);
@@ -261,7 +268,11 @@ mod tests {
         let mut one_field = section("read");
         one_field["readallfields"] = json!(false);
         let [(read, "READ")] = &text(one_field)[..] else { panic!() };
-        assert!(["0", "1"].iter().any(|n| *read == format!("SELECT FIELD{n} FROM usertable WHERE YCSB_KEY = 'K'")));
+        assert!(
+            ["0", "1"]
+                .iter()
+                .any(|n| *read == format!("SELECT FIELD{n} FROM usertable WHERE YCSB_KEY = 'K'"))
+        );
         let both: Vec<_> = text(section("readmodifywrite")).into_iter().map(|(_, name)| name).collect();
         assert_eq!(both, ["READ", "UPDATE"]);
     }

@@ -63,7 +63,11 @@ mod tests {
         assert_eq!(decode(&[0x7f], 7), None);
         assert_eq!(decode(&[0x7f, 0x80], 7), None);
         assert_eq!(decode(&[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], 7), None);
-        assert_eq!(decode(&[0x7f, 0x80, 0x80, 0x80, 0x80, 0x00], 7), Some((127, 6)), "long-winded, but right");
+        assert_eq!(
+            decode(&[0x7f, 0x80, 0x80, 0x80, 0x80, 0x00], 7),
+            Some((127, 6)),
+            "long-winded, but right"
+        );
     }
 
     proptest! {

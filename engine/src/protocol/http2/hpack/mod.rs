@@ -101,8 +101,8 @@ struct Rest<'a>(&'a [u8]);
 impl Rest<'_> {
     #[inline]
     fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
-        let (value, size) =
-            integer::decode(self.0, prefix).ok_or_else(|| broken("a number does not end, or is too large"))?;
+        let (value, size) = integer::decode(self.0, prefix)
+            .ok_or_else(|| broken("a number does not end, or is too large"))?;
         self.0 = &self.0[size..];
         Ok(value)
     }
@@ -112,8 +112,10 @@ impl Rest<'_> {
     fn text(&mut self, out: &mut Vec<u8>) -> Result<(), Malformed> {
         let coded = self.0.first().is_some_and(|octet| octet & 0x80 != 0);
         let length = self.integer(7)?;
-        let (text, rest) =
-            self.0.split_at_checked(length).ok_or_else(|| broken("a text is longer than the block that it is in"))?;
+        let (text, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or_else(|| broken("a text is longer than the block that it is in"))?;
         self.0 = rest;
         if !coded {
             out.extend_from_slice(text);

@@ -23,14 +23,22 @@ fn refusal(block: &[u8]) -> String {
 }
 
 fn size(decoder: &Decoder) -> usize {
-    (0..).map_while(|nth| decoder.table.get(nth)).map(|(name, value)| name.len() + value.len() + OVERHEAD).sum()
+    (0..)
+        .map_while(|nth| decoder.table.get(nth))
+        .map(|(name, value)| name.len() + value.len() + OVERHEAD)
+        .sum()
 }
 
 /// RFC 7541, appendix C.2: one field each, and whether it is kept.
 #[test]
 fn single_fields() {
     for (block, name, value, kept) in [
-        ("400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572", "custom-key", "custom-header", 55),
+        (
+            "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
+            "custom-key",
+            "custom-header",
+            55,
+        ),
         ("040c 2f73 616d 706c 652f 7061 7468", ":path", "/sample/path", 0),
         ("1008 7061 7373 776f 7264 0673 6563 7265 74", "password", "secret", 0),
         ("82", ":method", "GET", 0),
@@ -73,8 +81,24 @@ const REQUESTS: [Expected<'_>; 3] = [
 ];
 
 const RESPONSES: [Expected<'_>; 3] = [
-    (&[(":status", "302"), ("cache-control", "private"), ("date", DATE), ("location", "https://www.example.com")], 222),
-    (&[(":status", "307"), ("cache-control", "private"), ("date", DATE), ("location", "https://www.example.com")], 222),
+    (
+        &[
+            (":status", "302"),
+            ("cache-control", "private"),
+            ("date", DATE),
+            ("location", "https://www.example.com"),
+        ],
+        222,
+    ),
+    (
+        &[
+            (":status", "307"),
+            ("cache-control", "private"),
+            ("date", DATE),
+            ("location", "https://www.example.com"),
+        ],
+        222,
+    ),
     (
         &[
             (":status", "200"),
@@ -162,7 +186,11 @@ fn broken_blocks_are_refused_with_what_is_wrong() {
         assert!(finding_there.contains(finding), "{block:?}: {finding_there}");
         assert!(finding_there.contains("(COMPRESSION_ERROR)"));
     }
-    assert_eq!(unpack(&mut Decoder::new(100), &[0x20, 0x3f, 0xe1, 0x1f, 0x82]).unwrap().len(), 1, "sizes may change");
+    assert_eq!(
+        unpack(&mut Decoder::new(100), &[0x20, 0x3f, 0xe1, 0x1f, 0x82]).unwrap().len(),
+        1,
+        "sizes may change"
+    );
 }
 
 #[test]

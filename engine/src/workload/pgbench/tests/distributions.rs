@@ -7,7 +7,12 @@ const DRAWS: usize = 1_000_000;
 
 /// Draws from 1..=values and holds the counts against the probabilities. 3.1 standard deviations are passed by chance once in
 /// a thousand; the seeds are fixed, so the test passes always or never.
-fn fits(name: &str, values: usize, probability: impl Fn(usize) -> f64, mut draw: impl FnMut(&mut Random) -> i64) {
+fn fits(
+    name: &str,
+    values: usize,
+    probability: impl Fn(usize) -> f64,
+    mut draw: impl FnMut(&mut Random) -> i64,
+) {
     let mut random = Random::seeded(20_240_229);
     let mut counts = vec![0usize; values];
     for _ in 0..DRAWS {
@@ -39,12 +44,14 @@ fn random_gaussian_is_a_bell() {
     for (values, parameter) in [(100, 2.0), (100, 2.5), (1000, 5.0), (51, 10.0)] {
         let middle = (values as f64 + 1.0) / 2.0;
         let edge = |x: f64| normal(2.0 * parameter * (x - middle) / values as f64);
-        let probability = |i: usize| (edge(i as f64 + 0.5) - edge(i as f64 - 0.5)) / (2.0 * normal(parameter) - 1.0);
+        let probability =
+            |i: usize| (edge(i as f64 + 0.5) - edge(i as f64 - 0.5)) / (2.0 * normal(parameter) - 1.0);
         fits("gaussian", values, probability, |random| random.gaussian(range(values), parameter).unwrap());
     }
     // "for a Gaussian distribution of 2.0, 95% ... ; 67% of values are drawn from the middle 1.0 / parameter"
     let mut random = Random::seeded(1);
-    let middle = (0..DRAWS).filter(|_| (401..=600).contains(&random.gaussian(range(1000), 5.0).unwrap())).count();
+    let middle =
+        (0..DRAWS).filter(|_| (401..=600).contains(&random.gaussian(range(1000), 5.0).unwrap())).count();
     assert!((0.680..0.685).contains(&(middle as f64 / DRAWS as f64)), "{middle}");
 }
 

@@ -114,7 +114,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         "\u{e9}",
         "\0",
     ];
-    prop::collection::vec(prop::sample::select(words.to_vec()), 0..60).prop_map(|row| row.concat().into_bytes())
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..60)
+        .prop_map(|row| row.concat().into_bytes())
 }
 
 proptest! {
@@ -189,8 +190,9 @@ fn a_script_of_a_megabyte_is_no_trouble() {
 
 #[test]
 fn nesting_is_limited_on_a_small_stack_too() {
-    let nested =
-        |depth: usize| format!("\\set x {}1{}", "1 or 1 and 1 = 1 | 1 + 1 * -(".repeat(depth), ")".repeat(depth));
+    let nested = |depth: usize| {
+        format!("\\set x {}1{}", "1 or 1 and 1 = 1 | 1 + 1 * -(".repeat(depth), ")".repeat(depth))
+    };
     let handle = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         assert!(program(&nested(30), &[], Mode::Simple).is_ok());
         let error = program(&nested(100_000), &[], Mode::Simple).unwrap_err();

@@ -85,7 +85,10 @@ fn mistakes_are_found_and_placed_before_anything_runs() {
             Err(found) => {
                 assert!(found.starts_with(&format!("test.sql:{place}: ")), "{script:?} at {place}:\n{found}");
                 assert!(found.contains(finding), "{script:?}: {finding}\n{found}");
-                assert!(found.lines().nth(2).is_some_and(|mark| mark.trim_start().starts_with('^')), "{found}");
+                assert!(
+                    found.lines().nth(2).is_some_and(|mark| mark.trim_start().starts_with('^')),
+                    "{found}"
+                );
             }
         }
     }
@@ -136,8 +139,11 @@ fn mistakes_that_show_in_the_run_are_placed_as_well() {
 
 #[test]
 fn what_is_never_reached_is_no_mistake() {
-    let (_, ended) =
-        run("\\if 0\n\\set x 1/0 + :nope\n\\endif\n\\set y case when true then 1 else 1/0 end", &[], Mode::Simple);
+    let (_, ended) = run(
+        "\\if 0\n\\set x 1/0 + :nope\n\\endif\n\\set y case when true then 1 else 1/0 end",
+        &[],
+        Mode::Simple,
+    );
     assert_eq!(ended, Ok(()));
 }
 
@@ -145,7 +151,8 @@ fn what_is_never_reached_is_no_mistake() {
 fn all_mistakes_of_a_script_are_told_at_once() {
     let script = "\\set i 1 +\nselect 1;\n\\if foo(\n\\sleep 1 week\n\\endif\n\\nope\n";
     let found = program(script, &[], Mode::Simple).unwrap_err();
-    let places: Vec<_> = found.lines().filter_map(|line| line.strip_prefix("test.sql:")?.split(": ").next()).collect();
+    let places: Vec<_> =
+        found.lines().filter_map(|line| line.strip_prefix("test.sql:")?.split(": ").next()).collect();
     assert_eq!(places, ["1:11", "3:5", "4:10", "6:1"], "{found}");
     let many = program(&"\\nope\n".repeat(1000), &[], Mode::Simple).unwrap_err();
     assert_eq!(many.matches("test.sql:").count(), 20);
@@ -164,6 +171,8 @@ fn limits_are_those_of_pgbench() {
     let error = program(&words(255), &[], Mode::Simple).unwrap_err();
     assert!(error.contains("too many arguments in command \"shell\""), "{error}");
     assert!(
-        program("\\startpipeline\n\\endpipeline", &[], Mode::Simple).unwrap_err().contains("simple query protocol")
+        program("\\startpipeline\n\\endpipeline", &[], Mode::Simple)
+            .unwrap_err()
+            .contains("simple query protocol")
     );
 }

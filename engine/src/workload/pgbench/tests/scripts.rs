@@ -115,13 +115,17 @@ const SEEN: &[(&str, &str)] = &[
 
 #[test]
 fn expressions_have_the_values_that_pgbench_gives_them() {
-    let defined = [("foo", "-10.1"), ("i", "+3"), ("n", "null"), ("t", "t"), ("f", "of"), ("d", "1.0"), ("zy", "0")];
+    let defined =
+        [("foo", "-10.1"), ("i", "+3"), ("n", "null"), ("t", "t"), ("f", "of"), ("d", "1.0"), ("zy", "0")];
     for (expression, expected) in VALUES.iter().chain(SEEN) {
         let found = value(expression, &defined);
         let number = |text: &str| text.strip_prefix("double ").and_then(|d| d.parse::<f64>().ok());
         match (number(&found), number(expected)) {
             (Some(found), Some(expected)) if expected.is_finite() => {
-                assert!((found - expected).abs() <= expected.abs() * 1e-13, "{expression}: {found}, not {expected}");
+                assert!(
+                    (found - expected).abs() <= expected.abs() * 1e-13,
+                    "{expression}: {found}, not {expected}"
+                );
             }
             _ => assert_eq!(found, *expected, "{expression}"),
         }
@@ -133,8 +137,10 @@ fn folding_constants_changes_no_value() {
     // A variable in place of each constant keeps the compiler from computing anything beforehand.
     let defined = [("a", "7"), ("b", "-3"), ("c", "2.5"), ("n", "null"), ("t", "true")];
     let constants = [("7", ":a"), ("(-3)", ":b"), ("2.5", ":c"), ("null", ":n"), ("true", ":t")];
-    let operators =
-        ["+", "-", "*", "/", "%", "|", "&", "#", "<<", ">>", "<", "<=", ">", ">=", "=", "<>", "!=", "and", "or"];
+    let operators = [
+        "+", "-", "*", "/", "%", "|", "&", "#", "<<", ">>", "<", "<=", ">", ">=", "=", "<>", "!=", "and",
+        "or",
+    ];
     for (left, left_variable) in constants {
         for (right, right_variable) in constants {
             for operator in operators {
@@ -202,7 +208,15 @@ fn statements_sleeps_and_shell_commands_are_handed_out_in_order() {
         ),
         (
             "\\set one 1.0\n\\sleep :one ms\n\\sleep 100 us\n\\sleep 0 s\n\\sleep 2ms\n\\sleep 3\n\\sleep -1ms\n\\sleep 1 MS",
-            &["sleep 1000", "sleep 100", "sleep 0", "sleep 2000", "sleep 3000000", "sleep -1000", "sleep 1000"],
+            &[
+                "sleep 1000",
+                "sleep 100",
+                "sleep 0",
+                "sleep 2000",
+                "sleep 3000000",
+                "sleep -1000",
+                "sleep 1000",
+            ],
         ),
         (
             "\\setshell another_one\\\n  echo \\\n    :one\n\\shell echo :: ::x :foo x:foo",
@@ -216,7 +230,10 @@ fn statements_sleeps_and_shell_commands_are_handed_out_in_order() {
                 "debug(script=0,command=3): int 3",
             ],
         ),
-        ("\\; \\; SELECT 0 AS i5 \\; SELECT 5 AS i5 \\; \\; \\gset\n", &["; ; SELECT 0 AS i5 ; SELECT 5 AS i5 ; ; "]),
+        (
+            "\\; \\; SELECT 0 AS i5 \\; SELECT 5 AS i5 \\; \\; \\gset\n",
+            &["; ; SELECT 0 AS i5 ; SELECT 5 AS i5 ; ; "],
+        ),
     ] {
         let (events, ended) = run(script, DEFINED, Mode::Simple);
         assert_eq!(
@@ -278,7 +295,10 @@ fn setshell_takes_an_integer() {
     client.shell_result(&program, command, slot, b" -12 \nmore\n").unwrap();
     assert_eq!(client.variables.value(slot).unwrap().integer(), Ok(-12));
     let refused = program.first_shell().unwrap().to_string();
-    assert!(refused.starts_with("test.sql:1:1: \\setshell runs a command") && refused.contains("allow_shell: true"));
+    assert!(
+        refused.starts_with("test.sql:1:1: \\setshell runs a command")
+            && refused.contains("allow_shell: true")
+    );
 }
 
 #[test]
@@ -305,7 +325,8 @@ fn pipelines_are_told_and_kept_in_order() {
 #[test]
 fn a_retry_draws_the_same_numbers_and_keeps_variables() {
     let program =
-        program("\\set n :n + 1\n\\set r random(1, 1000000)\nselect :n, :r;", &[("n", "0")], Mode::Simple).unwrap();
+        program("\\set n :n + 1\n\\set r random(1, 1000000)\nselect :n, :r;", &[("n", "0")], Mode::Simple)
+            .unwrap();
     let mut client = program.client(0);
     let sent = |client: &mut Client| {
         let mut out = Vec::new();
@@ -320,7 +341,9 @@ fn a_retry_draws_the_same_numbers_and_keeps_variables() {
     let third = sent(&mut client);
     assert_eq!(first.split_once(", ").unwrap().1, second.split_once(", ").unwrap().1);
     assert_ne!(second.split_once(", ").unwrap().1, third.split_once(", ").unwrap().1);
-    assert!(first.starts_with("select 1,") && second.starts_with("select 2,") && third.starts_with("select 3,"));
+    assert!(
+        first.starts_with("select 1,") && second.starts_with("select 2,") && third.starts_with("select 3,")
+    );
 }
 
 #[test]
