@@ -3,7 +3,9 @@
 
 pub mod calls;
 pub mod clock;
+pub mod dataload;
 pub mod direct;
+pub mod embedded;
 #[cfg(test)]
 mod fit;
 pub mod flame;
@@ -15,7 +17,6 @@ pub mod limits;
 pub mod load;
 pub mod observe;
 pub mod pace;
-pub mod prepare;
 pub mod probe;
 pub mod protocol;
 #[cfg(feature = "python")]
@@ -28,6 +29,5 @@ pub mod session;
 pub mod spec;
 pub mod sql;
 pub mod start;
-pub mod store;
 pub mod transport;
 pub mod workload;

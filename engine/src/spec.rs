@@ -85,7 +85,7 @@ pub struct Target {
     pub connect_timeout_ns: Nanos,
     /// Of a store in this process: which, and where it lies.
     #[serde(default)]
-    pub store: Option<crate::store::Options>,
+    pub store: Option<crate::embedded::Options>,
     /// Of a host: where files of its probes go, a directory that is there.
     #[serde(default)]
     pub directory: Option<PathBuf>,

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::calls::{self, Callees, Calls};
+use crate::dataload;
 use crate::direct::Direct;
+use crate::embedded;
 use crate::groups::{self, Group};
 use crate::http::{self, Version};
 use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
 use crate::observe::Observer;
-use crate::prepare;
 use crate::probe;
 use crate::protocol::http1::Http1;
 use crate::protocol::http2::Http2;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
-use crate::protocol::{Protocol, Wire};
+use crate::protocol::{Protocol, SqlProtocol};
 use crate::redis;
 use crate::spec::{Problem, Spec};
 use crate::sql;
-use crate::store;
 use crate::transport::Endpoint;
 use crate::workload::pgbench;
 
@@ -62,7 +62,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     match spec.target.protocol {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
-        Protocol::Store => store::sessions(spec),
+        Protocol::Store => embedded::sessions(spec),
         Protocol::Host => probe::sessions(spec),
         Protocol::Calls => Err(Problem::new("spec", "there is nothing to call", "use `run_calls`")),
         Protocol::Resp => match spec.workload() {
@@ -85,7 +85,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     }
 }
 
-fn sql_sessions<P: Wire + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     let (name, section) = spec.workload();
     Ok(match name {
         "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
@@ -97,8 +97,8 @@ fn sql_sessions<P: Wire + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Pr
 }
 
 /// Loads the data that `spec` describes.
-pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<prepare::Prepared, Problem> {
-    prepare::prepare(&Spec::read(spec)?, observer)
+pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<dataload::Prepared, Problem> {
+    dataload::prepare(&Spec::read(spec)?, observer)
 }
 
 /// What a workload (the section of a specification) will do, found out without a target; its mistakes are the error.
@@ -120,13 +120,13 @@ pub fn about_store(engine: &str) -> Result<Value, Problem> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Asked {
-        engine: store::Engine,
+        engine: embedded::Engine,
         library: Option<std::path::PathBuf>,
     }
     let asked: Asked = serde_json::from_str(engine).map_err(|error| {
         Problem::new("spec", format!("the engine cannot be read: {error}"), "see `loadcell/_engine.pyi`")
     })?;
-    store::about(asked.engine, asked.library.as_deref())
+    embedded::about(asked.engine, asked.library.as_deref())
 }
 
 fn ground(spec: &Spec) -> Result<Ground, Problem> {

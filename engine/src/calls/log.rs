@@ -11,11 +11,11 @@ use crate::session::Failure;
 pub struct Event {
     pub at: Nanos,
     pub op: OpId,
-    pub what: What,
+    pub what: StatementKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum What {
+pub enum StatementKind {
     Begun,
     Retried,
     Succeeded { sent: Nanos },
@@ -30,23 +30,23 @@ impl Log {
     /// A part begins now, at the instant that is returned.
     pub fn begun(&self, op: OpId) -> Nanos {
         let at = clock::now();
-        self.put(at, op, What::Begun);
+        self.put(at, op, StatementKind::Begun);
         at
     }
 
     /// A part that began at `sent` has succeeded just now.
     pub fn succeeded(&self, op: OpId, sent: Nanos) {
-        self.put(clock::now(), op, What::Succeeded { sent });
+        self.put(clock::now(), op, StatementKind::Succeeded { sent });
     }
 
     /// A part that began at `sent` has failed just now.
     pub fn failed(&self, op: OpId, sent: Nanos, why: Failure) {
-        self.put(clock::now(), op, What::Failed { sent, why });
+        self.put(clock::now(), op, StatementKind::Failed { sent, why });
     }
 
     /// What is in progress of a part failed in a way that may be tried again, and is.
     pub fn retried(&self, op: OpId) {
-        self.put(clock::now(), op, What::Retried);
+        self.put(clock::now(), op, StatementKind::Retried);
     }
 
     /// All that was told since this was last asked.
@@ -54,7 +54,7 @@ impl Log {
         std::mem::take(&mut *self.events())
     }
 
-    fn put(&self, at: Nanos, op: OpId, what: What) {
+    fn put(&self, at: Nanos, op: OpId, what: StatementKind) {
         self.events().push(Event { at, op, what });
     }
 

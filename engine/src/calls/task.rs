@@ -1,6 +1,6 @@
 //! Calls as tasks of a load's threads.
 
-use super::log::{Event, What};
+use super::log::{Event, StatementKind};
 use super::{Callee, Callees, Failed, Log};
 use crate::clock::Nanos;
 use crate::direct::{Fault, Task, Tasks};
@@ -87,13 +87,13 @@ impl<C: Callee> Task for Calling<'_, C> {
     fn record_event(&mut self, recorder: &mut Recorder) {
         let Some(Event { at, op, what }) = self.events.get(self.recorded) else { return };
         match what {
-            What::Begun => recorder.start(*op, *at),
-            What::Retried => recorder.retry(*op),
-            What::Succeeded { sent } => {
+            StatementKind::Begun => recorder.start(*op, *at),
+            StatementKind::Retried => recorder.retry(*op),
+            StatementKind::Succeeded { sent } => {
                 recorder.succeed(*op, *sent, *sent, *at);
                 self.parts[kind_of(self.operations, *op)] += 1;
             }
-            What::Failed { sent, why } => recorder.fail(*op, *sent, *sent, *at, why),
+            StatementKind::Failed { sent, why } => recorder.fail(*op, *sent, *sent, *at, why),
         }
         self.recorded += 1;
     }

@@ -4,8 +4,8 @@
 //!
 //! 1. `next` chooses an action. `key`, `key_size`, `value`, `value_size` and `number` speak of its keys, by their place in it,
 //!    until the next `next`.
-//! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `answered` takes what
-//!    each key of the *oldest* action gave, where it reads; `answered_of` what those of a younger one did.
+//! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `complete` takes what
+//!    each key of the *oldest* action gave, where it reads; `check_answer_of` what those of a younger one did.
 //! 3. `done` or `failed` ends the oldest action; when a connection is lost, that of all there are.
 //!
 //! Of a read-modify-write the read comes first; when it was answered, `modify` makes `key` and `value` speak of the oldest action
@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 use super::command::{Command, Piece};
 use super::distribution::{Chooser, Distribution};
-use super::growth::Growth;
+use super::key_allocator::KeyAllocator;
 use super::keys::KeyShape;
 use super::options::Options;
-use super::values::{LOADED, ValueShape, Wrong, opened};
-use super::versions::{Known, Versions};
+use super::values::{IntegrityError, LOADED, ValueShape, opened};
+use super::versions::{Known, VersionTracker};
 use crate::random::Random;
 use crate::record::{Kind, OpId, Operation};
 use crate::session::Failure;
 use crate::spec::Problem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum OpKind {
     Get,
     Set,
     MultiGet,
@@ -43,18 +43,18 @@ pub enum Verb {
 }
 
 /// In the order of [`super::options::Mix::shares`].
-pub const VERBS: [Verb; 8] = [
-    Verb::Get,
-    Verb::Set,
-    Verb::MultiGet,
-    Verb::MultiSet,
-    Verb::Delete,
-    Verb::Insert,
-    Verb::Scan,
-    Verb::ReadModifyWrite,
+pub const OP_KINDS: [OpKind; 8] = [
+    OpKind::Get,
+    OpKind::Set,
+    OpKind::MultiGet,
+    OpKind::MultiSet,
+    OpKind::Delete,
+    OpKind::Insert,
+    OpKind::Scan,
+    OpKind::ReadModifyWrite,
 ];
 
-impl Verb {
+impl OpKind {
     fn operation(self, commands: &[Command]) -> Operation {
         let (name, kind) = match self {
             Self::Get => ("get", Kind::Read),
@@ -86,11 +86,11 @@ impl Verb {
 
 /// What a client does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
+pub struct KvOperation {
     /// What it counts as besides the transaction.
     pub op: OpId,
     pub kind: Kind,
-    pub verb: Verb,
+    pub op_kind: OpKind,
     /// How many keys it is about.
     pub keys: usize,
     /// Of a scan: the most rows it asks for.
@@ -112,7 +112,7 @@ pub struct Clients {
 
 struct Plan {
     /// With each the sum of its share and those before it, where all shares sum up to 1.
-    choices: Vec<(f64, Action)>,
+    choices: Vec<(f64, KvOperation)>,
     missed: Option<OpId>,
     commands: Vec<Command>,
     distribution: Distribution,
@@ -123,9 +123,9 @@ struct Plan {
     items: u64,
     clients: u32,
     /// When keys are inserted.
-    growth: Option<Growth>,
+    allocator: Option<KeyAllocator>,
     /// When answers are verified.
-    versions: Option<Versions>,
+    versions: Option<VersionTracker>,
 }
 
 impl Clients {
@@ -135,24 +135,24 @@ impl Clients {
         let commands = options.commands()?;
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let shares = options.mix().shares();
-        let verbs = VERBS.into_iter().zip(shares);
+        let op_kinds = OP_KINDS.into_iter().zip(shares);
         let of_commands =
-            options.commands.values().enumerate().map(|(at, one)| (Verb::Command(at), one.share));
-        let wanted: Vec<_> = verbs.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
+            options.commands.values().enumerate().map(|(at, one)| (OpKind::Command(at), one.share));
+        let wanted: Vec<_> = op_kinds.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
         let whole: f64 = wanted.iter().map(|(_, share)| share).sum();
         let (mut choices, mut upto) = (Vec::new(), 0.0);
-        for &(verb, share) in &wanted {
-            let operation = verb.operation(&commands);
+        for &(op_kind, share) in &wanted {
+            let operation = op_kind.operation(&commands);
             upto += share / whole;
-            let keys = match verb {
-                Verb::MultiGet | Verb::MultiSet => options.multi as usize,
+            let keys = match op_kind {
+                OpKind::MultiGet | OpKind::MultiSet => options.multi as usize,
                 _ => 1,
             };
             let op = OpId(operations.len() as u16);
-            choices.push((upto, Action { op, kind: operation.kind, verb, keys, rows: 0 }));
+            choices.push((upto, KvOperation { op, kind: operation.kind, op_kind, keys, rows: 0 }));
             operations.push(operation);
         }
-        let missed = wanted.iter().any(|(verb, _)| verb.misses()).then(|| {
+        let missed = wanted.iter().any(|(op_kind, _)| op_kind.misses()).then(|| {
             operations.push(Operation { name: "missed", kind: Kind::Outcome });
             OpId(operations.len() as u16 - 1)
         });
@@ -167,8 +167,11 @@ impl Clients {
             rows: options.rows(),
             items: options.keys,
             clients,
-            growth: wanted.iter().any(|(verb, _)| *verb == Verb::Insert).then(|| Growth::new(options.keys)),
-            versions: options.verify.then(|| Versions::new(there)),
+            allocator: wanted
+                .iter()
+                .any(|(op_kind, _)| *op_kind == OpKind::Insert)
+                .then(|| KeyAllocator::new(options.keys)),
+            versions: options.verify.then(|| VersionTracker::new(there)),
             choices,
         };
         Ok(Self { operations, plan: Arc::new(plan), seed })
@@ -188,7 +191,7 @@ impl Clients {
         self.plan
             .choices
             .iter()
-            .all(|(_, action)| matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan))
+            .all(|(_, operation)| matches!(operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::Scan))
     }
 
     /// Client number `client`, with its own random numbers.
@@ -199,7 +202,7 @@ impl Clients {
             chooser: Chooser::of_client(&plan.distribution, plan.items, client, plan.clients),
             number: client,
             pending: VecDeque::new(),
-            touched: VecDeque::with_capacity(plan.multi),
+            accesses: VecDeque::with_capacity(plan.multi),
             at: 0,
             plan,
         }
@@ -215,18 +218,18 @@ pub struct Client {
     /// Actions that are not over, the oldest first.
     pending: VecDeque<Pending>,
     /// Their keys, one after the other.
-    touched: VecDeque<Touched>,
-    /// Where in `touched` the keys start that are spoken of.
+    accesses: VecDeque<KeyAccess>,
+    /// Where in `accesses` the keys start that are spoken of.
     at: usize,
 }
 
 struct Pending {
-    action: Action,
+    operation: KvOperation,
     missed: bool,
 }
 
 /// A key of an action.
-struct Touched {
+struct KeyAccess {
     number: u64,
     size: u64,
     version: u32,
@@ -238,23 +241,23 @@ impl Client {
     /// Chooses the next action. There is always one.
     #[expect(clippy::should_implement_trait, reason = "it never ends, and is not to be looped over")]
     #[inline]
-    pub fn next(&mut self) -> Action {
-        let mut action = self.choose();
-        if action.verb == Verb::Scan {
+    pub fn next(&mut self) -> KvOperation {
+        let mut operation = self.choose();
+        if operation.op_kind == OpKind::Scan {
             let (fewest, most) = self.plan.rows;
-            action.rows = self.random.uniform(fewest, most);
+            operation.rows = self.random.uniform(fewest, most);
         }
-        self.at = self.touched.len();
-        for _ in 0..action.keys {
-            let touched = self.touch(action.verb);
-            self.touched.push_back(touched);
+        self.at = self.accesses.len();
+        for _ in 0..operation.keys {
+            let accesses = self.access(operation.op_kind);
+            self.accesses.push_back(accesses);
         }
-        self.pending.push_back(Pending { action, missed: false });
-        action
+        self.pending.push_back(Pending { operation, missed: false });
+        operation
     }
 
     #[inline]
-    fn choose(&mut self) -> Action {
+    fn choose(&mut self) -> KvOperation {
         let choices = &self.plan.choices;
         let (last, others) = choices.split_last().expect("a mix has something to do: it was checked");
         if others.is_empty() {
@@ -265,31 +268,34 @@ impl Client {
     }
 
     #[inline]
-    fn touch(&mut self, verb: Verb) -> Touched {
+    fn access(&mut self, op_kind: OpKind) -> KeyAccess {
         let plan = &*self.plan;
-        let items = plan.growth.as_ref().map_or(plan.items, Growth::items);
-        let number = match (verb, &plan.growth) {
-            (Verb::Insert, Some(growth)) => growth.take(),
+        let items = plan.allocator.as_ref().map_or(plan.items, KeyAllocator::items);
+        let number = match (op_kind, &plan.allocator) {
+            (OpKind::Insert, Some(allocator)) => allocator.allocate(),
             _ => self.chooser.draw(&mut self.random, items),
         };
-        let valued = match verb {
-            Verb::Command(at) => plan.commands[at].has(&Piece::Value),
-            Verb::Delete => false,
-            _ => verb.writes(),
+        let valued = match op_kind {
+            OpKind::Command(at) => plan.commands[at].has(&Piece::Value),
+            OpKind::Delete => false,
+            _ => op_kind.writes(),
         };
         let size = if valued { plan.values.draw_size(&mut self.random) } else { 0 };
         match &plan.versions {
-            None => Touched { number, size, version: LOADED, known: None },
+            None => KeyAccess { number, size, version: LOADED, known: None },
             Some(versions) => {
-                let number =
-                    if verb.writes() && verb != Verb::Insert { self.own(number, items) } else { number };
+                let number = if op_kind.writes() && op_kind != OpKind::Insert {
+                    self.own(number, items)
+                } else {
+                    number
+                };
                 let known = Some(versions.known(number));
-                let version = match verb {
-                    Verb::Delete => versions.deleting(number),
-                    _ if verb.writes() => versions.writing(number),
+                let version = match op_kind {
+                    OpKind::Delete => versions.deleting(number),
+                    _ if op_kind.writes() => versions.writing(number),
                     _ => 0,
                 };
-                Touched { number, size, version, known }
+                KeyAccess { number, size, version, known }
             }
         }
     }
@@ -304,7 +310,7 @@ impl Client {
     /// The number of a key of the action spoken of.
     #[inline]
     pub fn number(&self, place: usize) -> u64 {
-        self.touched[self.at + place].number
+        self.accesses[self.at + place].number
     }
 
     /// Appends the name of a key.
@@ -321,13 +327,13 @@ impl Client {
     /// Appends the value that a key gets.
     #[inline]
     pub fn value(&mut self, place: usize, out: &mut Vec<u8>) {
-        let Touched { number, version, size, .. } = self.touched[self.at + place];
+        let KeyAccess { number, version, size, .. } = self.accesses[self.at + place];
         self.plan.values.write_sized(number, version, size, &mut self.random, out);
     }
 
     #[inline]
     pub fn value_size(&self, place: usize) -> usize {
-        self.touched[self.at + place].size as usize
+        self.accesses[self.at + place].size as usize
     }
 
     /// A number of this client's own choice, each equally likely.
@@ -348,18 +354,23 @@ impl Client {
 
     /// What a key of the oldest action gave: its value, or none where there is none.
     #[inline]
-    pub fn answered(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
-        self.answered_of(0, place, value)
+    pub fn check_answer(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), IntegrityError> {
+        self.check_answer_of(0, place, value)
     }
 
     /// The same of an action that has so many `older` ones before it; `key` counts the keys of those, too.
     #[inline]
-    pub fn answered_of(&mut self, older: usize, key: usize, value: Option<&[u8]>) -> Result<(), Wrong> {
-        let Some(Pending { action, missed }) = self.pending.get_mut(older) else { return Ok(()) };
+    pub fn check_answer_of(
+        &mut self,
+        older: usize,
+        key: usize,
+        value: Option<&[u8]>,
+    ) -> Result<(), IntegrityError> {
+        let Some(Pending { operation, missed }) = self.pending.get_mut(older) else { return Ok(()) };
         *missed |= value.is_none();
         let Some(versions) = &self.plan.versions else { return Ok(()) };
-        match &self.touched[key] {
-            Touched { number, known: Some(known), .. } if action.verb.reads() => {
+        match &self.accesses[key] {
+            KeyAccess { number, known: Some(known), .. } if operation.op_kind.reads() => {
                 versions.judge(*number, *known, value)
             }
             _ => Ok(()),
@@ -368,9 +379,9 @@ impl Client {
 
     /// A value that the oldest action, a scan, came upon. What is missing, or old, is not found out in this way.
     #[inline]
-    pub fn scanned(&self, value: &[u8]) -> Result<(), Wrong> {
+    pub fn scanned(&self, value: &[u8]) -> Result<(), IntegrityError> {
         match self.plan.versions.is_some() && opened(value).is_none() {
-            true => Err(Wrong::Corrupt),
+            true => Err(IntegrityError::Corrupt),
             false => Ok(()),
         }
     }
@@ -388,8 +399,8 @@ impl Client {
 
     /// The oldest action that is not over.
     #[inline]
-    pub fn oldest(&self) -> Option<Action> {
-        self.pending.front().map(|pending| pending.action)
+    pub fn oldest(&self) -> Option<KvOperation> {
+        self.pending.front().map(|pending| pending.operation)
     }
 
     /// Actions that are not over.
@@ -399,23 +410,23 @@ impl Client {
 
     #[inline]
     fn end(&mut self, well: bool) -> Option<OpId> {
-        let Pending { action: Action { verb, keys, .. }, missed } = self.pending.pop_front()?;
+        let Pending { operation: KvOperation { op_kind, keys, .. }, missed } = self.pending.pop_front()?;
         for _ in 0..keys {
-            let Some(Touched { number, version, .. }) = self.touched.pop_front() else { break };
-            if let (Verb::Insert, Some(growth)) = (verb, &self.plan.growth) {
-                growth.answered(number);
+            let Some(KeyAccess { number, version, .. }) = self.accesses.pop_front() else { break };
+            if let (OpKind::Insert, Some(allocator)) = (op_kind, &self.plan.allocator) {
+                allocator.complete(number);
             }
-            if let (true, true, Some(versions)) = (well, verb.writes(), &self.plan.versions) {
-                versions.acknowledged(number, version, verb == Verb::Delete);
+            if let (true, true, Some(versions)) = (well, op_kind.writes(), &self.plan.versions) {
+                versions.acknowledged(number, version, op_kind == OpKind::Delete);
             }
         }
         self.at = self.at.saturating_sub(keys);
-        if missed && verb.misses() { self.plan.missed } else { None }
+        if missed && op_kind.misses() { self.plan.missed } else { None }
     }
 }
 
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
+impl From<IntegrityError> for Failure {
+    fn from(wrong: IntegrityError) -> Self {
         Self { code: wrong.code().into(), message: wrong.message().into() }
     }
 }

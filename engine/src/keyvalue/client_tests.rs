@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Clients, Data, Verb, operations};
+use super::client::{Client, Clients, Data, OpKind, operations};
 use super::options::Options;
-use super::values::{LOADED, Size, ValueShape, Wrong};
+use super::values::{IntegrityError, LOADED, Size, ValueShape};
 use crate::fit::deviation;
 use crate::random::Random;
 use crate::record::{Kind, OpId};
@@ -64,8 +64,8 @@ fn verbs_have_their_shares() {
     let mut client = client(&section);
     let mut counts = [0usize; 5];
     for _ in 0..200_000 {
-        let action = client.next();
-        counts[action.op.index() - 1] += 1;
+        let operation = client.next();
+        counts[operation.op.index() - 1] += 1;
         client.done();
     }
     assert!(deviation(&counts, &[0.5, 0.2, 0.05, 0.05, 0.2]) < 3.1, "{counts:?}");
@@ -76,8 +76,8 @@ fn an_action_has_its_keys_and_values() {
     let section = json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6, "value_size": 21});
     let mut client = client(&section);
     for _ in 0..100 {
-        let action = client.next();
-        assert_eq!((action.verb, action.keys, action.kind), (Verb::MultiSet, 3, Kind::Write));
+        let operation = client.next();
+        assert_eq!((operation.op_kind, operation.keys, operation.kind), (OpKind::MultiSet, 3, Kind::Write));
         for place in 0..3 {
             assert_eq!(key(&client, place), format!("k{:05}", client.number(place)));
             assert!(client.number(place) < 50);
@@ -92,7 +92,7 @@ fn clients_differ_and_repeat_themselves() {
     let clients = Clients::new(&options(&json!({})), 7, 4).unwrap();
     let first = |number| {
         let mut client = clients.client(number);
-        (0..20).map(|_| (client.next().verb, client.number(0))).collect::<Vec<_>>()
+        (0..20).map(|_| (client.next().op_kind, client.number(0))).collect::<Vec<_>>()
     };
     assert_eq!(first(0), first(0));
     assert_ne!(first(0), first(1));
@@ -106,8 +106,8 @@ fn pipelined_actions_are_answered_in_order() {
     for _ in 0..500 {
         let mut sent = Vec::new();
         for _ in 0..8 {
-            let action = client.next();
-            let bytes = (action.verb == Verb::Set).then(|| value(&mut client, 0));
+            let operation = client.next();
+            let bytes = (operation.op_kind == OpKind::Set).then(|| value(&mut client, 0));
             sent.push((client.number(0), bytes));
         }
         assert_eq!(client.pending(), 8);
@@ -118,7 +118,7 @@ fn pipelined_actions_are_answered_in_order() {
                 }
                 None => {
                     let found = store.get(&number).cloned().unwrap_or_else(|| written(number, LOADED));
-                    assert_eq!(client.answered(0, Some(&found)), Ok(()));
+                    assert_eq!(client.check_answer(0, Some(&found)), Ok(()));
                 }
             }
             client.done();
@@ -130,12 +130,12 @@ fn pipelined_actions_are_answered_in_order() {
 fn keys_that_are_not_there_are_counted_apart() {
     let mut client = client(&json!({"mix": {"mget": 1}, "multi": 2}));
     client.next();
-    client.answered(0, Some(b"x")).unwrap();
-    client.answered(1, None).unwrap();
+    client.check_answer(0, Some(b"x")).unwrap();
+    client.check_answer(1, None).unwrap();
     assert_eq!(client.done(), Some(OpId(2)));
     client.next();
-    client.answered(0, Some(b"x")).unwrap();
-    client.answered(1, Some(b"y")).unwrap();
+    client.check_answer(0, Some(b"x")).unwrap();
+    client.check_answer(1, Some(b"y")).unwrap();
     assert_eq!(client.done(), None);
 }
 
@@ -146,8 +146,8 @@ fn with_verification_each_key_has_one_writer() {
     for number in 0..3u32 {
         let mut client = clients.client(number);
         for _ in 0..300 {
-            let action = client.next();
-            if action.verb != Verb::Insert {
+            let operation = client.next();
+            if operation.op_kind != OpKind::Insert {
                 assert_eq!(client.number(0) % 3, u64::from(number));
             }
             client.done();
@@ -163,19 +163,19 @@ fn wrong_answers_are_found_out() {
     let mut last = written(0, LOADED);
     let (mut written_at_all, mut asked) = (false, 0);
     while asked < 100 {
-        if client.next().verb == Verb::Set {
+        if client.next().op_kind == OpKind::Set {
             last = value(&mut client, 0);
             written_at_all = true;
             client.done();
             continue;
         }
         asked += 1;
-        let stale = if written_at_all { Err(Wrong::Stale) } else { Ok(()) };
-        assert_eq!(client.answered(0, Some(&last)), Ok(()));
-        assert_eq!(client.answered(0, Some(&written(0, LOADED))), stale);
-        assert_eq!(client.answered(0, Some(&written(1, 100))), Err(Wrong::Corrupt));
-        assert_eq!(client.answered(0, Some(b"something else")), Err(Wrong::Corrupt));
-        assert_eq!(client.answered(0, None), Err(Wrong::Lost));
+        let stale = if written_at_all { Err(IntegrityError::Stale) } else { Ok(()) };
+        assert_eq!(client.check_answer(0, Some(&last)), Ok(()));
+        assert_eq!(client.check_answer(0, Some(&written(0, LOADED))), stale);
+        assert_eq!(client.check_answer(0, Some(&written(1, 100))), Err(IntegrityError::Corrupt));
+        assert_eq!(client.check_answer(0, Some(b"something else")), Err(IntegrityError::Corrupt));
+        assert_eq!(client.check_answer(0, None), Err(IntegrityError::Lost));
         client.failed();
     }
 }
@@ -186,14 +186,14 @@ fn what_failed_may_have_happened_or_not() {
         client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
     let mut in_doubt = None;
     loop {
-        match (client.next().verb, &in_doubt) {
-            (Verb::Set, None) => {
+        match (client.next().op_kind, &in_doubt) {
+            (OpKind::Set, None) => {
                 in_doubt = Some(value(&mut client, 0));
                 client.failed();
             }
-            (Verb::Get, Some(bytes)) => {
-                assert_eq!(client.answered(0, Some(bytes)), Ok(()));
-                assert_eq!(client.answered(0, Some(&written(0, LOADED))), Ok(()));
+            (OpKind::Get, Some(bytes)) => {
+                assert_eq!(client.check_answer(0, Some(bytes)), Ok(()));
+                assert_eq!(client.check_answer(0, Some(&written(0, LOADED))), Ok(()));
                 break;
             }
             _ => client.failed(),
@@ -206,14 +206,14 @@ fn a_read_modify_write_writes_what_it_read() {
     let mut client =
         client(&json!({"mix": {"read_modify_write": 1}, "keys": 5, "verify": true, "value_size": 40}));
     for _ in 0..2 {
-        assert_eq!(client.next().verb, Verb::ReadModifyWrite);
+        assert_eq!(client.next().op_kind, OpKind::ReadModifyWrite);
     }
     client.modify();
     let first = client.number(0);
-    assert_eq!(client.answered(0, Some(&written(first, LOADED))), Ok(()));
+    assert_eq!(client.check_answer(0, Some(&written(first, LOADED))), Ok(()));
     let bytes = value(&mut client, 0);
     assert_eq!(super::values::opened(&bytes), Some((first, 2)));
-    assert_eq!(client.answered(0, None), Ok(()), "its own writing is under way");
+    assert_eq!(client.check_answer(0, None), Ok(()), "its own writing is under way");
     client.done();
     assert_eq!(client.pending(), 1);
 }
@@ -225,14 +225,14 @@ fn inserted_keys_are_new_and_can_be_asked_for() {
     let mut client = client(&section);
     let mut there: Vec<u64> = (0..10).collect();
     for _ in 0..2_000 {
-        let verb = client.next().verb;
+        let op_kind = client.next().op_kind;
         let number = client.number(0);
-        if verb == Verb::Insert {
+        if op_kind == OpKind::Insert {
             assert_eq!(number, there.len() as u64);
             there.push(number);
         } else {
             assert!(number < there.len() as u64);
-            assert_eq!(client.answered(0, None), Err(Wrong::Lost));
+            assert_eq!(client.check_answer(0, None), Err(IntegrityError::Lost));
         }
         client.done();
     }
@@ -250,7 +250,7 @@ fn a_scan_has_its_rows() {
     }
     assert!(deviation(&seen, &[1.0 / 3.0; 3]) < 3.1);
     assert_eq!(client.scanned(&written(9, 9)), Ok(()));
-    assert_eq!(client.scanned(b"x"), Err(Wrong::Corrupt));
+    assert_eq!(client.scanned(b"x"), Err(IntegrityError::Corrupt));
 }
 
 #[test]

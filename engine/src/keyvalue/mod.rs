@@ -6,13 +6,13 @@ pub mod client;
 mod client_tests;
 pub mod command;
 pub mod distribution;
-pub mod growth;
+pub mod key_allocator;
 pub mod keys;
 pub mod options;
 pub mod values;
 pub mod versions;
 pub mod zipf;
 
-pub use client::{Action, Client, Clients, Data, Verb, operations};
+pub use client::{Client, Clients, Data, KvOperation, OpKind, operations};
 pub use options::Options;
-pub use values::Wrong;
+pub use values::IntegrityError;

@@ -382,7 +382,7 @@ impl Options {
 }
 
 impl Mix {
-    /// In the order of [`super::client::VERBS`].
+    /// In the order of [`super::client::OP_KINDS`].
     pub fn shares(&self) -> [f64; 8] {
         [
             self.get,

@@ -58,7 +58,7 @@ impl Size {
 
 /// What is wrong with what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum IntegrityError {
     /// The key is not there, though its writing was acknowledged.
     Lost,
     /// An older value than the one that was acknowledged last.
@@ -67,7 +67,7 @@ pub enum Wrong {
     Corrupt,
 }
 
-impl Wrong {
+impl IntegrityError {
     /// The code of the error as which it is counted.
     pub fn code(self) -> &'static str {
         match self {
@@ -124,15 +124,15 @@ impl ValueShape {
 }
 
 /// The version of a checksummed value of `key`; wrong if it is none, or older than `oldest`.
-pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, Wrong> {
+pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, IntegrityError> {
     match opened(bytes) {
         Some((found, version)) if found == key => {
             if version < oldest {
-                return Err(Wrong::Stale);
+                return Err(IntegrityError::Stale);
             }
             Ok(version)
         }
-        _ => Err(Wrong::Corrupt),
+        _ => Err(IntegrityError::Corrupt),
     }
 }
 
@@ -214,8 +214,8 @@ mod tests {
             assert_eq!(bytes.len() as u64, size.max(HEAD));
             assert_eq!(check(4_711, 3, &bytes), Ok(3));
             assert_eq!(check(4_711, 1, &bytes), Ok(3));
-            assert_eq!(check(4_711, 4, &bytes), Err(Wrong::Stale));
-            assert_eq!(check(4_712, 3, &bytes), Err(Wrong::Corrupt));
+            assert_eq!(check(4_711, 4, &bytes), Err(IntegrityError::Stale));
+            assert_eq!(check(4_712, 3, &bytes), Err(IntegrityError::Corrupt));
         }
     }
 
@@ -226,11 +226,11 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
-                assert_eq!(check(9, 0, &changed), Err(Wrong::Corrupt), "octet {at}, bit {bit}");
+                assert_eq!(check(9, 0, &changed), Err(IntegrityError::Corrupt), "octet {at}, bit {bit}");
             }
-            assert_eq!(check(9, 0, &bytes[..at]), Err(Wrong::Corrupt), "cut at {at}");
+            assert_eq!(check(9, 0, &bytes[..at]), Err(IntegrityError::Corrupt), "cut at {at}");
         }
         let longer = [&bytes[..], b"x"].concat();
-        assert_eq!(check(9, 0, &longer), Err(Wrong::Corrupt));
+        assert_eq!(check(9, 0, &longer), Err(IntegrityError::Corrupt));
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::values::{LOADED, Wrong, check};
+use super::values::{IntegrityError, LOADED, check};
 
 /// Keys come in blocks, made when the first of them is written: nobody knows how many will be inserted.
 const BLOCK: u64 = 1 << 16;
@@ -15,7 +15,7 @@ const BLOCKS: u64 = 1 << 16;
 pub const MOST_KEYS: u64 = BLOCK * BLOCKS;
 
 /// One for all clients of a load.
-pub struct Versions {
+pub struct VersionTracker {
     blocks: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// The state of keys below this number before anything was written.
     loaded: u64,
@@ -50,7 +50,7 @@ impl Known {
     }
 }
 
-impl Versions {
+impl VersionTracker {
     /// The keys below `loaded` are there.
     pub fn new(loaded: u64) -> Self {
         Self { blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(), loaded }
@@ -100,14 +100,14 @@ impl Versions {
 
     /// Whether a read was answered rightly: with `value`, or none; `then` was known when it was sent. What was written
     /// meanwhile may be there already, or not yet.
-    pub fn judge(&self, key: u64, then: Known, value: Option<&[u8]>) -> Result<(), Wrong> {
+    pub fn judge(&self, key: u64, then: Known, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         match value {
             Some(bytes) => check(key, then.acknowledged(), bytes).map(|_| ()),
             None => {
                 let now = self.known(key);
                 // It may have been deleted and written again meanwhile.
                 let touched = now.sent() != then.sent();
-                if then.may_miss() || now.may_miss() || touched { Ok(()) } else { Err(Wrong::Lost) }
+                if then.may_miss() || now.may_miss() || touched { Ok(()) } else { Err(IntegrityError::Lost) }
             }
         }
     }
@@ -127,22 +127,22 @@ mod tests {
     }
 
     /// What a read says that begins and ends now.
-    fn read(versions: &Versions, key: u64, value: Option<&[u8]>) -> Result<(), Wrong> {
+    fn read(versions: &VersionTracker, key: u64, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         versions.judge(key, versions.known(key), value)
     }
 
     #[test]
     fn what_was_loaded_is_there() {
-        let versions = Versions::new(10);
+        let versions = VersionTracker::new(10);
         assert_eq!(read(&versions, 9, Some(&value(9, LOADED))), Ok(()));
-        assert_eq!(read(&versions, 9, None), Err(Wrong::Lost));
+        assert_eq!(read(&versions, 9, None), Err(IntegrityError::Lost));
         assert_eq!(read(&versions, 10, None), Ok(()));
         assert_eq!(read(&versions, MOST_KEYS - 1, None), Ok(()));
     }
 
     #[test]
     fn an_acknowledged_writing_must_be_seen() {
-        let versions = Versions::new(10);
+        let versions = VersionTracker::new(10);
         let version = versions.writing(3);
         assert_eq!(version, 2);
         for seen in [LOADED, 2] {
@@ -150,14 +150,14 @@ mod tests {
         }
         versions.acknowledged(3, version, false);
         assert_eq!(read(&versions, 3, Some(&value(3, 2))), Ok(()));
-        assert_eq!(read(&versions, 3, Some(&value(3, LOADED))), Err(Wrong::Stale));
-        assert_eq!(read(&versions, 3, Some(&value(4, 2))), Err(Wrong::Corrupt));
-        assert_eq!(read(&versions, 3, None), Err(Wrong::Lost));
+        assert_eq!(read(&versions, 3, Some(&value(3, LOADED))), Err(IntegrityError::Stale));
+        assert_eq!(read(&versions, 3, Some(&value(4, 2))), Err(IntegrityError::Corrupt));
+        assert_eq!(read(&versions, 3, None), Err(IntegrityError::Lost));
     }
 
     #[test]
     fn a_read_is_held_against_what_was_known_when_it_was_sent() {
-        let versions = Versions::new(10);
+        let versions = VersionTracker::new(10);
         let then = versions.known(5);
         let version = versions.writing(5);
         versions.acknowledged(5, version, false);
@@ -166,24 +166,24 @@ mod tests {
 
     #[test]
     fn a_deleted_key_may_be_missing_until_it_is_written_again() {
-        let versions = Versions::new(10);
+        let versions = VersionTracker::new(10);
         let before = versions.known(7);
         let gone = versions.deleting(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, gone, true);
         assert_eq!(read(&versions, 7, None), Ok(()));
-        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(Wrong::Stale)); // Back from the dead.
+        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // Back from the dead.
         let version = versions.writing(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, version, false);
-        assert_eq!(read(&versions, 7, None), Err(Wrong::Lost));
+        assert_eq!(read(&versions, 7, None), Err(IntegrityError::Lost));
         // For a read that was under way all the time it may have been missing.
         assert_eq!(versions.judge(7, before, None), Ok(()));
     }
 
     #[test]
     fn the_last_of_several_at_once_decides() {
-        let versions = Versions::new(10);
+        let versions = VersionTracker::new(10);
         let (write, delete) = (versions.writing(1), versions.deleting(1));
         versions.acknowledged(1, write, false);
         assert_eq!(read(&versions, 1, None), Ok(()));
@@ -191,6 +191,6 @@ mod tests {
         versions.acknowledged(1, delete, true);
         assert_eq!(read(&versions, 1, None), Ok(()));
         versions.acknowledged(1, again, false);
-        assert_eq!(read(&versions, 1, None), Err(Wrong::Lost));
+        assert_eq!(read(&versions, 1, None), Err(IntegrityError::Lost));
     }
 }

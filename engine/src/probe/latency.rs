@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use serde::Deserialize;
 
-use super::{Passes, Probe, room};
+use super::{Passes, Probe, memory_budget};
 use crate::direct::Fault;
 use crate::load::Measured;
 use crate::random::Random;
@@ -55,7 +55,7 @@ impl Latency {
             return Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
         }
         let what = format!("{clients} thread{} with a working set each", if clients == 1 { "" } else { "s" });
-        room::check(options.size.saturating_mul(clients.into()), &what)?;
+        memory_budget::check(options.size.saturating_mul(clients.into()), &what)?;
         Ok(Self { lines: lines as usize, seed })
     }
 }
@@ -85,7 +85,7 @@ pub struct Chase {
 
 impl Chase {
     pub fn new(count: usize, random: &mut Random) -> Result<Self, Fault> {
-        let mut lines = room::filled(count, Line { next: 0 })?;
+        let mut lines = memory_budget::filled(count, Line { next: 0 })?;
         make_cycle(&mut lines, random);
         let base = lines.as_ptr() as usize;
         for line in &mut lines {

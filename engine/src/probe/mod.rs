@@ -15,8 +15,8 @@ mod cpu_tests;
 mod disk;
 mod latency;
 mod memory;
+mod memory_budget;
 pub mod network;
-mod room;
 #[cfg(test)]
 mod tests;
 
@@ -186,7 +186,9 @@ pub fn advice(code: &str) -> &'static str {
     match code {
         fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",
         fault::DENIED => "name a directory in `target.host.directory` that loadcell may write to",
-        room::LIMIT => "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have",
+        memory_budget::LIMIT => {
+            "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have"
+        }
         fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
         "io-uring" => "use `engine: psync` with more clients",
         limits::PORTS => {

@@ -7,14 +7,16 @@ pub mod http2;
 pub mod mysql;
 pub mod postgres;
 pub mod resp;
+mod sql_protocol;
 mod statement;
-mod wire;
 
 use serde::Deserialize;
 
 pub use config::Config;
+pub use sql_protocol::{
+    Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, SqlProtocol, StatementKind,
+};
 pub use statement::{Mode, Part, Request, Statement};
-pub use wire::{Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, What, Wire};
 
 /// What a target speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -63,7 +65,7 @@ impl Protocol {
         match self {
             Self::Postgres => postgres::advice,
             Self::Mysql => mysql::advice,
-            Self::Store => crate::store::advice,
+            Self::Store => crate::embedded::advice,
             Self::Resp => resp::advice,
             Self::Http => crate::http::advice,
             Self::Host => crate::probe::advice,

@@ -3,7 +3,7 @@
 use crate::clock::MILLISECOND;
 use crate::keyvalue::command::Piece;
 use crate::keyvalue::options::Numbers;
-use crate::keyvalue::{Action, Client, Options, Verb};
+use crate::keyvalue::{Client, KvOperation, OpKind, Options};
 use crate::protocol::digits::{self, decimal};
 use crate::protocol::resp::encode;
 use crate::spec::Problem;
@@ -90,32 +90,32 @@ impl Writer {
 
     /// Appends the first, or only, command of an action, which the client speaks of.
     #[inline]
-    pub fn write(&self, client: &mut Client, action: &Action, out: &mut Vec<u8>) {
-        match action.verb {
-            Verb::Get | Verb::ReadModifyWrite => {
+    pub fn write(&self, client: &mut Client, operation: &KvOperation, out: &mut Vec<u8>) {
+        match operation.op_kind {
+            OpKind::Get | OpKind::ReadModifyWrite => {
                 out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
                 key(client, 0, out);
             }
-            Verb::Set | Verb::Insert => self.set(client, out),
-            Verb::MultiGet => {
-                encode::begin(out, action.keys + 1);
+            OpKind::Set | OpKind::Insert => self.set(client, out),
+            OpKind::MultiGet => {
+                encode::begin(out, operation.keys + 1);
                 out.extend_from_slice(b"$4\r\nMGET\r\n");
-                (0..action.keys).for_each(|place| key(client, place, out));
+                (0..operation.keys).for_each(|place| key(client, place, out));
             }
-            Verb::MultiSet => {
-                encode::begin(out, 2 * action.keys + 1);
+            OpKind::MultiSet => {
+                encode::begin(out, 2 * operation.keys + 1);
                 out.extend_from_slice(b"$4\r\nMSET\r\n");
-                for place in 0..action.keys {
+                for place in 0..operation.keys {
                     key(client, place, out);
                     value(client, place, out);
                 }
             }
-            Verb::Delete => {
+            OpKind::Delete => {
                 out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
                 key(client, 0, out);
             }
-            Verb::Command(at) => template(client, at, out),
-            Verb::Scan => debug_assert!(false, "options with scans are refused"),
+            OpKind::Command(at) => template(client, at, out),
+            OpKind::Scan => debug_assert!(false, "options with scans are refused"),
         }
     }
 
@@ -211,8 +211,8 @@ mod tests {
         check(&options).unwrap();
         let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
         let mut out = Vec::new();
-        let action = client.next();
-        Writer::new(options.ttl_ns).write(&mut client, &action, &mut out);
+        let operation = client.next();
+        Writer::new(options.ttl_ns).write(&mut client, &operation, &mut out);
         out
     }
 
@@ -256,8 +256,8 @@ mod tests {
         let writer = Writer::new(options.ttl_ns);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..200 {
-            let (action, mut out) = (client.next(), Vec::new());
-            writer.write(&mut client, &action, &mut out);
+            let (operation, mut out) = (client.next(), Vec::new());
+            writer.write(&mut client, &operation, &mut out);
             client.done();
             let text = String::from_utf8(out).unwrap();
             let (_, expiry) = text.split_once("$2\r\nPX\r\n$").unwrap();

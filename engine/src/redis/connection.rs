@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::opening::{Access, Opening};
-use crate::prepare::{broken, wait};
+use super::handshake::{Access, Handshake};
+use crate::dataload::{io_error, wait};
 use crate::protocol::resp::{Reader, Token, advice, refusal};
 use crate::session::Failure;
 use crate::spec::Problem;
@@ -15,7 +15,7 @@ use crate::transport::{Endpoint, Socket, TlsStream, Transport};
 const READ: usize = 64 << 10;
 
 /// Where and as whom to connect, and when to give up.
-pub struct Way {
+pub struct ConnectOptions {
     pub endpoint: Endpoint,
     pub access: Arc<Access>,
     pub connect_timeout: Duration,
@@ -23,7 +23,7 @@ pub struct Way {
     pub stop: AtomicBool,
 }
 
-impl Way {
+impl ConnectOptions {
     /// A failure as something to act upon; `doing` begins the sentence.
     pub fn problem(&self, doing: &str, failure: &Failure) -> Problem {
         Problem::new(failure.code.clone(), format!("{doing}: {}", failure.message), advice(&failure.code))
@@ -31,7 +31,7 @@ impl Way {
 }
 
 pub struct Connection<'a> {
-    way: &'a Way,
+    options: &'a ConnectOptions,
     transport: Transport,
     reader: Reader,
     input: Box<[u8]>,
@@ -43,19 +43,23 @@ pub struct Connection<'a> {
 
 impl<'a> Connection<'a> {
     /// Connects, trying each address of the endpoint in turn.
-    pub fn connect(way: &'a Way) -> Result<Self, Problem> {
+    pub fn connect(options: &'a ConnectOptions) -> Result<Self, Problem> {
         let mut last = failure("connection", "it has no address");
-        let deadline = Instant::now() + way.connect_timeout;
-        for address in &way.endpoint.addresses {
+        let deadline = Instant::now() + options.connect_timeout;
+        for address in &options.endpoint.addresses {
             let transport = Socket::connect(address).map_err(Failure::from).and_then(|socket| {
-                wait(&way.stop, &socket, libc::POLLOUT, Some(deadline))?;
+                wait(&options.stop, &socket, libc::POLLOUT, Some(deadline))?;
                 socket.error()?;
-                if way.access.tls { secure(way, socket, deadline) } else { Ok(Transport::plain(socket)) }
+                if options.access.tls {
+                    secure(options, socket, deadline)
+                } else {
+                    Ok(Transport::plain(socket))
+                }
             });
             let opened = transport.and_then(|transport| {
                 let (input, unread) = (vec![0; READ].into_boxed_slice(), Vec::new());
                 let mut connection =
-                    Self { way, transport, reader: Reader::default(), input, unread, waiting: 0 };
+                    Self { options, transport, reader: Reader::default(), input, unread, waiting: 0 };
                 connection.open(deadline).map(|()| connection)
             });
             match opened {
@@ -63,19 +67,19 @@ impl<'a> Connection<'a> {
                 Err(why) => last = why,
             }
         }
-        Err(way.problem(&format!("cannot connect to {}", way.endpoint), &last))
+        Err(options.problem(&format!("cannot connect to {}", options.endpoint), &last))
     }
 
     fn open(&mut self, deadline: Instant) -> Result<(), Failure> {
-        let mut opening = Opening::new(self.way.access.clone());
+        let mut handshake = Handshake::new(self.options.access.clone());
         let mut out = Vec::new();
-        opening.begin(&mut out);
+        handshake.begin(&mut out);
         let mut ready = false;
         while !ready {
             self.send(&out, Some(deadline))?;
             out.clear();
             self.receive(Some(deadline), |token, ends| {
-                ready = opening.hear(token, ends, &mut out)?;
+                ready = handshake.hear(token, ends, &mut out)?;
                 Ok(())
             })?;
         }
@@ -84,14 +88,14 @@ impl<'a> Connection<'a> {
 
     /// Sends all of it; what is answered meanwhile is taken in, so that the server is never kept from reading on.
     fn send(&mut self, bytes: &[u8], deadline: Option<Instant>) -> Result<(), Failure> {
-        let mut sent = bytes.is_empty() || self.transport.send(bytes).map_err(broken)?;
+        let mut sent = bytes.is_empty() || self.transport.send(bytes).map_err(io_error)?;
         while !sent {
             let events =
-                wait(&self.way.stop, self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
+                wait(&self.options.stop, self.transport.socket(), libc::POLLOUT | libc::POLLIN, deadline)?;
             if events & libc::POLLIN != 0 {
                 self.take_answers()?;
             }
-            sent = self.transport.flush().map_err(broken)?;
+            sent = self.transport.flush().map_err(io_error)?;
         }
         Ok(())
     }
@@ -105,7 +109,7 @@ impl<'a> Connection<'a> {
     /// Waits until no more than so many commands are not answered. The first error among the answers is the failure.
     pub fn settle(&mut self, commands: usize) -> Result<(), Failure> {
         while self.waiting > commands {
-            wait(&self.way.stop, self.transport.socket(), libc::POLLIN, None)?;
+            wait(&self.options.stop, self.transport.socket(), libc::POLLIN, None)?;
             self.take_answers()?;
         }
         Ok(())
@@ -131,7 +135,7 @@ impl<'a> Connection<'a> {
         mut hear: impl FnMut(Token<'_>, bool) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         while !self.take(&mut hear)? {
-            wait(&self.way.stop, self.transport.socket(), libc::POLLIN, deadline)?;
+            wait(&self.options.stop, self.transport.socket(), libc::POLLIN, deadline)?;
         }
         Ok(())
     }
@@ -148,7 +152,7 @@ impl<'a> Connection<'a> {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(any),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(broken(error)),
+                Err(error) => return Err(io_error(error)),
             };
             any = true;
             self.unread.extend_from_slice(&self.input[..count]);
@@ -164,12 +168,12 @@ impl<'a> Connection<'a> {
     }
 }
 
-fn secure(way: &Way, socket: Socket, deadline: Instant) -> Result<Transport, Failure> {
-    let tls = way.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
+fn secure(options: &ConnectOptions, socket: Socket, deadline: Instant) -> Result<Transport, Failure> {
+    let tls = options.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
     let mut stream = TlsStream::new(socket, tls)?;
     while !stream.handshake()? {
         // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
-        wait(&way.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
+        wait(&options.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
     }
     Ok(Transport::Tls(Box::new(stream)))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::command::{Writer, check};
-use super::opening::Access;
+use super::handshake::Access;
 use super::session::{RedisSession, Rules};
 use crate::keyvalue::{Clients, Options};
 use crate::record::Operation;

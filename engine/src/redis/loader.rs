@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::command::check;
-use super::connection::{Connection, Way};
-use super::opening::Access;
+use super::connection::{ConnectOptions, Connection};
+use super::handshake::Access;
 use super::ycsb::{index, record};
 use crate::clock::Nanos;
+use crate::dataload::{Prepared, Progress, parallel_for};
 use crate::keyvalue::{Data, Options};
 use crate::observe::Observer;
-use crate::prepare::{Prepared, Progress, share_out};
 use crate::protocol::resp::encode;
 use crate::session::Failure;
 use crate::spec::{Problem, Spec};
@@ -34,16 +34,16 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         ("kv", section) => {
             let options = Options::read(section)?;
             check(&options)?;
-            Filling::Keys(Data::new(&options, spec.seed))
+            Rows::Keys(Data::new(&options, spec.seed))
         }
-        ("ycsb", section) => Filling::Records(Records::new(&ycsb::Options::read(section)?, spec.seed)),
+        ("ycsb", section) => Rows::Records(Records::new(&ycsb::Options::read(section)?, spec.seed)),
         (name, _) => {
             let finding = format!("the engine cannot load data for the workload `{name}` into a Redis");
             return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
         }
     };
     let started = Instant::now();
-    let way = Way {
+    let options = ConnectOptions {
         endpoint: Endpoint::of(&spec.target)?,
         access: Arc::new(Access::of(&spec.target)?),
         connect_timeout: Duration::from_nanos(spec.target.connect_timeout_ns),
@@ -52,10 +52,10 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
     let shares = data.count().div_ceil(SHARE);
     let connections = shares.clamp(1, MOST_CONNECTIONS);
     let mut connections =
-        (0..connections).map(|_| Connection::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+        (0..connections).map(|_| Connection::connect(&options)).collect::<Result<Vec<_>, _>>()?;
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows: data.count() };
-    share_out(
-        &way.stop,
+    parallel_for(
+        &options.stop,
         &mut connections,
         "keys",
         shares as usize,
@@ -63,19 +63,19 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         |connection, share, done| {
             let from = share as u64 * SHARE;
             let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
-            filled.map_err(|why| way.problem("cannot fill the keys", &why))
+            filled.map_err(|why| options.problem("cannot fill the keys", &why))
         },
     )?;
     Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
 }
 
 /// What is filled in.
-enum Filling {
+enum Rows {
     Keys(Data),
     Records(Records),
 }
 
-impl Filling {
+impl Rows {
     fn count(&self) -> u64 {
         match self {
             Self::Keys(data) => data.count,
@@ -111,7 +111,7 @@ impl Filling {
 /// Fills the keys `from..to`.
 fn fill(
     connection: &mut Connection<'_>,
-    data: &Filling,
+    data: &Rows,
     from: u64,
     to: u64,
     done: &AtomicU64,

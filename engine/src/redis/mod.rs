@@ -3,8 +3,8 @@
 mod command;
 mod connection;
 mod factory;
+mod handshake;
 mod loader;
-mod opening;
 mod session;
 #[cfg(test)]
 mod session_tests;

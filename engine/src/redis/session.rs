@@ -2,7 +2,7 @@
 //!
 //! | state | what is awaited |
 //! | --- | --- |
-//! | `Opening` | the answers to who comes, and where to |
+//! | `Handshake` | the answers to who comes, and where to |
 //! | `Idle` | nothing: the next batch is the pacer's business |
 //! | `Running` | the answers to a batch of commands, in their order |
 //!
@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use super::command::Writer;
-use super::opening::{Access, Opening};
+use super::handshake::{Access, Handshake};
 use crate::clock::Nanos;
-use crate::keyvalue::{Action, Client, Verb};
+use crate::keyvalue::{Client, KvOperation, OpKind};
 use crate::protocol::Malformed;
 use crate::protocol::resp::{Heard, Reader, Shape, Token, refusal};
 use crate::record::{Kind, TRANSACTION};
@@ -33,7 +33,7 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    Opening,
+    Handshake,
     Idle,
     Running,
 }
@@ -50,7 +50,7 @@ struct Answer {
 }
 
 pub struct RedisSession {
-    opening: Opening,
+    handshake: Handshake,
     rules: Arc<Rules>,
     client: Client,
     reader: Reader,
@@ -64,7 +64,7 @@ pub struct RedisSession {
 impl RedisSession {
     pub fn new(access: Arc<Access>, rules: Arc<Rules>, client: Client) -> Self {
         Self {
-            opening: Opening::new(access),
+            handshake: Handshake::new(access),
             rules,
             client,
             reader: Reader::default(),
@@ -84,18 +84,20 @@ impl RedisSession {
         heard: Heard<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let Some(action) = self.client.oldest() else { return Err(stray(heard.token)) };
+        let Some(operation) = self.client.oldest() else { return Err(stray(heard.token)) };
         let answer = &mut self.answer;
-        match (action.verb, heard.token) {
+        match (operation.op_kind, heard.token) {
             (_, Token::Nothing) => return Ok(()),
-            (Verb::Get, Token::Bulk(_) | Token::Passed(_) | Token::Null) => {
-                if let Err(wrong) = self.client.answered(0, value(heard.token)) {
+            (OpKind::Get, Token::Bulk(_) | Token::Passed(_) | Token::Null) => {
+                if let Err(wrong) = self.client.check_answer(0, value(heard.token)) {
                     answer.wrong = Some(wrong.into());
                 }
             }
-            (Verb::ReadModifyWrite, Token::Bulk(_) | Token::Passed(_) | Token::Null) if !answer.modifying => {
+            (OpKind::ReadModifyWrite, Token::Bulk(_) | Token::Passed(_) | Token::Null)
+                if !answer.modifying =>
+            {
                 answer.modifying = true;
-                match self.client.answered(0, value(heard.token)) {
+                match self.client.check_answer(0, value(heard.token)) {
                     Ok(()) => {
                         self.client.modify();
                         self.rules.writer.set(&mut self.client, out);
@@ -104,15 +106,15 @@ impl RedisSession {
                     Err(wrong) => answer.wrong = Some(wrong.into()),
                 }
             }
-            (Verb::Set | Verb::Insert | Verb::MultiSet, Token::Simple(_)) => {}
-            (Verb::ReadModifyWrite, Token::Simple(_)) if answer.modifying => {}
-            (Verb::Delete, Token::Integer(_)) => {}
-            (Verb::MultiGet, Token::Open(Shape::Array, Some(count)))
-                if heard.depth == 0 && count == action.keys as u64 => {}
-            (Verb::MultiGet, Token::Bulk(_) | Token::Passed(_) | Token::Null)
-                if heard.depth == 1 && answer.heard < action.keys =>
+            (OpKind::Set | OpKind::Insert | OpKind::MultiSet, Token::Simple(_)) => {}
+            (OpKind::ReadModifyWrite, Token::Simple(_)) if answer.modifying => {}
+            (OpKind::Delete, Token::Integer(_)) => {}
+            (OpKind::MultiGet, Token::Open(Shape::Array, Some(count)))
+                if heard.depth == 0 && count == operation.keys as u64 => {}
+            (OpKind::MultiGet, Token::Bulk(_) | Token::Passed(_) | Token::Null)
+                if heard.depth == 1 && answer.heard < operation.keys =>
             {
-                if let Err(wrong) = self.client.answered(answer.heard, value(heard.token)) {
+                if let Err(wrong) = self.client.check_answer(answer.heard, value(heard.token)) {
                     answer.wrong.get_or_insert(wrong.into());
                 }
                 answer.heard += 1;
@@ -120,30 +122,30 @@ impl RedisSession {
             (_, Token::Error(error)) => {
                 answer.wrong.get_or_insert_with(|| refusal(error));
             }
-            (Verb::Command(_), _) => {}
-            (_, token) => return Err(other(action, token)),
+            (OpKind::Command(_), _) => {}
+            (_, token) => return Err(other(operation, token)),
         }
         if heard.ends {
-            self.ended(cx, at, action);
+            self.ended(cx, at, operation);
         }
         Ok(())
     }
 
     /// The oldest action is answered.
     #[inline]
-    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, action: Action) {
+    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, operation: KvOperation) {
         let (intended, sent) = (self.intended, self.sent);
         (self.answer.heard, self.answer.modifying) = (0, false);
         if let Some(why) = self.answer.wrong.take() {
             self.client.failed();
-            failed(cx, action, intended, sent, at, &why);
+            failed(cx, operation, intended, sent, at, &why);
         } else {
-            cx.recorder.succeed_whole(action.op, intended, sent, at);
+            cx.recorder.succeed_whole(operation.op, intended, sent, at);
             if let Some(outcome) = self.client.done() {
                 cx.recorder.start(outcome, intended);
                 cx.recorder.succeed(outcome, intended, sent, at);
             }
-            match action.kind {
+            match operation.kind {
                 Kind::Read => cx.recorder.queries(at, 1, 0, 0),
                 _ => cx.recorder.queries(at, 0, 1, 0),
             }
@@ -165,8 +167,15 @@ fn value<'a>(token: Token<'a>) -> Option<&'a [u8]> {
 }
 
 #[cold]
-fn failed(cx: &mut Context<'_>, action: Action, intended: Nanos, sent: Nanos, at: Nanos, why: &Failure) {
-    cx.recorder.fail(action.op, intended, sent, at, why);
+fn failed(
+    cx: &mut Context<'_>,
+    operation: KvOperation,
+    intended: Nanos,
+    sent: Nanos,
+    at: Nanos,
+    why: &Failure,
+) {
+    cx.recorder.fail(operation.op, intended, sent, at, why);
     cx.recorder.fail(TRANSACTION, intended, sent, at, why);
 }
 
@@ -179,7 +188,7 @@ fn stray(token: Token<'_>) -> Failure {
 }
 
 #[cold]
-fn other(action: Action, token: Token<'_>) -> Failure {
+fn other(operation: KvOperation, token: Token<'_>) -> Failure {
     let what = match token {
         Token::Simple(_) => "a simple string",
         Token::Integer(_) => "an integer",
@@ -188,22 +197,22 @@ fn other(action: Action, token: Token<'_>) -> Failure {
         Token::Open(..) | Token::Close => "a list of another length or shape",
         _ => "another type",
     };
-    Malformed(format!("the answer to {:?} is {what}", action.verb)).into()
+    Malformed(format!("the answer to {:?} is {what}", operation.op_kind)).into()
 }
 
 impl Session for RedisSession {
     fn opened(&mut self, out: &mut Vec<u8>) -> Want {
-        self.state = State::Opening;
+        self.state = State::Handshake;
         self.reader = Reader::default();
-        if self.opening.access().tls {
+        if self.handshake.access().tls {
             return Want::Secure;
         }
-        self.opening.begin(out);
+        self.handshake.begin(out);
         Want::Reply
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
-        self.opening.begin(out);
+        self.handshake.begin(out);
         Want::Reply
     }
 
@@ -220,8 +229,8 @@ impl Session for RedisSession {
             consumed += heard.size;
             match self.state {
                 State::Running => self.hear(cx, at, heard, out)?,
-                State::Opening => {
-                    if heard.token != Token::Nothing && self.opening.hear(heard.token, heard.ends, out)? {
+                State::Handshake => {
+                    if heard.token != Token::Nothing && self.handshake.hear(heard.token, heard.ends, out)? {
                         self.state = State::Idle;
                     }
                 }
@@ -242,10 +251,10 @@ impl Session for RedisSession {
             depth => cx.recorder.allows(depth as u64),
         };
         for _ in 0..most {
-            let action = self.client.next();
-            self.rules.writer.write(&mut self.client, &action, out);
-            cx.recorder.start_whole(action.op, intended);
-            if action.verb == Verb::ReadModifyWrite {
+            let operation = self.client.next();
+            self.rules.writer.write(&mut self.client, &operation, out);
+            cx.recorder.start_whole(operation.op, intended);
+            if operation.op_kind == OpKind::ReadModifyWrite {
                 break;
             }
         }
@@ -256,9 +265,9 @@ impl Session for RedisSession {
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
         self.state = State::Closed;
         self.answer = Answer::default();
-        while let Some(action) = self.client.oldest() {
+        while let Some(operation) = self.client.oldest() {
             self.client.failed();
-            failed(cx, action, self.intended, self.sent, at, why);
+            failed(cx, operation, self.intended, self.sent, at, why);
         }
         Again::Later
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::command::Writer;
-use super::opening::Access;
+use super::handshake::Access;
 use super::session::{RedisSession, Rules};
 use crate::clock::Nanos;
 use crate::keyvalue::{Clients, Options};

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::opening::{Access, Opening};
+use super::handshake::{Access, Handshake};
 use crate::clock::Nanos;
 use crate::protocol::Malformed;
 use crate::protocol::resp::{Heard, Reader, Token, encode, refusal};
@@ -53,7 +53,7 @@ impl SessionFactory for YcsbSessions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    Opening,
+    Handshake,
     Idle,
     /// A read is awaited.
     Reading,
@@ -68,7 +68,7 @@ enum State {
 }
 
 pub struct YcsbSession {
-    opening: Opening,
+    handshake: Handshake,
     client: Client,
     reader: Reader,
     state: State,
@@ -89,7 +89,7 @@ pub struct YcsbSession {
 impl YcsbSession {
     pub fn new(access: Arc<Access>, client: Client) -> Self {
         Self {
-            opening: Opening::new(access),
+            handshake: Handshake::new(access),
             client,
             reader: Reader::default(),
             state: State::Closed,
@@ -347,17 +347,17 @@ fn other(act: Act, token: Token<'_>) -> Failure {
 
 impl Session for YcsbSession {
     fn opened(&mut self, out: &mut Vec<u8>) -> Want {
-        self.state = State::Opening;
+        self.state = State::Handshake;
         self.reader = Reader::default();
-        if self.opening.access().tls {
+        if self.handshake.access().tls {
             return Want::Secure;
         }
-        self.opening.begin(out);
+        self.handshake.begin(out);
         Want::Reply
     }
 
     fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
-        self.opening.begin(out);
+        self.handshake.begin(out);
         Want::Reply
     }
 
@@ -375,8 +375,8 @@ impl Session for YcsbSession {
             let Some(heard) = self.reader.next(&input[consumed..], keep)? else { break };
             consumed += heard.size;
             match self.state {
-                State::Opening => {
-                    if heard.token != Token::Nothing && self.opening.hear(heard.token, heard.ends, out)? {
+                State::Handshake => {
+                    if heard.token != Token::Nothing && self.handshake.hear(heard.token, heard.ends, out)? {
                         self.state = State::Idle;
                     }
                 }
@@ -419,7 +419,7 @@ impl Session for YcsbSession {
     }
 
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
-        if !matches!(self.state, State::Closed | State::Opening | State::Idle) {
+        if !matches!(self.state, State::Closed | State::Handshake | State::Idle) {
             self.fail(cx, at, why);
             self.end();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::opening::Access;
+use super::handshake::Access;
 use super::ycsb::{YcsbSession, score};
 use crate::clock::Nanos;
 use crate::protocol::resp::{Reader, Token};

@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::session::{Rules, SqlSession};
+use super::session::{RetryPolicy, SqlSession};
 use crate::protocol::postgres::Postgres;
-use crate::protocol::{Config, Dialect, Mode, Protocol, Wire};
+use crate::protocol::{Config, Dialect, Mode, Protocol, SqlProtocol};
 use crate::record::Operation;
 use crate::session::SessionFactory;
 use crate::spec::{Problem, Spec};
@@ -18,19 +18,24 @@ use crate::workload::ycsb::{self, Ycsb};
 /// What the sessions of a load share: of a workload, over the protocol `P`.
 pub struct Sessions<W: Workload, P> {
     config: Arc<Config>,
-    rules: Arc<Rules>,
+    retry_policy: Arc<RetryPolicy>,
     workload: W,
     /// Nothing of it is kept here, so it need not be shared between threads itself.
     protocol: PhantomData<fn() -> P>,
 }
 
 impl<W: Workload, P> Sessions<W, P> {
-    pub fn new(config: Config, rules: Rules, workload: W) -> Self {
-        Self { config: Arc::new(config), rules: Arc::new(rules), workload, protocol: PhantomData }
+    pub fn new(config: Config, retry_policy: RetryPolicy, workload: W) -> Self {
+        Self {
+            config: Arc::new(config),
+            retry_policy: Arc::new(retry_policy),
+            workload,
+            protocol: PhantomData,
+        }
     }
 }
 
-impl<W: Workload, P: Wire> SessionFactory for Sessions<W, P> {
+impl<W: Workload, P: SqlProtocol> SessionFactory for Sessions<W, P> {
     type Session = SqlSession<W::Client, P>;
 
     fn operations(&self) -> &[Operation] {
@@ -38,18 +43,21 @@ impl<W: Workload, P: Wire> SessionFactory for Sessions<W, P> {
     }
 
     fn session(&self, client: u32) -> Self::Session {
-        SqlSession::new(self.config.clone(), self.rules.clone(), self.workload.client(client))
+        SqlSession::new(self.config.clone(), self.retry_policy.clone(), self.workload.client(client))
     }
 }
 
 /// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
-pub fn sysbench<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Sysbench, P>, Problem> {
+pub fn sysbench<P: SqlProtocol>(
+    spec: &Spec,
+    section: &serde_json::Value,
+) -> Result<Sessions<Sysbench, P>, Problem> {
     let options = sysbench::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Sysbench::new(P::DIALECT, &options, spec.seed, spec.load.clients);
     let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
 /// The sessions of a pgbench load; `section` is what stands under `pgbench` in the specification.
@@ -57,33 +65,33 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
     only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
     let workload = Pgbench::new(&options, spec.seed, spec.load.clients, spec.load.threads)?;
-    let rules = Rules {
+    let retry_policy = RetryPolicy {
         retry: pgbench::RETRIED.map(String::from).to_vec(),
         max_retries: options.max_tries.map_or(spec.load.max_retries, |tries| tries - 1),
         late: options.latency_limit_ns.zip(workload.late()),
         skip: spec.load.schedule.is_some(),
     };
-    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
 /// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
-pub fn tpcc<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
+pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
     let options = tpcc::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
     let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
 /// The sessions of a YCSB load; `section` is what stands under `ycsb` in the specification.
-pub fn ycsb<P: Wire>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
+pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
     let options = ycsb::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
     let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
     let retry = retried(P::DIALECT, options.retry_sqlstates);
-    let rules = Rules { retry, max_retries: spec.load.max_retries, late: None, skip: false };
-    Ok(Sessions::new(Config::new(&spec.target), rules, workload))
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
 /// Refuses a workload that is made of PostgreSQL's own SQL.

@@ -19,14 +19,14 @@
 use std::sync::Arc;
 
 use crate::clock::Nanos;
-use crate::protocol::{Columns, Config, Event, Malformed, Progress, Said, What, Wire};
+use crate::protocol::{Columns, Config, Event, Malformed, Progress, Said, SqlProtocol, StatementKind};
 use crate::record::{Kind, OpId, TRANSACTION};
 use crate::session::{Again, Context, Failure, Session, Step, Want};
 use crate::workload::{Asked, Next, Transactions};
 
 /// How failures are dealt with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct RetryPolicy {
     /// SQLSTATEs after which a transaction is tried again.
     pub retry: Vec<String>,
     pub max_retries: u32,
@@ -72,7 +72,7 @@ struct Transaction {
 /// A session of the client `T`, over the protocol `W`.
 pub struct SqlSession<T, W> {
     wire: W,
-    pub(super) rules: Arc<Rules>,
+    pub(super) retry_policy: Arc<RetryPolicy>,
     pub(super) client: T,
     state: State,
     transaction: Transaction,
@@ -88,11 +88,11 @@ pub struct SqlSession<T, W> {
     error: Option<Box<Failure>>,
 }
 
-impl<T: Transactions, W: Wire> SqlSession<T, W> {
-    pub fn new(config: Arc<Config>, rules: Arc<Rules>, client: T) -> Self {
+impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
+    pub fn new(config: Arc<Config>, retry_policy: Arc<RetryPolicy>, client: T) -> Self {
         Self {
             wire: W::new(config),
-            rules,
+            retry_policy,
             client,
             state: State::Closed,
             transaction: Transaction::default(),
@@ -133,7 +133,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
 
     /// Sends the next statement, or ends the transaction when it has no more. `open`: within a transaction block.
     #[inline]
-    fn go_on(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
+    fn send_next(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         let start = out.len();
         match self.client.next(out) {
             Next::Ask(asked) => {
@@ -149,7 +149,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
                     message: "the transaction's statements end within a transaction block: COMMIT is missing"
                         .into(),
                 }));
-                self.undo(cx, at, open, out);
+                self.roll_back(cx, at, open, out);
             }
             Next::Pause(span) => {
                 (self.pause, self.open) = (Some(Want::Pause(at.saturating_add(span))), open);
@@ -163,7 +163,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
             }
             Next::Fail(why) => {
                 self.error = Some(why);
-                self.undo(cx, at, open, out);
+                self.roll_back(cx, at, open, out);
             }
         }
     }
@@ -175,7 +175,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
         if let Some(op) = done.of_type {
             cx.recorder.succeed(op, done.intended, done.sent, at);
         }
-        let late = self.rules.late.filter(|(limit, _)| at - done.intended > *limit).map(|(_, op)| op);
+        let late = self.retry_policy.late.filter(|(limit, _)| at - done.intended > *limit).map(|(_, op)| op);
         for op in outcome.into_iter().chain(late) {
             cx.recorder.start(op, done.intended);
             cx.recorder.succeed(op, done.intended, done.sent, at);
@@ -189,7 +189,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
 
     /// Takes the next thing that the server says; how many bytes that took, none when it is not whole yet.
     #[inline]
-    fn hear(
+    fn on_message(
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
@@ -220,7 +220,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
     }
 
     #[inline]
-    fn completed(&mut self, rows: u64, changed: u64, what: What) {
+    fn completed(&mut self, rows: u64, changed: u64, what: StatementKind) {
         if self.state != State::Running {
             return;
         }
@@ -228,8 +228,8 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
             self.client.completed(rows);
         }
         match what {
-            What::Change if self.asked.kind == Kind::Write => self.transaction.rows += changed,
-            What::Rollback => {
+            StatementKind::Change if self.asked.kind == Kind::Write => self.transaction.rows += changed,
+            StatementKind::Rollback => {
                 self.transaction.rows = 0;
                 self.transaction.rolled_back = true;
             }
@@ -259,7 +259,7 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
                     // Outside a block: whatever changed has changed for good.
                     cx.recorder.rows_changed(std::mem::take(&mut self.transaction.rows));
                 }
-                self.go_on(cx, at, open, out);
+                self.send_next(cx, at, open, out);
                 Ok(())
             }
             State::Running => {
@@ -297,12 +297,12 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
         if let Some(why) = &self.error {
             cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
         }
-        self.undo(cx, at, open, out);
+        self.roll_back(cx, at, open, out);
     }
 
     /// Leaves no trace of the attempt.
     #[cold]
-    fn undo(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
+    fn roll_back(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         if open {
             let start = out.len();
             W::query(out, "ROLLBACK");
@@ -318,8 +318,9 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
     fn rolled_back(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         let Some(why) = self.error.take() else { return };
         let Transaction { of_type, intended, sent, attempts, .. } = self.transaction;
-        let in_time = self.rules.late.is_none_or(|(limit, _)| at - intended <= limit);
-        if in_time && attempts < self.rules.max_retries && self.rules.retry.contains(&why.code) {
+        let in_time = self.retry_policy.late.is_none_or(|(limit, _)| at - intended <= limit);
+        if in_time && attempts < self.retry_policy.max_retries && self.retry_policy.retry.contains(&why.code)
+        {
             cx.recorder.retry(TRANSACTION);
             if let Some(op) = of_type {
                 cx.recorder.retry(op);
@@ -328,16 +329,16 @@ impl<T: Transactions, W: Wire> SqlSession<T, W> {
                 Transaction { of_type, intended, sent, attempts: attempts + 1, ..Transaction::default() };
             self.client.again();
             self.state = State::Running;
-            self.go_on(cx, at, false, out);
+            self.send_next(cx, at, false, out);
         } else {
-            self.given_up(cx, at, &why);
+            self.fail(cx, at, &why);
             self.state = State::Idle;
         }
     }
 
     /// The transaction in progress has failed for good.
     #[cold]
-    fn given_up(&self, cx: &mut Context<'_>, at: Nanos, why: &Failure) {
+    fn fail(&self, cx: &mut Context<'_>, at: Nanos, why: &Failure) {
         let Transaction { of_type, intended, sent, .. } = self.transaction;
         cx.recorder.fail(TRANSACTION, intended, sent, at, why);
         if let Some(op) = of_type {
@@ -354,7 +355,7 @@ fn skip(cx: &mut Context<'_>, intended: Nanos, at: Nanos) {
     cx.recorder.fail(TRANSACTION, intended, at, at, &Failure { code: SKIPPED.into(), message });
 }
 
-impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
+impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
     fn opened(&mut self, out: &mut Vec<u8>) -> Want {
         self.state = State::Opening;
         self.error = None;
@@ -382,7 +383,7 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
             }
             consumed = step.consumed;
         }
-        while let Some(size) = self.hear(cx, at, &input[consumed..], out)? {
+        while let Some(size) = self.on_message(cx, at, &input[consumed..], out)? {
             consumed += size;
         }
         Ok(Step { consumed, want: self.want() })
@@ -390,7 +391,7 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
 
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
         debug_assert_eq!(self.state, State::Idle, "one transaction at a time");
-        if self.rules.skip && self.rules.late.is_some_and(|(limit, _)| at - intended > limit) {
+        if self.retry_policy.skip && self.retry_policy.late.is_some_and(|(limit, _)| at - intended > limit) {
             skip(cx, intended, at);
             return Want::Turn;
         }
@@ -401,7 +402,7 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
             cx.recorder.start(op, intended);
         }
         self.state = State::Running;
-        self.go_on(cx, at, false, out);
+        self.send_next(cx, at, false, out);
         self.want()
     }
 
@@ -414,12 +415,12 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
                 Err(why) => {
                     cx.recorder.fail(op, since, since, at, &why);
                     self.error = Some(why);
-                    self.undo(cx, at, self.open, out);
+                    self.roll_back(cx, at, self.open, out);
                     return self.want();
                 }
             }
         }
-        self.go_on(cx, at, self.open, out);
+        self.send_next(cx, at, self.open, out);
         self.want()
     }
 
@@ -438,7 +439,7 @@ impl<T: Transactions, W: Wire> Session for SqlSession<T, W> {
             cx.recorder.fail(op, since, since, at, why);
         }
         if matches!(state, State::Running | State::Pausing | State::RollingBack) {
-            self.given_up(cx, at, why);
+            self.fail(cx, at, why);
         }
         self.wire.lost(why)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::session::{Rules, SqlSession};
+use super::session::{RetryPolicy, SqlSession};
 use crate::protocol::Config;
 use crate::protocol::postgres::{Postgres, encode};
 use crate::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
@@ -148,7 +148,7 @@ impl Bench {
             sslmode: SslMode::Disable,
             local: false,
         };
-        let rules = Rules { retry: vec!["40001".into()], max_retries, late: None, skip: false };
+        let retry_policy = RetryPolicy { retry: vec!["40001".into()], max_retries, late: None, skip: false };
         let script = Script {
             parse: parse.to_vec(),
             steps,
@@ -161,7 +161,7 @@ impl Bench {
             goes_wrong: false,
         };
         Self {
-            session: SqlSession::new(Arc::new(config), Arc::new(rules), script),
+            session: SqlSession::new(Arc::new(config), Arc::new(retry_policy), script),
             recorder: Recorder::new(&operations()),
             pending: Vec::new(),
             out: Vec::new(),
@@ -179,7 +179,7 @@ impl Bench {
     fn open(&mut self) {
         self.session.opened(&mut self.out);
         self.sent();
-        assert_eq!(self.hear(OPENING), Ok(Want::Turn));
+        assert_eq!(self.on_message(OPENING), Ok(Want::Turn));
     }
 
     fn begin(&mut self) {
@@ -189,7 +189,7 @@ impl Bench {
         assert_eq!(want, Want::Reply);
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn on_message(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
         self.now += 10;
         self.pending.extend_from_slice(bytes);
         let mut cx = Context { recorder: &mut self.recorder };
@@ -207,8 +207,12 @@ impl Bench {
 
     /// Counts transactions beyond `limit` as late ones; in an open loop those that are late before they begin are skipped.
     fn limit(&mut self, limit: u64, skip: bool) {
-        let rules = Rules { late: Some((limit, OUTCOME)), skip, ..Rules::clone(&self.session.rules) };
-        self.session.rules = Arc::new(rules);
+        let retry_policy = RetryPolicy {
+            late: Some((limit, OUTCOME)),
+            skip,
+            ..RetryPolicy::clone(&self.session.retry_policy)
+        };
+        self.session.retry_policy = Arc::new(retry_policy);
     }
 
     fn lose(&mut self, code: &str) -> Again {
@@ -251,15 +255,15 @@ fn a_transaction_is_its_statements_one_after_the_other() {
     let mut bench = Bench::idle();
     bench.begin();
     assert_eq!(bench.sent(), ["begin 1"]);
-    assert_eq!(bench.hear(BEGUN), Ok(Want::Reply));
+    assert_eq!(bench.on_message(BEGUN), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["update 1"]);
-    assert_eq!(bench.hear(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(UPDATED), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["select 1"]);
     assert_eq!(bench.recorder.lifetime().rows_changed, 0, "not yet committed");
-    assert_eq!(bench.hear(SELECTED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(SELECTED), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["commit 1"]);
     assert_eq!(bench.queries(), Queries::default(), "not yet a success");
-    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
     assert!(bench.sent().is_empty());
     for op in [TRANSACTION, BEGIN, UPDATE, SELECT, COMMIT] {
         assert_eq!(bench.counts(op), (1, 1, 0, 0));
@@ -275,7 +279,7 @@ fn response_counts_from_the_intended_start_and_service_from_the_sending() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     let tallies = &bench.recorder.completed().tallies;
     assert_eq!((tallies[0].response.max(), tallies[0].service.max()), (45, 40));
@@ -292,8 +296,8 @@ fn answers_may_break_anywhere() {
         let mut wants = Vec::new();
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
             let cut = cut.min(answer.len());
-            bench.hear(&answer[..cut]).unwrap();
-            wants.push(bench.hear(&answer[cut..]).unwrap());
+            bench.on_message(&answer[..cut]).unwrap();
+            wants.push(bench.on_message(&answer[cut..]).unwrap());
         }
         assert_eq!(wants, [Want::Reply, Want::Reply, Want::Reply, Want::Turn]);
         assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
@@ -306,7 +310,7 @@ fn bytes_may_come_one_by_one() {
     let mut bench = Bench::idle();
     bench.begin();
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
-    let wants: Vec<_> = stream.chunks(1).map(|byte| bench.hear(byte).unwrap()).collect();
+    let wants: Vec<_> = stream.chunks(1).map(|byte| bench.on_message(byte).unwrap()).collect();
     assert_eq!(wants.iter().position(|want| *want == Want::Turn), Some(stream.len() - 1));
 }
 
@@ -314,12 +318,12 @@ fn bytes_may_come_one_by_one() {
 fn an_error_in_a_block_is_rolled_back_and_counted() {
     let mut bench = Bench::idle();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
+    bench.on_message(BEGUN).unwrap();
     bench.sent();
-    assert_eq!(bench.hear(&error("ERROR", "23505", Some(b'E'))), Ok(Want::Reply));
+    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'E'))), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["ROLLBACK"]);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 0, 0), "not over before it is rolled back");
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
     assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
     assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
@@ -336,7 +340,7 @@ fn an_error_outside_a_block_needs_no_rollback() {
     let mut bench = Bench::with(ALONE, b"", 2);
     bench.open();
     bench.begin();
-    assert_eq!(bench.hear(&error("ERROR", "23505", Some(b'I'))), Ok(Want::Turn));
+    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'I'))), Ok(Want::Turn));
     assert_eq!(bench.sent(), ["update 1"]);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
 }
@@ -347,8 +351,8 @@ fn rows_of_statements_that_commit_themselves_count_at_once() {
     let mut bench = Bench::with(TWICE, b"", 0);
     bench.open();
     bench.begin();
-    bench.hear(b"C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05I").unwrap();
-    bench.hear(&error("ERROR", "23505", Some(b'I'))).unwrap();
+    bench.on_message(b"C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05I").unwrap();
+    bench.on_message(&error("ERROR", "23505", Some(b'I'))).unwrap();
     assert_eq!(bench.recorder.lifetime().rows_changed, 3);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
 }
@@ -359,13 +363,17 @@ fn a_client_that_wants_to_hears_the_rows() {
     bench.session.client.hears = true;
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     assert_eq!(bench.session.client.heard, ["0 rows", "3 rows", "7", "8", "2 rows"]);
     let row = b"D\0\0\0\x10\0\x02\xff\xff\xff\xff\0\0\0\x02it";
-    bench.hear(row).unwrap();
+    bench.on_message(row).unwrap();
     assert_eq!(bench.session.client.heard.last().unwrap(), "NULL|it");
-    assert_eq!(bench.hear(b"D\0\0\0\x0b\0\x01\0\0\0\x021").unwrap_err().code, "protocol", "a broken row");
+    assert_eq!(
+        bench.on_message(b"D\0\0\0\x0b\0\x01\0\0\0\x021").unwrap_err().code,
+        "protocol",
+        "a broken row"
+    );
 }
 
 #[test]
@@ -373,7 +381,7 @@ fn a_client_that_does_not_want_to_hears_nothing() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     assert!(bench.session.client.heard.is_empty());
 }
@@ -383,18 +391,18 @@ fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
     let mut bench = Bench::idle();
     bench.session.client.of_type = Some(TYPE);
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    bench.hear(ROLLED_BACK).unwrap();
+    bench.on_message(BEGUN).unwrap();
+    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.on_message(ROLLED_BACK).unwrap();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     assert_eq!(bench.counts(TYPE), (1, 1, 0, 1), "with its retry");
     assert_eq!(bench.counts(TYPE), bench.counts(TRANSACTION));
     let tallies = &bench.recorder.completed().tallies;
     assert_eq!(tallies[TYPE.index()].response.max(), tallies[0].response.max());
     bench.begin();
-    bench.hear(BEGUN).unwrap();
+    bench.on_message(BEGUN).unwrap();
     bench.lose("connection");
     assert_eq!(bench.counts(TYPE), (2, 1, 1, 1));
     assert_eq!(bench.counts(OUTCOME), (0, 0, 0, 0));
@@ -407,10 +415,10 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     bench.session.client.outcome = Some(OUTCOME);
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
     bench.session.client.outcome = None;
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
     assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
@@ -419,7 +427,7 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     let lifetime = bench.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (3, 1), "the next one is another");
@@ -432,11 +440,11 @@ fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
     let mut bench = Bench::with(STOPS, b"", 2);
     bench.open();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
+    bench.on_message(BEGUN).unwrap();
     bench.sent();
-    assert_eq!(bench.hear(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(UPDATED), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
     assert_eq!(bench.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
     assert_eq!(bench.errors(), [("no-row".into(), TRANSACTION, 1)]);
@@ -455,11 +463,11 @@ fn a_pause_is_within_the_transaction_and_told_of_once() {
     assert_eq!(bench.resume(), Want::Reply);
     assert_eq!(bench.sent(), ["begin 1"]);
     let until = bench.now + 10 + NAP;
-    assert_eq!(bench.hear(BEGUN), Ok(Want::Pause(until)));
-    assert_eq!(bench.hear(b"N\0\0\0\x05\0"), Ok(Want::Reply), "a notice does not make it pause again");
+    assert_eq!(bench.on_message(BEGUN), Ok(Want::Pause(until)));
+    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(Want::Reply), "a notice does not make it pause again");
     assert_eq!(bench.resume(), Want::Reply);
     assert_eq!(bench.sent(), ["commit 1"]);
-    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
     assert!(bench.recorder.completed().tallies[0].response.max() >= 2 * NAP);
     assert!(bench.recorder.completed().tallies[BEGIN.index()].response.max() < NAP, "no statement waited");
@@ -472,9 +480,9 @@ fn a_connection_lost_in_a_pause_fails_the_transaction_and_no_statement() {
         let mut bench = Bench::with(NAPPING, b"", 2);
         bench.open();
         bench.begin();
-        bench.hear(BEGUN).unwrap();
+        bench.on_message(BEGUN).unwrap();
         if fatal {
-            assert_eq!(bench.hear(&error("FATAL", "25P03", None)).unwrap_err().code, "25P03");
+            assert_eq!(bench.on_message(&error("FATAL", "25P03", None)).unwrap_err().code, "25P03");
         }
         bench.lose("connection");
         assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
@@ -488,11 +496,11 @@ fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
     let mut bench = Bench::with(OPEN, b"", 2);
     bench.open();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
+    bench.on_message(BEGUN).unwrap();
     bench.sent();
-    bench.hear(UPDATED).unwrap();
+    bench.on_message(UPDATED).unwrap();
     assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
     assert_eq!(bench.errors(), [("open-block".into(), TRANSACTION, 1)]);
 }
 
@@ -504,7 +512,7 @@ fn transactions_beyond_the_limit_are_counted_as_late_too() {
         bench.open();
         bench.begin();
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-            bench.hear(answer).unwrap();
+            bench.on_message(answer).unwrap();
         }
         assert_eq!(bench.recorder.completed().tallies[0].response.max(), 45);
         assert_eq!(bench.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
@@ -516,10 +524,10 @@ fn a_client_hears_the_names_of_columns_before_the_rows() {
     let mut bench = Bench::idle();
     bench.session.client.hears = true;
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    bench.hear(UPDATED).unwrap();
+    bench.on_message(BEGUN).unwrap();
+    bench.on_message(UPDATED).unwrap();
     let described = [&b"T\0\0\0\x1a\0\x01n\0"[..], &[0; 18], &SELECTED[7..]].concat();
-    bench.hear(&described).unwrap();
+    bench.on_message(&described).unwrap();
     let heard = &bench.session.client.heard;
     assert_eq!(heard[heard.len() - 4..], ["column n", "7", "8", "2 rows"]);
 }
@@ -528,14 +536,14 @@ fn a_client_hears_the_names_of_columns_before_the_rows() {
 fn what_may_be_retried_is_said_again() {
     let mut bench = Bench::idle();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    bench.hear(UPDATED).unwrap();
-    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.on_message(BEGUN).unwrap();
+    bench.on_message(UPDATED).unwrap();
+    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
     bench.sent();
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Reply));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["begin 1"], "the same transaction");
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 1));
     assert_eq!(bench.counts(UPDATE), (2, 2, 0, 0));
@@ -550,10 +558,10 @@ fn a_commit_that_fails_is_retried_without_a_rollback() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.hear(answer).unwrap();
+        bench.on_message(answer).unwrap();
     }
     bench.sent();
-    assert_eq!(bench.hear(&error("ERROR", "40001", Some(b'I'))), Ok(Want::Reply));
+    assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(Want::Reply));
     assert_eq!(bench.sent(), ["begin 1"]);
 }
 
@@ -562,24 +570,24 @@ fn retries_end() {
     let mut bench = Bench::idle();
     bench.begin();
     for attempt in 0..3 {
-        assert_eq!(bench.hear(BEGUN), Ok(Want::Reply));
-        bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+        assert_eq!(bench.on_message(BEGUN), Ok(Want::Reply));
+        bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
         let want = if attempt < 2 { Want::Reply } else { Want::Turn };
-        assert_eq!(bench.hear(ROLLED_BACK), Ok(want));
+        assert_eq!(bench.on_message(ROLLED_BACK), Ok(want));
     }
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 2));
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Reply), "the next one has retries of its own");
+    bench.on_message(BEGUN).unwrap();
+    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Reply), "the next one has retries of its own");
 }
 
 #[test]
 fn a_fatal_error_ends_the_connection_with_the_servers_code() {
     let mut bench = Bench::idle();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    let failure = bench.hear(&error("FATAL", "57P01", None)).unwrap_err();
+    bench.on_message(BEGUN).unwrap();
+    let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
     assert_eq!(bench.lose(&failure.code), Again::Later);
     assert_eq!(bench.errors(), [("57P01".into(), UPDATE, 1), ("57P01".into(), TRANSACTION, 1)]);
@@ -592,7 +600,7 @@ fn a_fatal_error_ends_the_connection_with_the_servers_code() {
 #[test]
 fn a_server_that_shuts_down_tells_the_idle_too() {
     let mut bench = Bench::idle();
-    let failure = bench.hear(&error("FATAL", "57P01", None)).unwrap_err();
+    let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
     bench.lose(&failure.code);
     assert!(bench.errors().is_empty(), "nothing was in progress");
@@ -602,8 +610,8 @@ fn a_server_that_shuts_down_tells_the_idle_too() {
 fn a_loss_while_rolling_back_fails_the_transaction_once() {
     let mut bench = Bench::idle();
     bench.begin();
-    bench.hear(BEGUN).unwrap();
-    bench.hear(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    bench.on_message(BEGUN).unwrap();
+    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
     bench.lose("connection");
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
     assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
@@ -626,19 +634,19 @@ fn statements_are_prepared_before_the_first_turn() {
     let mut bench = Bench::with(BLOCK, &parse, 2);
     bench.session.opened(&mut bench.out);
     bench.out.clear();
-    assert_eq!(bench.hear(OPENING), Ok(Want::Reply));
+    assert_eq!(bench.on_message(OPENING), Ok(Want::Reply));
     assert_eq!(bench.out, [&parse[..], encode::SYNC].concat());
     bench.out.clear();
-    assert_eq!(bench.hear(b"1\0\0\0\x04"), Ok(Want::Reply));
-    assert_eq!(bench.hear(b"Z\0\0\0\x05I"), Ok(Want::Turn));
+    assert_eq!(bench.on_message(b"1\0\0\0\x04"), Ok(Want::Reply));
+    assert_eq!(bench.on_message(b"Z\0\0\0\x05I"), Ok(Want::Turn));
 }
 
 #[test]
 fn a_table_that_is_missing_is_known_when_connecting() {
     let mut bench = Bench::with(BLOCK, b"P\0\0\0\x04", 2);
     bench.session.opened(&mut bench.out);
-    bench.hear(OPENING).unwrap();
-    let failure = bench.hear(&error("ERROR", "42P01", Some(b'I'))).unwrap_err();
+    bench.on_message(OPENING).unwrap();
+    let failure = bench.on_message(&error("ERROR", "42P01", Some(b'I'))).unwrap_err();
     assert_eq!(failure.code, "42P01");
 }
 
@@ -646,13 +654,13 @@ fn a_table_that_is_missing_is_known_when_connecting() {
 fn notices_and_changed_settings_disturb_nobody() {
     const NOISE: &[u8] = b"N\0\0\0\x05\0S\0\0\0\x08a\0b\0A\0\0\0\x0a\0\0\0\x01a\0";
     let mut bench = Bench::idle();
-    assert_eq!(bench.hear(NOISE), Ok(Want::Turn));
+    assert_eq!(bench.on_message(NOISE), Ok(Want::Turn));
     bench.begin();
-    assert_eq!(bench.hear(NOISE), Ok(Want::Reply));
+    assert_eq!(bench.on_message(NOISE), Ok(Want::Reply));
     for answer in [BEGUN, NOISE, UPDATED, NOISE, SELECTED] {
-        assert_eq!(bench.hear(answer), Ok(Want::Reply));
+        assert_eq!(bench.on_message(answer), Ok(Want::Reply));
     }
-    assert_eq!(bench.hear(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
 }
 
 #[test]
@@ -665,12 +673,12 @@ fn what_nobody_asked_for_is_an_error_and_no_panic() {
         b"HTTP/1.1 ",
     ] {
         let mut bench = Bench::idle();
-        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{stray:?}");
+        assert_eq!(bench.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
     }
     for stray in [&b"G\0\0\0\x07\0\0\0"[..], b"Z\0\0\0\x04", b"\0\0\0\0\0", b"D\xff\xff\xff\xff"] {
         let mut bench = Bench::idle();
         bench.begin();
-        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{stray:?}");
+        assert_eq!(bench.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
     }
 }
 
@@ -708,7 +716,7 @@ proptest! {
         for (piece, cut) in pieces {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {
-                match bench.hear(part) {
+                match bench.on_message(part) {
                     Ok(Want::Turn) => {
                         bench.begin();
                         begun += 1;
@@ -759,7 +767,7 @@ fn nothing_is_tried_again_beyond_the_latency_limit() {
         bench.begin();
         bench.now += 10;
         let want = if retried == 1 { Want::Reply } else { Want::Turn };
-        assert_eq!(bench.hear(&error("ERROR", "40001", Some(b'I'))), Ok(want), "limit {limit}");
+        assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(want), "limit {limit}");
         assert_eq!(bench.counts(TRANSACTION), (1, 0, 1 - retried, retried), "limit {limit}");
     }
 }
@@ -776,13 +784,13 @@ fn what_is_waited_for_outside_counts_for_itself() {
     assert_eq!(bench.resume(), Want::Reply);
     assert_eq!(bench.counts(SELECT), (1, 1, 0, 0));
     assert_eq!(bench.recorder.completed().tallies[SELECT.index()].response.max(), NAP);
-    assert_eq!(bench.hear(BEGUN), Ok(Want::Until(DESCRIPTOR)));
-    assert_eq!(bench.hear(b"N\0\0\0\x05\0"), Ok(Want::Reply), "told of once");
+    assert_eq!(bench.on_message(BEGUN), Ok(Want::Until(DESCRIPTOR)));
+    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(Want::Reply), "told of once");
     bench.sent();
     bench.session.client.goes_wrong = true;
     assert_eq!(bench.resume(), Want::Reply);
     assert_eq!(bench.sent(), ["ROLLBACK"], "the block it was in");
-    assert_eq!(bench.hear(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
     assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((2, 1, 1, 0), (1, 0, 1, 0)));
     assert_eq!(bench.errors(), [("outside".into(), SELECT, 1), ("outside".into(), TRANSACTION, 1)]);
     assert_eq!(bench.queries(), Queries::default(), "of no server's statements");
@@ -793,7 +801,7 @@ fn a_connection_lost_meanwhile_fails_both() {
     let mut bench = Bench::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
     bench.open();
     bench.begin();
-    assert_eq!(bench.hear(BEGUN), Ok(Want::Until(DESCRIPTOR)));
+    assert_eq!(bench.on_message(BEGUN), Ok(Want::Until(DESCRIPTOR)));
     bench.lose("connection");
     assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((1, 0, 1, 0), (1, 0, 1, 0)));
 }

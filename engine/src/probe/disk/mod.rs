@@ -28,7 +28,7 @@ use self::ring::Ring;
 use crate::clock::Nanos;
 use crate::direct::{Fault, Task, Tasks};
 use crate::load::Measured;
-use crate::probe::room;
+use crate::probe::memory_budget;
 use crate::random::Random;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::session::Remark;
@@ -237,7 +237,7 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
             "{wanted} in {}, whose file system names no size and may be in memory",
             directory.display()
         );
-        return room::check(needed, &what);
+        return memory_budget::check(needed, &what);
     }
     let kept = (all / KEPT_SHARE).max(KEPT_LEAST);
     if needed.saturating_add(kept) <= free {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::WORD;
 use crate::direct::Fault;
-use crate::probe::room;
+use crate::probe::memory_budget;
 use crate::random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -36,7 +36,7 @@ const ROUND: usize = 8;
 
 /// Words are atomic because threads may share them; relaxed, each is one plain instruction that no compiler joins with others.
 pub fn block(bytes: u64) -> Result<Vec<AtomicU64>, Fault> {
-    room::filled_with((bytes / WORD) as usize, || AtomicU64::new(1))
+    memory_budget::filled_with((bytes / WORD) as usize, || AtomicU64::new(1))
 }
 
 /// One thread's passes over a block.

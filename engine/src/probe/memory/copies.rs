@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::WORD;
 use crate::direct::Fault;
-use crate::probe::room;
+use crate::probe::memory_budget;
 
 /// What mbw calls its tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ const AFTER_PAGE: usize = 16;
 
 impl Array {
     fn new(words: usize) -> Result<Self, Fault> {
-        let memory = room::filled(words.saturating_add(PAGE / WORD as usize), FILLING)?;
+        let memory = memory_budget::filled(words.saturating_add(PAGE / WORD as usize), FILLING)?;
         let first = AFTER_PAGE.wrapping_sub(memory.as_ptr().addr()) % PAGE / WORD as usize;
         Ok(Self { memory, first, words })
     }

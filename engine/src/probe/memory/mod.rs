@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 
 use serde::Deserialize;
 
-use super::{Passes, Probe, room};
+use super::{Passes, Probe, memory_budget};
 use crate::direct::Fault;
 use crate::load::Measured;
 use crate::random::Random;
@@ -115,7 +115,7 @@ impl Memory {
                     Scope::Global => (1, "one block".into()),
                     Scope::Local => (threads, format!("{clients} threads with a block each")),
                 };
-                room::check(options.block.saturating_mul(copies), &what)?;
+                memory_budget::check(options.block.saturating_mul(copies), &what)?;
                 let shared = match options.scope {
                     Scope::Global => Some(Arc::new(blocks::block(options.block).map_err(refused)?)),
                     Scope::Local => None,
@@ -145,7 +145,7 @@ impl Memory {
 /// Whether there is room for so many arrays for each thread.
 fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), Problem> {
     let what = format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
-    room::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &what)
+    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &what)
 }
 
 fn refused(fault: Fault) -> Problem {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::WORD;
 use crate::direct::Fault;
-use crate::probe::room;
+use crate::probe::memory_budget;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
@@ -42,7 +42,7 @@ pub struct Stream {
 impl Stream {
     /// On arrays of so many bytes.
     pub fn new(kernel: Kernel, bytes: u64) -> Result<Self, Fault> {
-        let [a, b, c] = FILLINGS.map(|filling| room::filled((bytes / WORD) as usize, filling));
+        let [a, b, c] = FILLINGS.map(|filling| memory_budget::filled((bytes / WORD) as usize, filling));
         Ok(Self { kernel, a: a?, b: b?, c: c? })
     }
 

@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::fault;
-use super::hello::{HELLO_BYTES, Hello, Test};
-use super::octets::{PIECE, dial, pass, write};
+use super::handshake::{HELLO_BYTES, Hello, Test};
 use super::options::Options;
 use super::peer::{PATIENCE, open};
+use super::socket_io::{PIECE, dial, pass, write};
 use crate::clock::Nanos;
 use crate::direct::Fault;
 use crate::record::{Recorder, TRANSACTION};

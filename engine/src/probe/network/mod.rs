@@ -5,12 +5,12 @@
 //! first transaction is not measured.
 
 mod exchange;
-mod hello;
-mod octets;
+mod handshake;
 mod options;
 mod peer;
 mod serve;
 mod server;
+mod socket_io;
 mod stream;
 #[cfg(test)]
 mod tests;

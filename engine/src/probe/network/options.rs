@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::hello::{Hello, LONGEST, Test};
+use super::handshake::{Hello, LONGEST, Test};
 use crate::spec::Problem;
 
 /// The tests, by netperf's names.

@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::hello::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
-use super::octets::dial;
+use super::handshake::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
+use super::socket_io::dial;
 use super::{Server, fault};
 use crate::direct::Fault;
 use crate::spec::Problem;

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use super::hello::{Answer, HELLO_BYTES, Hello, Test};
-use super::octets::{PIECE, pass, readable, receive_now, write};
+use super::handshake::{Answer, HELLO_BYTES, Hello, Test};
+use super::socket_io::{PIECE, pass, readable, receive_now, write};
 
 /// Connections at once; the next is told so.
 const MOST_CONNECTIONS: u32 = 1024;

@@ -9,9 +9,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::fault;
-use super::octets::{readable, receive_now, write};
 use super::options::Options;
 use super::peer::open;
+use super::socket_io::{readable, receive_now, write};
 use crate::clock::Nanos;
 use crate::direct::Fault;
 use crate::record::{Recorder, TRANSACTION};

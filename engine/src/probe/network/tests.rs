@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::hello::{ANSWER_BYTES, Answer, Hello, Test};
+use super::handshake::{ANSWER_BYTES, Answer, Hello, Test};
 use super::server::{Served, Server};
 use crate::limits;
 use crate::observe::{Go, Observer};

@@ -19,7 +19,9 @@ use super::encode::{self, EXECUTE, HEAD, PREPARE, QUERY};
 use super::error::ServerError;
 use super::handshake::Handshake;
 use super::packet::{self, FULL, Reader};
-use crate::protocol::{Cancel, Columns, Config, Dialect, Event, Malformed, Next, Progress, Said, What, Wire};
+use crate::protocol::{
+    Cancel, Columns, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
+};
 use crate::session::{Again, Failure};
 
 /// Status flags: a transaction is open; another answer follows.
@@ -188,7 +190,11 @@ impl Mysql {
                 };
                 let changed = packet::changed(reader).unwrap_or(rows);
                 self.answered(status);
-                let what = if command.kind == Kind::Rollback { What::Rollback } else { What::Change };
+                let what = if command.kind == Kind::Rollback {
+                    StatementKind::Rollback
+                } else {
+                    StatementKind::Change
+                };
                 Ok(Some(Event::Completed { rows, changed, what }))
             }
             [0xfb, ..] if command.kind == Kind::Query => {
@@ -254,7 +260,7 @@ impl Mysql {
         };
         let rows = self.rows;
         self.answered(status.ok_or_else(|| unexpected(body, Phase::Rows))?);
-        Ok(Some(Event::Completed { rows, changed: 0, what: What::Other }))
+        Ok(Some(Event::Completed { rows, changed: 0, what: StatementKind::Other }))
     }
 
     /// Whether this is a row, and neither the end of rows nor an error.
@@ -319,7 +325,7 @@ impl Mysql {
     }
 }
 
-impl Wire for Mysql {
+impl SqlProtocol for Mysql {
     type Columns<'a> = Row<'a>;
 
     const DIALECT: Dialect = Dialect::Mysql;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::connection::Mysql;
 use super::encode::{self, EXECUTE, HEAD, PREPARE};
-use crate::protocol::{Columns, Config, Event, Progress, Said, What, Wire};
+use crate::protocol::{Columns, Config, Event, Progress, Said, SqlProtocol, StatementKind};
 use crate::session::Failure;
 use crate::spec::SslMode;
 
@@ -110,7 +110,7 @@ impl Bench {
                     row.end()?;
                 }
                 Said::Event(Event::Completed { rows, changed, what }) => {
-                    let fewer = if changed < rows && what == What::Change {
+                    let fewer = if changed < rows && what == StatementKind::Change {
                         format!(" of {changed}")
                     } else {
                         String::new()

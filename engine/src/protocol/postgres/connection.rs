@@ -6,7 +6,9 @@ use super::encode;
 use super::error::ServerError;
 use super::frame;
 use super::handshake::Handshake;
-use crate::protocol::{Cancel, Config, Dialect, Event, Malformed, Next, Progress, Said, What, Wire};
+use crate::protocol::{
+    Cancel, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
+};
 use crate::session::{Again, Failure};
 
 /// One connection to a PostgreSQL.
@@ -18,7 +20,7 @@ pub struct Postgres {
     heard: bool,
 }
 
-impl Wire for Postgres {
+impl SqlProtocol for Postgres {
     type Columns<'a> = frame::Columns<'a>;
 
     const DIALECT: Dialect = Dialect::Postgres;
@@ -110,9 +112,9 @@ impl Wire for Postgres {
 fn completed(tag: &[u8]) -> Event {
     let what = match tag.first() {
         // INSERT, UPDATE, DELETE, MERGE
-        Some(b'I' | b'U' | b'D' | b'M') => What::Change,
-        Some(b'R') if tag.starts_with(b"ROLLBACK") => What::Rollback,
-        _ => What::Other,
+        Some(b'I' | b'U' | b'D' | b'M') => StatementKind::Change,
+        Some(b'R') if tag.starts_with(b"ROLLBACK") => StatementKind::Rollback,
+        _ => StatementKind::Other,
     };
     let rows = frame::rows_of(tag);
     Event::Completed { rows, changed: rows, what }

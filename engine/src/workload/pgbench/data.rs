@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::options::{BIGINT_SCALE, Options};
-use crate::prepare::{Data, Table};
+use crate::dataload::{Data, Table};
 use crate::protocol::digits::decimal;
 
 /// Rows a unit of scale, by table.

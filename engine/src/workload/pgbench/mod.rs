@@ -40,7 +40,7 @@ pub mod splitter;
 pub mod statement;
 pub mod value;
 pub mod variables;
-mod work;
+mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -55,4 +55,4 @@ pub use script::{Action, Script};
 pub use statement::{Mode, Statement, Store};
 pub use value::Value;
 pub use variables::{Slot, Variables};
-pub use work::{Pgbench, check};
+pub use workload::{Pgbench, check};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::options::Options;
 use super::text;
-use crate::prepare::{Data, Table};
+use crate::dataload::{Data, Table};
 use crate::protocol::Dialect;
 use crate::protocol::digits::decimal;
 use crate::random::{Distribution, Random};

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::schema::Of;
 use super::text::{alphanumeric, alphanumerics, digits, last_name, maybe_original, state};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
-use crate::prepare::{Data, Table};
+use crate::dataload::{Data, Table};
 use crate::protocol::Dialect;
 use crate::protocol::digits::{decimal, hundredths};
 use crate::random::Random;

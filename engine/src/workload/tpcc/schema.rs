@@ -1,7 +1,7 @@
 //! The tables, as BenchmarkSQL 5 names and makes them, with their keys and indexes.
 
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
-use crate::prepare::Table;
+use crate::dataload::Table;
 use crate::protocol::Dialect;
 
 /// What the rows of a data set are of. The order is that of loading: what takes longest comes first.

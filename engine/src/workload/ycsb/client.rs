@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::options::{Lengths, Options, Phase, Requests};
 use crate::keyvalue::distribution::{Chooser, Distribution};
-use crate::keyvalue::growth::Growth;
+use crate::keyvalue::key_allocator::KeyAllocator;
 use crate::keyvalue::keys::KeyShape;
 use crate::keyvalue::zipf::Gray;
 use crate::random::Random;
@@ -58,7 +58,7 @@ struct Shared {
     grows: bool,
     /// `zipfian` is drawn over so many, whether they are there yet or not.
     space: u64,
-    growth: Growth,
+    allocator: KeyAllocator,
     keys: KeyShape,
     fields: u64,
     field_size: Length,
@@ -188,7 +188,7 @@ impl Clients {
             items,
             grows: matches!(options.requestdistribution, Requests::Latest | Requests::Exponential),
             space,
-            growth: Growth::new(next),
+            allocator: KeyAllocator::new(next),
             keys: options.key_shape(),
             fields: options.fieldcount.into(),
             field_size: field_size(options),
@@ -237,7 +237,7 @@ impl Client {
     #[inline]
     pub fn next(&mut self) -> Request {
         let act = self.act();
-        let record = if act == Act::Insert { self.shared.growth.take() } else { self.record() };
+        let record = if act == Act::Insert { self.shared.allocator.allocate() } else { self.record() };
         let all_read = self.shared.read_all || matches!(act, Act::Update | Act::Insert);
         let read = if all_read { None } else { Some(self.field()) };
         let one = !self.shared.write_all && matches!(act, Act::Update | Act::ReadModifyWrite);
@@ -261,7 +261,7 @@ impl Client {
     #[inline]
     fn record(&mut self) -> u64 {
         let shared = &*self.shared;
-        let there = shared.growth.items();
+        let there = shared.allocator.items();
         if shared.grows {
             return self.keys.draw(&mut self.random, there.max(1));
         }
@@ -297,7 +297,7 @@ impl Client {
 
     /// The insertion of this record is over, with whatever success: from now on it can be asked for.
     pub fn inserted(&self, record: u64) {
-        self.shared.growth.answered(record);
+        self.shared.allocator.complete(record);
     }
 
     /// The operation that an act counts as.

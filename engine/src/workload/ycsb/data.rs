@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::client::Fields;
 use super::options::{Options, Phase};
+use crate::dataload::{Data, Table};
 use crate::keyvalue::keys::KeyShape;
-use crate::prepare::{Data, Table};
 use crate::protocol::Dialect;
 use crate::random::Random;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use serde_json::Value;
 
-use super::job::{Jobs, OnStore};
+use super::client::{BoundClient, EmbeddedClients};
 use super::{Engine, Fault, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use crate::direct::{Direct, Tasks};
 use crate::keyvalue::{self, Clients};
@@ -132,9 +132,9 @@ impl<S: Store> Stored<S, Clients> {
     }
 }
 
-impl<S: Store, C: Jobs> Tasks for Stored<S, C> {
+impl<S: Store, C: EmbeddedClients> Tasks for Stored<S, C> {
     type Task<'t>
-        = OnStore<S::Handle<'t>, C::Job>
+        = BoundClient<S::Handle<'t>, C::EmbeddedClient>
     where
         Self: 't;
 
@@ -144,7 +144,7 @@ impl<S: Store, C: Jobs> Tasks for Stored<S, C> {
 
     fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
         let handle = self.store.store().handle()?;
-        Ok(OnStore { handle, job: self.clients.job(client, self.files) })
+        Ok(BoundClient { handle, client: self.clients.embedded_client(client, self.files) })
     }
 
     fn batch(&self) -> usize {

@@ -3,7 +3,7 @@
 //! An update therefore reads the record, puts the fields in that it writes, and writes the whole. One operation is carried out
 //! at a time.
 
-use super::job::Job;
+use super::client::EmbeddedClient;
 use super::{Changes, Fault, Handle, Key, merge, shard};
 use crate::clock::{self, Nanos};
 use crate::record::{OpId, Recorder, TRANSACTION};
@@ -11,7 +11,7 @@ use crate::session::Failure;
 use crate::workload::ycsb::{self, Act, Client, Request};
 
 /// One client's operations on records.
-pub struct Records {
+pub struct YcsbClient {
     client: Client,
     files: usize,
     /// What is chosen.
@@ -29,7 +29,7 @@ pub struct Records {
     outcome: Result<(), Failure>,
 }
 
-impl Records {
+impl YcsbClient {
     pub fn new(client: Client, files: usize) -> Self {
         Self {
             client,
@@ -137,7 +137,7 @@ impl Records {
     }
 }
 
-impl Job for Records {
+impl EmbeddedClient for YcsbClient {
     fn clear(&mut self) {
         self.request = None;
     }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::client::{Client, Way};
-use super::crew::{Progress, share_out};
+use super::client::{ConnectOptions, SqlConnection};
+use super::parallel::{Progress, parallel_for};
 use super::{Data, Table};
 use crate::clock::Nanos;
 use crate::observe::Observer;
 use crate::protocol::mysql::Mysql;
 use crate::protocol::postgres::Postgres;
-use crate::protocol::{Config, Dialect, Wire};
+use crate::protocol::{Config, Dialect, SqlProtocol};
 use crate::spec::{Problem, Spec, Target};
 use crate::sql::dialect;
 use crate::transport::Endpoint;
@@ -91,14 +91,14 @@ pub fn load(
     }
 }
 
-fn load_by<W: Wire>(
+fn load_by<W: SqlProtocol>(
     target: &Target,
     data: &impl Data,
     workers: u32,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, Problem> {
     let started = Instant::now();
-    let way = Way {
+    let options = ConnectOptions {
         advice: target.protocol.advice(),
         endpoint: Arc::new(Endpoint::of(target)?),
         config: Arc::new(Config::new(target)),
@@ -111,36 +111,37 @@ fn load_by<W: Wire>(
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
     // Indexes of few rows in many tables are work for several connections, too.
     let most = shares.len().max(tables.len()).min(workers as usize);
-    let mut clients = (0..most).map(|_| Client::<W>::connect(&way)).collect::<Result<Vec<_>, _>>()?;
+    let mut clients =
+        (0..most).map(|_| SqlConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
 
     for client in &mut clients {
         client.query(first(W::DIALECT), "cannot prepare the connection")?;
     }
     let (first, _) = clients.split_at_mut(1);
-    share_out(&way.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
+    parallel_for(&options.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         client.query(&table.create, &format!("cannot create table {}", table.name)).map(drop)
     })?;
-    share_out(&way.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
+    parallel_for(&options.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
         shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
     })?;
     let inserts = each(tables, |table| &table.inserts);
-    share_out(&way.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
+    parallel_for(&options.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
         let (table, sql) = inserts[job];
         client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
     })?;
     let indexes = each(tables, |table| &table.indexes);
-    share_out(&way.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
+    parallel_for(&options.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
         let (table, sql) = indexes[job];
         client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
     })?;
-    share_out(&way.stop, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
+    parallel_for(&options.stop, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot make the keys of table {}", table.name);
         table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
     })?;
     let last = if W::DIALECT == Dialect::Mysql { "statistics" } else { "vacuum" };
-    share_out(&way.stop, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
+    parallel_for(&options.stop, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
         let table = &tables[job];
         let doing = format!("cannot finish table {}", table.name);
         table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
@@ -149,8 +150,8 @@ fn load_by<W: Wire>(
     if !references.is_empty() {
         // With MySQL each holds up both tables, and two of them each other.
         let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
-        share_out(
-            &way.stop,
+        parallel_for(
+            &options.stop,
             &mut clients[..most],
             "foreign keys",
             references.len(),
@@ -173,8 +174,8 @@ fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &S
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
 
-fn copy<W: Wire>(
-    client: &mut Client<'_, W>,
+fn copy<W: SqlProtocol>(
+    client: &mut SqlConnection<'_, W>,
     data: &impl Data,
     piece: &Piece,
     done: &AtomicU64,
@@ -208,7 +209,7 @@ fn copy<W: Wire>(
 }
 
 /// What the tables take on the server; none where it does not tell.
-fn size<W: Wire>(client: &mut Client<'_, W>, tables: &[Table]) -> Option<u64> {
+fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> Option<u64> {
     let mut total = 0;
     for some in tables.chunks(1_000) {
         let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();

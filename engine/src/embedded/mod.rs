@@ -4,16 +4,16 @@
 //! what an engine has in their place): a key always lies in the same one, which its hash names.
 
 mod about;
-mod actions;
+mod batch;
 mod changes;
+mod client;
 mod fault;
 mod fjall;
-mod job;
+mod kv_client;
 mod library;
 mod lmdb;
 mod loader;
 mod options;
-mod records;
 mod redb;
 mod rocksdb;
 mod run;
@@ -21,9 +21,9 @@ mod run;
 mod run_tests;
 mod shard;
 mod sqlite;
-mod steps;
 #[cfg(test)]
 mod tests;
+mod ycsb_client;
 
 pub use about::about;
 pub use changes::{Change, Changes};

@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use super::{Changes, Fault, Handle, Key, merge, shard};
 use crate::clock::Nanos;
-use crate::keyvalue::{Action, Client, Verb, Wrong};
+use crate::keyvalue::{Client, IntegrityError, KvOperation, OpKind};
 use crate::session::Failure;
 
 /// An action, and how it went.
-pub struct Step {
-    pub action: Action,
+pub struct BatchEntry {
+    pub operation: KvOperation,
     /// When it should have been started.
     pub intended: Nanos,
     pub outcome: Result<(), Failure>,
@@ -20,21 +20,21 @@ pub struct Step {
     keys: Range<usize>,
 }
 
-impl Step {
+impl BatchEntry {
     fn writes(&self) -> bool {
-        !matches!(self.action.verb, Verb::Get | Verb::MultiGet | Verb::Scan)
+        !matches!(self.operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::Scan)
     }
 
     /// Keys that it writes.
     pub fn written(&self) -> usize {
-        if self.writes() { self.action.keys } else { 0 }
+        if self.writes() { self.operation.keys } else { 0 }
     }
 }
 
 /// Filled and emptied again it allocates nothing.
-pub struct Steps {
+pub struct Batch {
     files: usize,
-    pub list: Vec<Step>,
+    pub list: Vec<BatchEntry>,
     keys: Keys,
     changes: Changes,
     /// What was read of several actions, as those are answered one after the other.
@@ -74,7 +74,7 @@ impl Shown {
     }
 }
 
-impl Steps {
+impl Batch {
     /// In a store of so many files.
     pub fn new(files: usize) -> Self {
         let (keys, shown) = (Keys::default(), Shown::default());
@@ -91,27 +91,30 @@ impl Steps {
     /// Has the client choose one more action.
     #[inline]
     pub fn choose(&mut self, client: &mut Client, intended: Nanos) {
-        let action = client.next();
+        let operation = client.next();
         let first = self.keys.places.len();
-        let reads = matches!(action.verb, Verb::Get | Verb::MultiGet | Verb::Scan | Verb::ReadModifyWrite);
-        for place in 0..action.keys {
+        let reads = matches!(
+            operation.op_kind,
+            OpKind::Get | OpKind::MultiGet | OpKind::Scan | OpKind::ReadModifyWrite
+        );
+        for place in 0..operation.keys {
             if reads {
                 let start = self.keys.bytes.len();
                 client.key(place, &mut self.keys.bytes);
                 let range = start..self.keys.bytes.len();
                 self.keys.places.push((shard(&self.keys.bytes[range.clone()], self.files), range));
             }
-            match action.verb {
-                Verb::Get | Verb::MultiGet | Verb::Scan | Verb::Command(_) => {}
-                Verb::Delete => self.changes.remove(self.files, |out| client.key(place, out)),
-                Verb::Set | Verb::MultiSet | Verb::Insert | Verb::ReadModifyWrite => {
+            match operation.op_kind {
+                OpKind::Get | OpKind::MultiGet | OpKind::Scan | OpKind::Command(_) => {}
+                OpKind::Delete => self.changes.remove(self.files, |out| client.key(place, out)),
+                OpKind::Set | OpKind::MultiSet | OpKind::Insert | OpKind::ReadModifyWrite => {
                     self.changes.remove(self.files, |out| client.key(place, out));
                     self.changes.give(|out| client.value(place, out));
                 }
             }
         }
         let keys = first..self.keys.places.len();
-        self.list.push(Step { action, intended, outcome: Ok(()), keys });
+        self.list.push(BatchEntry { operation, intended, outcome: Ok(()), keys });
     }
 
     /// Carries all of it out; whether the store can be used any longer.
@@ -127,18 +130,18 @@ impl Steps {
     #[inline]
     fn carry_out_one(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
         let read = self.read(0, 0, handle, client);
-        let step = &mut self.list[0];
+        let entry = &mut self.list[0];
         let judged = match read {
             Ok(judged) => judged,
-            Err(fault) => return failed(std::slice::from_mut(step), |_| true, fault),
+            Err(fault) => return failed(std::slice::from_mut(entry), |_| true, fault),
         };
         if !self.changes.is_empty()
             && let Err(fault) = handle.write(&self.changes)
         {
-            return failed(std::slice::from_mut(step), |_| true, fault);
+            return failed(std::slice::from_mut(entry), |_| true, fault);
         }
         if let Err(wrong) = judged {
-            step.outcome = Err(wrong.into());
+            entry.outcome = Err(wrong.into());
         }
         Ok(())
     }
@@ -170,22 +173,22 @@ impl Steps {
         oldest: usize,
         handle: &mut impl Handle,
         client: &mut Client,
-    ) -> Result<Result<(), Wrong>, Fault> {
-        let (keys, step, older) = (&self.keys, &self.list[at], at - oldest);
-        let (first, others) = (step.keys.start, self.list[oldest].keys.start);
-        match step.action.verb {
-            Verb::Get | Verb::ReadModifyWrite => {
-                handle.get(keys.at(first), |value| client.answered_of(older, first - others, value))
+    ) -> Result<Result<(), IntegrityError>, Fault> {
+        let (keys, entry, older) = (&self.keys, &self.list[at], at - oldest);
+        let (first, others) = (entry.keys.start, self.list[oldest].keys.start);
+        match entry.operation.op_kind {
+            OpKind::Get | OpKind::ReadModifyWrite => {
+                handle.get(keys.at(first), |value| client.check_answer_of(older, first - others, value))
             }
-            Verb::MultiGet => {
+            OpKind::MultiGet => {
                 let (mut place, mut judged) = (first - others, Ok(()));
-                let read = handle.multi_get(step.keys.clone().map(|place| keys.at(place)), |value| {
-                    judged = judged.and(client.answered_of(older, place, value));
+                let read = handle.multi_get(entry.keys.clone().map(|place| keys.at(place)), |value| {
+                    judged = judged.and(client.check_answer_of(older, place, value));
                     place += 1;
                 });
                 read.map(|()| judged)
             }
-            Verb::Scan => scan(handle, self.files, keys.at(first).bytes, step.action.rows, client),
+            OpKind::Scan => scan(handle, self.files, keys.at(first).bytes, entry.operation.rows, client),
             _ => Ok(Ok(())),
         }
     }
@@ -195,18 +198,19 @@ impl Steps {
         shown.bytes.clear();
         shown.places.clear();
         let mut usable = Ok(());
-        for step in list.iter_mut().filter(|step| step.action.verb == Verb::Scan) {
-            match scan(handle, *files, keys.at(step.keys.start).bytes, step.action.rows, client) {
-                Ok(judged) => step.outcome = judged.map_err(Failure::from),
-                Err(fault) => usable = usable.and(failed(std::slice::from_mut(step), |_| true, fault)),
+        for entry in list.iter_mut().filter(|entry| entry.operation.op_kind == OpKind::Scan) {
+            match scan(handle, *files, keys.at(entry.keys.start).bytes, entry.operation.rows, client) {
+                Ok(judged) => entry.outcome = judged.map_err(Failure::from),
+                Err(fault) => usable = usable.and(failed(std::slice::from_mut(entry), |_| true, fault)),
             }
         }
-        let gets =
-            |step: &Step| matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite);
+        let gets = |entry: &BatchEntry| {
+            matches!(entry.operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::ReadModifyWrite)
+        };
         let wanted = list
             .iter()
-            .filter(|step| gets(step))
-            .flat_map(|step| step.keys.clone())
+            .filter(|entry| gets(entry))
+            .flat_map(|entry| entry.keys.clone())
             .map(|place| keys.at(place));
         if wanted.clone().next().is_some()
             && let Err(fault) = handle.multi_get(wanted, |value| shown.put(value))
@@ -216,7 +220,7 @@ impl Steps {
         if !changes.is_empty()
             && let Err(fault) = handle.write(changes)
         {
-            usable = usable.and(failed(list, Step::writes, fault));
+            usable = usable.and(failed(list, BatchEntry::writes, fault));
         }
         usable
     }
@@ -227,15 +231,15 @@ impl Steps {
         if self.list.len() == 1 {
             return; // It has been told already.
         }
-        let step = &mut self.list[at];
-        if !matches!(step.action.verb, Verb::Get | Verb::MultiGet | Verb::ReadModifyWrite) {
+        let entry = &mut self.list[at];
+        if !matches!(entry.operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::ReadModifyWrite) {
             return;
         }
-        for place in 0..step.keys.len() {
-            if let (Ok(()), Some(found)) = (&step.outcome, self.shown.places.get(*next)) {
+        for place in 0..entry.keys.len() {
+            if let (Ok(()), Some(found)) = (&entry.outcome, self.shown.places.get(*next)) {
                 let value = found.clone().map(|range| &self.shown.bytes[range]);
-                if let Err(wrong) = client.answered(place, value) {
-                    step.outcome = Err(wrong.into());
+                if let Err(wrong) = client.check_answer(place, value) {
+                    entry.outcome = Err(wrong.into());
                 }
             }
             *next += 1;
@@ -250,7 +254,7 @@ fn scan(
     from: &[u8],
     rows: u64,
     client: &Client,
-) -> Result<Result<(), Wrong>, Fault> {
+) -> Result<Result<(), IntegrityError>, Fault> {
     let mut judged = Ok(());
     let limit = usize::try_from(rows).unwrap_or(usize::MAX);
     merge(handle, files, from, limit, |_, value| judged = judged.and(client.scanned(value)))?;
@@ -259,9 +263,9 @@ fn scan(
 
 /// Some actions failed, together.
 #[cold]
-fn failed(steps: &mut [Step], which: impl Fn(&Step) -> bool, fault: Fault) -> Result<(), Fault> {
-    for step in steps.iter_mut().filter(|step| which(step)) {
-        step.outcome = Err(fault.failure());
+fn failed(batch: &mut [BatchEntry], which: impl Fn(&BatchEntry) -> bool, fault: Fault) -> Result<(), Fault> {
+    for entry in batch.iter_mut().filter(|entry| which(entry)) {
+        entry.outcome = Err(fault.failure());
     }
     if fault.fatal { Err(fault) } else { Ok(()) }
 }

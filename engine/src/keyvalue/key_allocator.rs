@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One for all clients of a load. Numbers are given out one after the other; reads are drawn from those below `items`, up to
 /// which every insertion was answered.
-pub struct Growth {
+pub struct KeyAllocator {
     next: AtomicU64,
     items: AtomicU64,
     /// At `number % WINDOW`: the number plus 1, once it was answered.
@@ -14,7 +14,7 @@ pub struct Growth {
 /// So many numbers may be waited for at once. When one is not answered while so many others are, it is waited for no longer.
 const WINDOW: u64 = 1 << 16;
 
-impl Growth {
+impl KeyAllocator {
     /// The keys below `items` are there.
     pub fn new(items: u64) -> Self {
         let answered = (0..WINDOW).map(|_| AtomicU64::new(0)).collect();
@@ -28,14 +28,14 @@ impl Growth {
     }
 
     /// The number of a new key.
-    pub fn take(&self) -> u64 {
+    pub fn allocate(&self) -> u64 {
         let number = self.next.fetch_add(1, Ordering::SeqCst);
         self.items.fetch_max((number + 1).saturating_sub(WINDOW), Ordering::SeqCst);
         number
     }
 
     /// The insertion of this number is over, with whatever success: a failed one shall not hold up all that follow.
-    pub fn answered(&self, number: u64) {
+    pub fn complete(&self, number: u64) {
         self.answered[(number % WINDOW) as usize].store(number + 1, Ordering::SeqCst);
         loop {
             let items = self.items();
@@ -56,39 +56,39 @@ mod tests {
 
     #[test]
     fn keys_can_be_asked_for_when_all_before_them_are_there() {
-        let growth = Growth::new(10);
-        assert_eq!((growth.take(), growth.take(), growth.take()), (10, 11, 12));
-        growth.answered(11);
-        assert_eq!(growth.items(), 10);
-        growth.answered(10);
-        assert_eq!(growth.items(), 12);
-        growth.answered(12);
-        assert_eq!(growth.items(), 13);
+        let allocator = KeyAllocator::new(10);
+        assert_eq!((allocator.allocate(), allocator.allocate(), allocator.allocate()), (10, 11, 12));
+        allocator.complete(11);
+        assert_eq!(allocator.items(), 10);
+        allocator.complete(10);
+        assert_eq!(allocator.items(), 12);
+        allocator.complete(12);
+        assert_eq!(allocator.items(), 13);
     }
 
     #[test]
     fn one_that_is_never_answered_is_not_waited_for_without_end() {
-        let growth = Growth::new(0);
-        let stuck = growth.take();
+        let allocator = KeyAllocator::new(0);
+        let stuck = allocator.allocate();
         for _ in 0..2 * WINDOW {
-            let number = growth.take();
-            growth.answered(number);
+            let number = allocator.allocate();
+            allocator.complete(number);
         }
-        assert_eq!(growth.items(), 2 * WINDOW + 1);
-        growth.answered(stuck);
-        assert_eq!(growth.items(), 2 * WINDOW + 1);
+        assert_eq!(allocator.items(), 2 * WINDOW + 1);
+        allocator.complete(stuck);
+        assert_eq!(allocator.items(), 2 * WINDOW + 1);
     }
 
     #[test]
     fn threads_count_every_key_once() {
-        let growth = Arc::new(Growth::new(5));
+        let allocator = Arc::new(KeyAllocator::new(5));
         let threads: Vec<_> = (0..4)
             .map(|_| {
-                let growth = growth.clone();
-                std::thread::spawn(move || (0..20_000).for_each(|_| growth.answered(growth.take())))
+                let allocator = allocator.clone();
+                std::thread::spawn(move || (0..20_000).for_each(|_| allocator.complete(allocator.allocate())))
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(growth.items(), 80_005);
+        assert_eq!(allocator.items(), 80_005);
     }
 }

@@ -241,7 +241,7 @@ macro_rules! engines {
 
             #[test]
             fn a_durable_write_outlives_its_process() {
-                is_killed::<$store>($engine, concat!("store::tests::", stringify!($name), "::a_durable_write_outlives_its_process"));
+                is_killed::<$store>($engine, concat!("embedded::tests::", stringify!($name), "::a_durable_write_outlives_its_process"));
             }
 
             #[test]

@@ -69,7 +69,7 @@ enum Step {
     Ping,
 }
 
-pub struct Opening {
+pub struct Handshake {
     access: Arc<Access>,
     step: Step,
     /// The server does not know HELLO, which would have brought this.
@@ -78,7 +78,7 @@ pub struct Opening {
     refused: Option<Failure>,
 }
 
-impl Opening {
+impl Handshake {
     pub fn new(access: Arc<Access>) -> Self {
         Self { access, step: Step::Hello, by_words: false, refused: None }
     }
@@ -176,16 +176,16 @@ mod tests {
 
     /// What is said, given what the server answers to each of it; the error that ends it, if one does.
     fn converse(change: &str, answers: &[&str]) -> (Vec<String>, Result<bool, Failure>) {
-        let mut opening = Opening::new(Arc::new(access(change).unwrap()));
+        let mut handshake = Handshake::new(Arc::new(access(change).unwrap()));
         let (mut said, mut out) = (Vec::new(), Vec::new());
-        opening.begin(&mut out);
+        handshake.begin(&mut out);
         let mut result = Ok(false);
         for answer in answers {
             said.push(words(&std::mem::take(&mut out)));
             let (mut reader, mut at) = (Reader::default(), 0);
             while let Some(heard) = reader.next(&answer.as_bytes()[at..], 0).unwrap() {
                 at += heard.size;
-                result = opening.hear(heard.token, heard.ends, &mut out);
+                result = handshake.hear(heard.token, heard.ends, &mut out);
             }
         }
         assert!(out.is_empty(), "{}", words(&out));

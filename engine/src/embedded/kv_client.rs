@@ -4,8 +4,8 @@
 //! next begins, with one look at the clock between them. What chooses and what records is not called in between, so that neither
 //! its time nor what it drives out of the processor's caches is in the store's.
 
-use super::job::Job;
-use super::steps::{Step, Steps};
+use super::batch::{Batch, BatchEntry};
+use super::client::EmbeddedClient;
 use super::{Fault, Handle};
 use crate::clock::{self, MICROSECOND, Nanos};
 use crate::keyvalue::Client;
@@ -17,9 +17,9 @@ const AHEAD: u64 = 16;
 /// So long they are carried out in a row, before what became of them is put into the record.
 const STRETCH: Nanos = 50 * MICROSECOND;
 
-pub struct Actions {
+pub struct KvClient {
     client: Client,
-    steps: Steps,
+    batch: Batch,
     /// How one goes does not bear on which comes next.
     only_read: bool,
     row: Option<Row>,
@@ -39,42 +39,48 @@ struct Row {
     recorded: usize,
 }
 
-impl Actions {
+impl KvClient {
     /// Of a client that does nothing but read, or not, in a store of so many files.
     pub fn new(client: Client, only_read: bool, files: usize) -> Self {
-        Self { client, steps: Steps::new(files), only_read, row: None }
+        Self { client, batch: Batch::new(files), only_read, row: None }
     }
 
     /// Puts one that was carried out into the record.
     #[inline]
-    fn record_one(client: &mut Client, step: &Step, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        match &step.outcome {
+    fn record_one(
+        client: &mut Client,
+        entry: &BatchEntry,
+        recorder: &mut Recorder,
+        sent: Nanos,
+        done: Nanos,
+    ) {
+        match &entry.outcome {
             Ok(()) => {
-                let written = step.written();
-                recorder.succeed_whole(step.action.op, step.intended, sent, done);
+                let written = entry.written();
+                recorder.succeed_whole(entry.operation.op, entry.intended, sent, done);
                 recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
                 recorder.rows_changed(written as u64);
                 if let Some(outcome) = client.done() {
-                    recorder.start(outcome, step.intended);
-                    recorder.succeed(outcome, step.intended, sent, done);
+                    recorder.start(outcome, entry.intended);
+                    recorder.succeed(outcome, entry.intended, sent, done);
                 }
             }
             Err(why) => {
-                recorder.fail(step.action.op, step.intended, sent, done, why);
-                recorder.fail(TRANSACTION, step.intended, sent, done, why);
+                recorder.fail(entry.operation.op, entry.intended, sent, done, why);
+                recorder.fail(TRANSACTION, entry.intended, sent, done, why);
                 client.failed();
             }
         }
     }
 
     #[inline]
-    fn start(step: &mut Step, recorder: &mut Recorder, due: Nanos) {
-        step.intended = due;
-        recorder.start_whole(step.action.op, due);
+    fn start(entry: &mut BatchEntry, recorder: &mut Recorder, due: Nanos) {
+        entry.intended = due;
+        recorder.start_whole(entry.operation.op, due);
     }
 }
 
-impl Job for Actions {
+impl EmbeddedClient for KvClient {
     fn look_ahead(&mut self) {
         self.row = self.only_read.then(Row::default);
     }
@@ -82,49 +88,49 @@ impl Job for Actions {
     #[inline]
     fn clear(&mut self) {
         if self.row.is_none() {
-            self.steps.clear();
+            self.batch.clear();
         }
     }
 
     #[inline]
     fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
-        let Self { client, steps, row, .. } = self;
+        let Self { client, batch, row, .. } = self;
         let at = match row {
             None => {
-                steps.choose(client, due);
-                steps.list.len() - 1
+                batch.choose(client, due);
+                batch.list.len() - 1
             }
             Some(row) => {
                 row.first = row.end;
-                if row.first == steps.list.len() {
-                    steps.clear();
+                if row.first == batch.list.len() {
+                    batch.clear();
                     row.first = 0;
-                    (0..recorder.allows(AHEAD).max(1)).for_each(|_| steps.choose(client, due));
+                    (0..recorder.allows(AHEAD).max(1)).for_each(|_| batch.choose(client, due));
                 }
-                let left = (steps.list.len() - row.first) as u64;
+                let left = (batch.list.len() - row.first) as u64;
                 row.end = row.first + recorder.allows(left).max(1) as usize;
                 row.until = recorder.boundary().min(due + STRETCH);
                 row.first
             }
         };
-        Self::start(&mut steps.list[at], recorder, due);
+        Self::start(&mut batch.list[at], recorder, due);
     }
 
     #[inline]
     fn chosen(&self) -> usize {
-        self.steps.list.len()
+        self.batch.list.len()
     }
 
     #[inline]
     fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
-        let Self { client, steps, row, .. } = self;
-        let Some(row) = row else { return steps.carry_out(handle, client) };
+        let Self { client, batch, row, .. } = self;
+        let Some(row) = row else { return batch.carry_out(handle, client) };
         row.recorded = 0;
         row.begun.clear();
         row.begun.push(clock::now());
         let (end, mut at) = (row.end, row.first);
         loop {
-            let carried_out = steps.carry_out_read(at, row.first, handle, client);
+            let carried_out = batch.carry_out_read(at, row.first, handle, client);
             at += 1;
             row.end = at;
             if at == end || carried_out.is_err() {
@@ -147,25 +153,25 @@ impl Job for Actions {
     /// One in a row has ended, and the next one begun.
     #[inline]
     fn record_event(&mut self, recorder: &mut Recorder) {
-        let Self { client, steps, row: Some(row), .. } = self else { return };
+        let Self { client, batch, row: Some(row), .. } = self else { return };
         let (at, turn) = (row.first + row.recorded, row.begun[row.recorded + 1]);
-        Self::record_one(client, &steps.list[at], recorder, row.begun[row.recorded], turn);
+        Self::record_one(client, &batch.list[at], recorder, row.begun[row.recorded], turn);
         recorder.late(0);
-        Self::start(&mut steps.list[at + 1], recorder, turn);
+        Self::start(&mut batch.list[at + 1], recorder, turn);
         row.recorded += 1;
     }
 
     #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        let Self { client, steps, row, .. } = self;
+        let Self { client, batch, row, .. } = self;
         if let Some(row) = row {
-            let step = &steps.list[row.first + row.recorded];
-            return Self::record_one(client, step, recorder, row.begun[row.recorded], done);
+            let entry = &batch.list[row.first + row.recorded];
+            return Self::record_one(client, entry, recorder, row.begun[row.recorded], done);
         }
         let mut read = 0;
-        for at in 0..steps.list.len() {
-            steps.judge(at, &mut read, client);
-            Self::record_one(client, &steps.list[at], recorder, sent, done);
+        for at in 0..batch.list.len() {
+            batch.judge(at, &mut read, client);
+            Self::record_one(client, &batch.list[at], recorder, sent, done);
         }
     }
 }

@@ -24,14 +24,14 @@ macro_rules! functions {
         impl Functions {
             /// # Safety
             /// The library's functions have these signatures.
-            unsafe fn of(library: &$crate::store::library::Library) -> Result<Self, String> {
+            unsafe fn of(library: &$crate::embedded::library::Library) -> Result<Self, String> {
                 Ok(Self {
                     $($name: {
                         let found = library.function(concat!($prefix, stringify!($name)))?;
                         // SAFETY: a function of this name has this signature.
                         unsafe {
                             std::mem::transmute::<
-                                $crate::store::library::Object,
+                                $crate::embedded::library::Object,
                                 unsafe extern "C" fn($($argument),*) $(-> $result)?,
                             >(found)
                         }

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use crate::store::Fault;
-use crate::store::library::{Library, Object, functions};
+use crate::embedded::Fault;
+use crate::embedded::library::{Library, Object, functions};
 
 functions! {
     "sqlite3_";

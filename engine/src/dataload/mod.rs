@@ -5,8 +5,8 @@
 //! data set only, never on how many workers loaded it or in which order.
 
 mod client;
-mod crew;
 mod loader;
+mod parallel;
 
 use std::ops::Range;
 
@@ -19,9 +19,9 @@ use crate::spec::{Problem, Spec};
 use crate::sql::{dialect, only_postgres};
 use crate::workload::{pgbench, sysbench, tpcc, ycsb};
 
-pub use client::{broken, wait};
-pub use crew::{Progress, share_out};
+pub use client::{io_error, wait};
 pub use loader::Prepared;
+pub use parallel::{Progress, parallel_for};
 
 /// A table, as SQL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub trait Data: Sync {
 /// Loads what the workload of `spec` needs.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     match spec.target.protocol {
-        Protocol::Store => return crate::store::load(spec, observer),
+        Protocol::Store => return crate::embedded::load(spec, observer),
         Protocol::Resp => return redis::prepare(spec, observer),
         Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
     }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::records::loaded;
 use super::run::{opened, options, work};
+use super::ycsb_client::loaded;
 use super::{Changes, Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use crate::clock::Nanos;
+use crate::dataload::Prepared;
 use crate::keyvalue::Data;
 use crate::observe::{Go, Observer};
-use crate::prepare::Prepared;
 use crate::spec::{Problem, Spec};
 use crate::workload::ycsb;
 

@@ -6,23 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::limits;
-use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, Wire};
+use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, SqlProtocol};
 use crate::session::{Again, Failure};
 use crate::spec::Problem;
 use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
 
 /// How long a wait may last before it is looked whether to stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long it may take to tell a server to stop, where that needs a connection of its own.
-const BESIDES: Duration = Duration::from_secs(1);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Rows travel in messages of about this many bytes: large enough to be cheap, small enough to stay in the cache.
 const CHUNK: usize = 64 << 10;
 const READ: usize = 16 << 10;
 /// Codes of failures in which nobody has answered: another address may be another server.
-const UNHEARD: [&str; 4] = ["connection", "timeout", limits::PORTS, limits::DESCRIPTORS];
+const NO_RESPONSE: [&str; 4] = ["connection", "timeout", limits::PORTS, limits::DESCRIPTORS];
 
 /// Where and as whom to connect, and when to give up.
-pub struct Way {
+pub struct ConnectOptions {
     /// A remedy for an error's code.
     pub advice: fn(&str) -> &'static str,
     pub endpoint: Arc<Endpoint>,
@@ -32,8 +32,8 @@ pub struct Way {
     pub stop: AtomicBool,
 }
 
-pub struct Client<'a, W: Wire> {
-    way: &'a Way,
+pub struct SqlConnection<'a, W: SqlProtocol> {
+    options: &'a ConnectOptions,
     /// None before it is open, and while TLS is being made.
     transport: Option<Transport>,
     wire: W,
@@ -48,7 +48,7 @@ fn failure(code: &str, message: impl Into<String>) -> Failure {
 
 /// What was heard of an answer.
 #[derive(Default)]
-struct Heard {
+struct Reply {
     /// The first value of the first row.
     first: Option<String>,
     /// Rows that the last statement gave or changed.
@@ -58,11 +58,17 @@ struct Heard {
     ended: bool,
 }
 
-impl Way {
+impl ConnectOptions {
     /// The same for a connection that is to be made although all others are told to stop, and soon.
-    fn besides(&self) -> Self {
+    fn for_cancel(&self) -> Self {
         let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
-        Self { advice: self.advice, endpoint, config, connect_timeout: BESIDES, stop: AtomicBool::new(false) }
+        Self {
+            advice: self.advice,
+            endpoint,
+            config,
+            connect_timeout: CANCEL_TIMEOUT,
+            stop: AtomicBool::new(false),
+        }
     }
 
     /// A failure as something to act upon; `doing` begins the sentence.
@@ -72,13 +78,14 @@ impl Way {
     }
 }
 
-impl<'a, W: Wire> Client<'a, W> {
+impl<'a, W: SqlProtocol> SqlConnection<'a, W> {
     /// Connects, trying each address of the endpoint in turn, and with or without TLS where `sslmode` leaves it open.
-    pub fn connect(way: &'a Way) -> Result<Self, Problem> {
+    pub fn connect(options: &'a ConnectOptions) -> Result<Self, Problem> {
         let mut last = failure("connection", "it has no address");
-        for address in &way.endpoint.addresses {
-            let wire = W::new(way.config.clone());
-            let mut client = Self { way, transport: None, wire, input: Vec::new(), out: Vec::new(), address };
+        for address in &options.endpoint.addresses {
+            let wire = W::new(options.config.clone());
+            let mut client =
+                Self { options, transport: None, wire, input: Vec::new(), out: Vec::new(), address };
             while let Err(why) = client.open() {
                 let again = client.wire.lost(&why);
                 last = why;
@@ -89,17 +96,17 @@ impl<'a, W: Wire> Client<'a, W> {
             if client.transport.is_some() {
                 return Ok(client);
             }
-            if !UNHEARD.contains(&last.code.as_str()) {
+            if !NO_RESPONSE.contains(&last.code.as_str()) {
                 break; // Somebody answered: the other addresses are the same server.
             }
         }
-        Err(way.problem(&format!("cannot connect to {}", way.endpoint), &last))
+        Err(options.problem(&format!("cannot connect to {}", options.endpoint), &last))
     }
 
     fn open(&mut self) -> Result<(), Failure> {
-        let deadline = Instant::now() + self.way.connect_timeout;
+        let deadline = Instant::now() + self.options.connect_timeout;
         let socket = Socket::connect(self.address)?;
-        wait(&self.way.stop, &socket, libc::POLLOUT, Some(deadline))?;
+        wait(&self.options.stop, &socket, libc::POLLOUT, Some(deadline))?;
         socket.error()?;
         self.transport = Some(Transport::plain(socket));
         self.input.clear();
@@ -127,14 +134,14 @@ impl<'a, W: Wire> Client<'a, W> {
     }
 
     fn secure(&mut self, deadline: Instant) -> Result<(), Failure> {
-        let tls = self.way.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
+        let tls = self.options.endpoint.tls.as_ref().ok_or_else(|| failure("tls", "TLS is not set up"))?;
         let Some(Transport::Plain(plain)) = self.transport.take() else {
             return Err(failure("tls", "TLS was asked for twice"));
         };
         let mut stream = TlsStream::new(plain.into_socket(), tls)?;
         while !stream.handshake()? {
             // What a client says in a handshake fits into any socket's buffer: only the server is waited for.
-            wait(&self.way.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
+            wait(&self.options.stop, stream.socket(), libc::POLLIN, Some(deadline))?;
         }
         let end_point = stream.server_end_point();
         self.transport = Some(Transport::Tls(Box::new(stream)));
@@ -147,8 +154,8 @@ impl<'a, W: Wire> Client<'a, W> {
     }
 
     fn wait(&mut self, events: i16, deadline: Option<Instant>) -> Result<i16, Failure> {
-        let way = self.way;
-        wait(&way.stop, self.transport()?.socket(), events, deadline)
+        let options = self.options;
+        wait(&options.stop, self.transport()?.socket(), events, deadline)
     }
 
     /// Sends all that is to be sent.
@@ -157,7 +164,7 @@ impl<'a, W: Wire> Client<'a, W> {
             return Ok(());
         }
         let out = std::mem::take(&mut self.out);
-        let mut sent = self.transport()?.send(&out).map_err(broken)?;
+        let mut sent = self.transport()?.send(&out).map_err(io_error)?;
         self.out = out; // Its memory is used again.
         self.out.clear();
         while !sent {
@@ -166,7 +173,7 @@ impl<'a, W: Wire> Client<'a, W> {
             if events & libc::POLLIN != 0 {
                 self.take()?;
             }
-            sent = self.transport()?.flush().map_err(broken)?;
+            sent = self.transport()?.flush().map_err(io_error)?;
         }
         Ok(())
     }
@@ -195,7 +202,7 @@ impl<'a, W: Wire> Client<'a, W> {
                 .unwrap_or_else(|| failure("connection", "the server closed the connection"))),
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(self.last_words().unwrap_or_else(|| broken(error))),
+            Err(error) => Err(self.last_words().unwrap_or_else(|| io_error(error))),
         }
     }
 
@@ -213,8 +220,8 @@ impl<'a, W: Wire> Client<'a, W> {
     }
 
     /// Reads on in the answer to what was asked: to its end, or to where the server wants rows.
-    fn listen(&mut self) -> Result<Heard, Failure> {
-        let mut heard = Heard::default();
+    fn listen(&mut self) -> Result<Reply, Failure> {
+        let mut heard = Reply::default();
         let mut error = None;
         loop {
             let mut at = 0;
@@ -249,7 +256,7 @@ impl<'a, W: Wire> Client<'a, W> {
     }
 
     /// Sends a statement and reads on in its answer.
-    fn ask(&mut self, sql: &str) -> Result<Heard, Failure> {
+    fn ask(&mut self, sql: &str) -> Result<Reply, Failure> {
         let start = self.out.len();
         W::query(&mut self.out, sql);
         self.wire.asked(&mut self.out[start..], true);
@@ -302,10 +309,10 @@ impl<'a, W: Wire> Client<'a, W> {
 
     /// The connection is of no more use to its worker. When it was told to stop, the server is told too.
     fn give_up(&self, doing: &str, why: Failure) -> Problem {
-        if self.way.stop.load(Ordering::Relaxed) {
+        if self.options.stop.load(Ordering::Relaxed) {
             self.cancel();
         }
-        self.way.problem(doing, &why)
+        self.options.problem(doing, &why)
     }
 
     /// Asks the server to end what this connection does. Best effort: whether it does so is not waited for.
@@ -313,8 +320,8 @@ impl<'a, W: Wire> Client<'a, W> {
         match self.wire.cancel() {
             Cancel::Message(request) => self.cancel_by(&request),
             Cancel::Query(sql) => {
-                let way = self.way.besides();
-                if let Ok(mut other) = Client::<W>::connect(&way) {
+                let options = self.options.for_cancel();
+                if let Ok(mut other) = SqlConnection::<W>::connect(&options) {
                     let _ = other.query(&sql, "cannot stop the server");
                 }
             }
@@ -325,12 +332,12 @@ impl<'a, W: Wire> Client<'a, W> {
         let Ok(socket) = Socket::connect(self.address) else { return };
         let mut waiting = libc::pollfd { fd: socket.fd(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one valid pollfd.
-        unsafe { libc::poll(&mut waiting, 1, PATIENCE.as_millis() as i32) };
+        unsafe { libc::poll(&mut waiting, 1, POLL_INTERVAL.as_millis() as i32) };
         let _ = socket.write(request);
     }
 }
 
-impl<W: Wire> Drop for Client<'_, W> {
+impl<W: SqlProtocol> Drop for SqlConnection<'_, W> {
     fn drop(&mut self) {
         if let Some(transport) = &mut self.transport {
             let _ = transport.send(W::GOODBYE);
@@ -339,7 +346,7 @@ impl<W: Wire> Drop for Client<'_, W> {
 }
 
 /// Why a connection that was there is of no more use.
-pub fn broken(error: io::Error) -> Failure {
+pub fn io_error(error: io::Error) -> Failure {
     let Failure { code, message } = error.into();
     Failure { code, message: format!("the connection broke ({message})") }
 }
@@ -357,8 +364,8 @@ pub fn wait(
         }
         let patience = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
             Some(Duration::ZERO) => return Err(failure("timeout", "no answer within the time allowed")),
-            Some(left) => left.min(PATIENCE),
-            None => PATIENCE,
+            Some(left) => left.min(POLL_INTERVAL),
+            None => POLL_INTERVAL,
         };
         let mut waiting = libc::pollfd { fd: socket.fd(), events, revents: 0 };
         // SAFETY: one valid pollfd, alive during the call.
@@ -366,7 +373,7 @@ pub fn wait(
         match count {
             0 => continue,
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => continue,
-            -1 => return Err(broken(io::Error::last_os_error())),
+            -1 => return Err(io_error(io::Error::last_os_error())),
             _ => return Ok(waiting.revents),
         }
     }

@@ -40,7 +40,7 @@ pub trait Columns<'a>: Iterator<Item = Option<&'a [u8]>> {
 
 /// What a completed statement was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum StatementKind {
     /// It may have changed rows: INSERT, UPDATE, DELETE and the like.
     Change,
     Rollback,
@@ -65,7 +65,7 @@ pub enum Event {
     /// It waits for rows to load.
     Send,
     /// One statement is done, which gave, found or changed so many rows; `changed` are those that are not as they were.
-    Completed { rows: u64, changed: u64, what: What },
+    Completed { rows: u64, changed: u64, what: StatementKind },
     /// No. The answer goes on to its end; a fatal no ends the connection.
     Refused { why: Failure, fatal: bool },
     /// All that was asked is answered; `open` says that a transaction block is open.
@@ -85,7 +85,7 @@ pub enum Cancel {
 }
 
 /// One connection's protocol; kept by its session, and used anew for every reconnection.
-pub trait Wire: Sized + Send {
+pub trait SqlProtocol: Sized + Send {
     type Columns<'a>: Columns<'a>
     where
         Self: 'a;

@@ -10,7 +10,7 @@ use crate::observe::{Go, Observer, TICK};
 use crate::spec::Problem;
 
 /// How often progress is told.
-const NEWS: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How far the load is, for whoever waits for it.
 pub struct Progress<'a> {
@@ -31,7 +31,7 @@ impl Progress<'_> {
 
 /// Does jobs `0..jobs`, each by the first client that is free. Ends at the first problem, and when the observer wants
 /// it to; then clients may be left in the middle of something. `stop` is set when all of them are to end.
-pub fn share_out<C: Send>(
+pub fn parallel_for<C: Send>(
     stop: &AtomicBool,
     clients: &mut [C],
     doing: &str,
@@ -64,7 +64,7 @@ pub fn share_out<C: Send>(
             if go == Go::On {
                 progress.done_rows = AtomicU64::new(rows.load(Ordering::Relaxed));
                 go = progress.observer.tick();
-                if go == Go::On && told.elapsed() >= NEWS {
+                if go == Go::On && told.elapsed() >= PROGRESS_INTERVAL {
                     told = Instant::now();
                     go = progress.tell(doing);
                 }

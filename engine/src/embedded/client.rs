@@ -1,6 +1,6 @@
 //! What a thread does on a store, whatever the workload: operations are chosen, carried out together, and put into the record.
 
-use super::actions::Actions;
+use super::kv_client::KvClient;
 use super::{Fault, Handle};
 use crate::clock::Nanos;
 use crate::direct::Task;
@@ -9,7 +9,7 @@ use crate::record::{Operation, Recorder};
 use crate::workload::ycsb;
 
 /// One client's work.
-pub trait Job {
+pub trait EmbeddedClient {
     /// See [`Task::look_ahead`].
     fn look_ahead(&mut self) {}
 
@@ -39,83 +39,83 @@ pub trait Job {
 }
 
 /// What the clients of a load share.
-pub trait Jobs: Send + Sync {
-    type Job: Job;
+pub trait EmbeddedClients: Send + Sync {
+    type EmbeddedClient: EmbeddedClient;
 
     /// The transaction first.
     fn operations(&self) -> &[Operation];
 
     /// That of client number `client`, in a store of so many files.
-    fn job(&self, client: u32, files: usize) -> Self::Job;
+    fn embedded_client(&self, client: u32, files: usize) -> Self::EmbeddedClient;
 }
 
 /// A job with a thread's way into the store.
-pub struct OnStore<H, J> {
+pub struct BoundClient<H, J> {
     pub handle: H,
-    pub job: J,
+    pub client: J,
 }
 
-impl<H: Handle, J: Job> Task for OnStore<H, J> {
+impl<H: Handle, J: EmbeddedClient> Task for BoundClient<H, J> {
     fn look_ahead(&mut self) {
-        self.job.look_ahead();
+        self.client.look_ahead();
     }
 
     #[inline]
     fn clear(&mut self) {
-        self.job.clear();
+        self.client.clear();
     }
 
     #[inline]
     fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
-        self.job.choose(recorder, due);
+        self.client.choose(recorder, due);
     }
 
     #[inline]
     fn chosen(&self) -> usize {
-        self.job.chosen()
+        self.client.chosen()
     }
 
     #[inline]
     fn carry_out(&mut self) -> Result<(), Fault> {
-        self.job.carry_out(&mut self.handle)
+        self.client.carry_out(&mut self.handle)
     }
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
-        self.job.next_event()
+        self.client.next_event()
     }
 
     #[inline]
     fn record_event(&mut self, recorder: &mut Recorder) {
-        self.job.record_event(recorder);
+        self.client.record_event(recorder);
     }
 
     #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        self.job.record(recorder, sent, done);
+        self.client.record(recorder, sent, done);
     }
 }
 
-impl Jobs for Clients {
-    type Job = Actions;
+impl EmbeddedClients for Clients {
+    type EmbeddedClient = KvClient;
 
     fn operations(&self) -> &[Operation] {
         self.operations()
     }
 
-    fn job(&self, client: u32, files: usize) -> Actions {
-        Actions::new(self.client(client), self.only_read(), files)
+    fn embedded_client(&self, client: u32, files: usize) -> KvClient {
+        KvClient::new(self.client(client), self.only_read(), files)
     }
 }
 
-impl Jobs for ycsb::Clients {
-    type Job = super::records::Records;
+impl EmbeddedClients for ycsb::Clients {
+    type EmbeddedClient = super::ycsb_client::YcsbClient;
 
     fn operations(&self) -> &[Operation] {
         self.operations()
     }
 
-    fn job(&self, client: u32, files: usize) -> Self::Job {
-        super::records::Records::new(self.client(client), files)
+    fn embedded_client(&self, client: u32, files: usize) -> Self::EmbeddedClient {
+        super::ycsb_client::YcsbClient::new(self.client(client), files)
     }
 }
