@@ -1,10 +1,10 @@
 //! Makes load and records it. It has no idea of plans, factors or reports: it is given one specification, and gives back
 //! a snapshot each interval and one result at the end.
 
-pub mod calls;
+pub mod blocking;
+pub mod callable;
 pub mod clock;
 pub mod dataload;
-pub mod direct;
 pub mod embedded;
 #[cfg(test)]
 mod fit;
@@ -13,9 +13,9 @@ pub mod groups;
 pub mod http;
 pub mod import;
 pub mod keyvalue;
-pub mod limits;
 pub mod load;
 pub mod observe;
+pub mod os;
 pub mod pace;
 pub mod probe;
 pub mod protocol;

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
-    On,
+pub enum Directive {
+    Continue,
     /// End early, but properly: what is in progress is finished, and there is a result.
-    Stop,
+    Finish,
     /// End now. There is nobody left to hear the result.
     Abort,
 }
@@ -15,10 +15,10 @@ pub enum Go {
 /// Called on the thread that called the engine, never on a thread that makes load.
 pub trait Observer {
     /// Something happened: an object with a `type`.
-    fn event(&mut self, event: &Value) -> Go;
+    fn event(&mut self, event: &Value) -> Directive;
 
     /// Nothing happened for a while. Called about every `TICK`, also between events.
-    fn tick(&mut self) -> Go;
+    fn tick(&mut self) -> Directive;
 }
 
 /// How often an observer is asked whether to go on; what a person who presses Ctrl-C does not notice.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::flame;
 use crate::load::NoResult;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 use crate::probe::network;
 use crate::spec::Problem;
 use crate::start;
@@ -36,25 +36,25 @@ struct Listener {
 }
 
 impl Listener {
-    fn ask(&mut self, what: impl FnOnce(Python<'_>) -> PyResult<()>) -> Go {
+    fn ask(&mut self, what: impl FnOnce(Python<'_>) -> PyResult<()>) -> Directive {
         match Python::attach(what) {
-            Ok(()) if STOP.load(Relaxed) => Go::Stop,
-            Ok(()) => Go::On,
+            Ok(()) if STOP.load(Relaxed) => Directive::Finish,
+            Ok(()) => Directive::Continue,
             Err(raised) => {
                 self.raised = Some(raised);
-                Go::Abort
+                Directive::Abort
             }
         }
     }
 }
 
 impl Observer for Listener {
-    fn event(&mut self, event: &Value) -> Go {
+    fn event(&mut self, event: &Value) -> Directive {
         let (text, on_event) = (event.to_string(), Python::attach(|py| self.on_event.clone_ref(py)));
         self.ask(|py| on_event.call1(py, (text,)).map(drop))
     }
 
-    fn tick(&mut self) -> Go {
+    fn tick(&mut self) -> Directive {
         self.ask(|py| py.check_signals())
     }
 }

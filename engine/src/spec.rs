@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Nanos, SECOND};
-use crate::pace::{Arrivals, Piece};
+use crate::pace::{Arrivals, RateSegment};
 use crate::protocol::Protocol;
 
 /// Something a user can do something about: what was found, and what helps.
@@ -173,8 +173,8 @@ pub struct Stretch {
 }
 
 impl Schedule {
-    pub fn pieces(&self) -> Vec<Piece> {
-        let piece = |stretch: &Stretch| Piece {
+    pub fn segments(&self) -> Vec<RateSegment> {
+        let piece = |stretch: &Stretch| RateSegment {
             from_per_s: stretch.from_per_s,
             to_per_s: stretch.to_per_s,
             length_s: stretch.for_ns as f64 / SECOND as f64,
@@ -350,8 +350,8 @@ mod tests {
             (schedule.arrivals, schedule.seed, schedule.most_overdue_ns),
             (Arrivals::Poisson, 5, 5 * SECOND)
         );
-        let last = Piece { from_per_s: 100.0, to_per_s: 900.5, length_s: 5e-7 };
-        assert_eq!(schedule.pieces(), [Piece::constant(100.0, 1.0), last]);
+        let last = RateSegment { from_per_s: 100.0, to_per_s: 900.5, length_s: 5e-7 };
+        assert_eq!(schedule.segments(), [RateSegment::constant(100.0, 1.0), last]);
     }
 
     #[test]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::calls::{self, Callees, Calls};
+use crate::blocking::Direct;
+use crate::callable::{self, Callees, Calls};
 use crate::dataload;
-use crate::direct::Direct;
 use crate::embedded;
 use crate::groups::{self, Group};
 use crate::http::{self, Version};
-use crate::load::{Ground, NoResult, Part, Startable, run as run_load, run_together};
+use crate::load::{ClientFactory, GroupInput, NoResult, TargetContext, run as run_load, run_together};
 use crate::observe::Observer;
 use crate::probe;
 use crate::protocol::http1::Http1;
@@ -30,7 +30,7 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
         return run_groups(&groups, observer);
     }
     let spec = Spec::read(spec)?;
-    run_load(&*sessions(&spec)?, &ground(&spec)?, &spec.load, observer)
+    run_load(&*sessions(&spec)?, &context(&spec)?, &spec.load, observer)
 }
 
 /// Makes the load that `spec` describes by calling `callees`.
@@ -39,8 +39,8 @@ pub fn run_calls(spec: &str, callees: impl Callees, observer: &mut dyn Observer)
     let ("calls", section) = spec.workload() else {
         return Err(Problem::new("spec", "the workload is not `calls`", "see `loadcell/_engine.pyi`").into());
     };
-    let calls = Direct(Calls { callees, operations: calls::operations(section)? });
-    run_load(&calls, &ground(&spec)?, &spec.load, observer)
+    let calls = Direct(Calls { callees, operations: callable::operations(section)? });
+    run_load(&calls, &context(&spec)?, &spec.load, observer)
 }
 
 /// Makes the load of several groups of clients at once.
@@ -48,17 +48,17 @@ fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, No
     let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
     let made = made.collect::<Result<Vec<_>, _>>()?;
     let each = groups.iter().zip(&made);
-    let parts = each.map(|(group, sessions)| Part {
+    let parts = each.map(|(group, sessions)| GroupInput {
         name: &group.name,
         sessions: &**sessions,
         load: &group.spec.load,
     });
-    run_together(&parts.collect::<Vec<_>>(), &ground(&groups[0].spec)?, observer)
+    run_together(&parts.collect::<Vec<_>>(), &context(&groups[0].spec)?, observer)
 }
 
 /// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path
 /// of a request.
-fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     match spec.target.protocol {
         Protocol::Postgres => sql_sessions::<Postgres>(spec),
         Protocol::Mysql => sql_sessions::<Mysql>(spec),
@@ -85,7 +85,7 @@ fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     }
 }
 
-fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     let (name, section) = spec.workload();
     Ok(match name {
         "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
@@ -129,13 +129,13 @@ pub fn about_store(engine: &str) -> Result<Value, Problem> {
     embedded::about(asked.engine, asked.library.as_deref())
 }
 
-fn ground(spec: &Spec) -> Result<Ground, Problem> {
+fn context(spec: &Spec) -> Result<TargetContext, Problem> {
     let mut endpoint = Endpoint::of(&spec.target)?;
     if let ("http", section) = spec.workload() {
         let (version, _) = http::version(section)?;
         endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
     }
-    Ok(Ground {
+    Ok(TargetContext {
         endpoint: Arc::new(endpoint),
         connect_timeout_ns: spec.target.connect_timeout_ns,
         advice: spec.target.protocol.advice(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::limits;
+use crate::os;
 use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, SqlProtocol};
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 use crate::spec::Problem;
 use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
 
@@ -19,7 +19,7 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 const CHUNK: usize = 64 << 10;
 const READ: usize = 16 << 10;
 /// Codes of failures in which nobody has answered: another address may be another server.
-const NO_RESPONSE: [&str; 4] = ["connection", "timeout", limits::PORTS, limits::DESCRIPTORS];
+const NO_RESPONSE: [&str; 4] = ["connection", "timeout", os::PORTS, os::DESCRIPTORS];
 
 /// Where and as whom to connect, and when to give up.
 pub struct ConnectOptions {
@@ -89,7 +89,7 @@ impl<'a, W: SqlProtocol> SqlConnection<'a, W> {
             while let Err(why) = client.open() {
                 let again = client.wire.lost(&why);
                 last = why;
-                if again == Again::Later {
+                if again == Reconnect::Later {
                     break;
                 }
             }

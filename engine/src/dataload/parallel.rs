@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::observe::{Go, Observer, TICK};
+use crate::observe::{Directive, Observer, TICK};
 use crate::spec::Problem;
 
 /// How often progress is told.
@@ -21,7 +21,7 @@ pub struct Progress<'a> {
 
 impl Progress<'_> {
     /// Tells how far it is; whether to go on.
-    fn tell(&mut self, doing: &str) -> Go {
+    fn tell(&mut self, doing: &str) -> Directive {
         let done = self.done_rows.load(Ordering::Relaxed);
         self.observer.event(
             &json!({"type": "progress", "doing": doing, "done_rows": done, "total_rows": self.total_rows}),
@@ -58,17 +58,17 @@ pub fn parallel_for<C: Send>(
     let go = std::thread::scope(|scope| {
         let workers: Vec<_> = clients.iter_mut().map(|client| scope.spawn(|| run(client))).collect();
         let mut told = Instant::now();
-        let mut go = Go::On;
+        let mut go = Directive::Continue;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::park_timeout(TICK.min(Duration::from_millis(10)));
-            if go == Go::On {
+            if go == Directive::Continue {
                 progress.done_rows = AtomicU64::new(rows.load(Ordering::Relaxed));
                 go = progress.observer.tick();
-                if go == Go::On && told.elapsed() >= PROGRESS_INTERVAL {
+                if go == Directive::Continue && told.elapsed() >= PROGRESS_INTERVAL {
                     told = Instant::now();
                     go = progress.tell(doing);
                 }
-                if go != Go::On {
+                if go != Directive::Continue {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
@@ -76,7 +76,7 @@ pub fn parallel_for<C: Send>(
         go
     });
     progress.done_rows = rows;
-    if go != Go::On {
+    if go != Directive::Continue {
         return Err(Problem::new(
             "stopped",
             "the load of the data was stopped",
@@ -86,7 +86,7 @@ pub fn parallel_for<C: Send>(
     match trouble.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
         Some(problem) => Err(problem),
         None => match progress.tell(doing) {
-            Go::On => Ok(()),
+            Directive::Continue => Ok(()),
             _ => Err(Problem::new(
                 "stopped",
                 "the load of the data was stopped",

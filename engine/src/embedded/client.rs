@@ -2,8 +2,8 @@
 
 use super::kv_client::KvClient;
 use super::{Fault, Handle};
+use crate::blocking::Task;
 use crate::clock::Nanos;
-use crate::direct::Task;
 use crate::keyvalue::Clients;
 use crate::record::{Operation, Recorder};
 use crate::workload::ycsb;

@@ -2,7 +2,7 @@
 
 use crate::spec::Problem;
 
-pub use crate::direct::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
+pub use crate::blocking::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
 
 /// A key or value is larger than the engine takes.
 pub const TOO_LARGE: &str = "too-large";

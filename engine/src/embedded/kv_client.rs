@@ -57,7 +57,7 @@ impl KvClient {
         match &entry.outcome {
             Ok(()) => {
                 let written = entry.written();
-                recorder.succeed_whole(entry.operation.op, entry.intended, sent, done);
+                recorder.succeed_single(entry.operation.op, entry.intended, sent, done);
                 recorder.queries(done, u64::from(written == 0), u64::from(written > 0), 0);
                 recorder.rows_changed(written as u64);
                 if let Some(outcome) = client.done() {
@@ -76,7 +76,7 @@ impl KvClient {
     #[inline]
     fn start(entry: &mut BatchEntry, recorder: &mut Recorder, due: Nanos) {
         entry.intended = due;
-        recorder.start_whole(entry.operation.op, due);
+        recorder.start_single(entry.operation.op, due);
     }
 }
 
@@ -105,11 +105,11 @@ impl EmbeddedClient for KvClient {
                 if row.first == batch.list.len() {
                     batch.clear();
                     row.first = 0;
-                    (0..recorder.allows(AHEAD).max(1)).for_each(|_| batch.choose(client, due));
+                    (0..recorder.reserve(AHEAD).max(1)).for_each(|_| batch.choose(client, due));
                 }
                 let left = (batch.list.len() - row.first) as u64;
-                row.end = row.first + recorder.allows(left).max(1) as usize;
-                row.until = recorder.boundary().min(due + STRETCH);
+                row.end = row.first + recorder.reserve(left).max(1) as usize;
+                row.until = recorder.interval_end().min(due + STRETCH);
                 row.first
             }
         };
@@ -156,7 +156,7 @@ impl EmbeddedClient for KvClient {
         let Self { client, batch, row: Some(row), .. } = self else { return };
         let (at, turn) = (row.first + row.recorded, row.begun[row.recorded + 1]);
         Self::record_one(client, &batch.list[at], recorder, row.begun[row.recorded], turn);
-        recorder.late(0);
+        recorder.record_lateness(0);
         Self::start(&mut batch.list[at + 1], recorder, turn);
         row.recorded += 1;
     }

@@ -11,7 +11,7 @@ use super::{Changes, Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb,
 use crate::clock::Nanos;
 use crate::dataload::Prepared;
 use crate::keyvalue::Data;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 use crate::spec::{Problem, Spec};
 use crate::workload::ycsb;
 
@@ -86,20 +86,20 @@ fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer
         }
         handle.write(&changes).map_err(doing)?;
         let mut go = observer.tick();
-        if go == Go::On && told.elapsed() >= NEWS {
+        if go == Directive::Continue && told.elapsed() >= NEWS {
             told = Instant::now();
             go = tell(observer, next, data.count());
         }
-        if go != Go::On {
+        if go != Directive::Continue {
             return Err(stopped());
         }
     }
     drop(handle);
     store.close().map_err(doing)?;
-    if tell(observer, next, data.count()) == Go::On { Ok(()) } else { Err(stopped()) }
+    if tell(observer, next, data.count()) == Directive::Continue { Ok(()) } else { Err(stopped()) }
 }
 
-fn tell(observer: &mut dyn Observer, done: u64, total: u64) -> Go {
+fn tell(observer: &mut dyn Observer, done: u64, total: u64) -> Directive {
     observer.event(&json!({"type": "progress", "doing": "records", "done_rows": done, "total_rows": total}))
 }
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::client::{BoundClient, EmbeddedClients};
 use super::{Engine, Fault, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
-use crate::direct::{Direct, Tasks};
+use crate::blocking::{Direct, Tasks};
 use crate::keyvalue::{self, Clients};
-use crate::load::Startable;
+use crate::load::ClientFactory;
 use crate::record::Operation;
 use crate::spec::{Problem, Spec};
 use crate::workload::ycsb;
@@ -98,7 +98,7 @@ pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
 }
 
 /// What works on the store of a specification.
-pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     match options(spec)?.engine {
         Engine::Redb => stored::<Redb>(spec),
         Engine::Fjall => stored::<Fjall>(spec),
@@ -108,7 +108,7 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
     }
 }
 
-fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     let (options, (name, section)) = (options(spec)?, spec.workload());
     if name == "ycsb" {
         let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);

@@ -8,9 +8,9 @@ use super::fault::{CLOSED, NO_SPACE};
 use super::run::Stored;
 use super::tests::Place;
 use super::*;
-use crate::direct::Direct;
-use crate::load::{Ground, run as run_load};
-use crate::observe::{Go, Observer};
+use crate::blocking::Direct;
+use crate::load::{TargetContext, run as run_load};
+use crate::observe::{Directive, Observer};
 use crate::spec::Spec;
 use crate::start;
 
@@ -22,13 +22,13 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn event(&mut self, event: &Value) -> Go {
+    fn event(&mut self, event: &Value) -> Directive {
         self.events.push(event.clone());
-        if self.stops && event["type"] == "interval" { Go::Stop } else { Go::On }
+        if self.stops && event["type"] == "interval" { Directive::Finish } else { Directive::Continue }
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 
@@ -300,7 +300,7 @@ fn lied_to(manner: Manner, kv: Value) -> Value {
     }
     let sessions = Direct(Stored::around(store, &spec, &work).unwrap());
     let endpoint = std::sync::Arc::new(crate::transport::Endpoint::of(&spec.target).unwrap());
-    let ground = Ground { endpoint, connect_timeout_ns: 0, advice };
+    let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice };
     let result = run_load(&sessions, &ground, &spec.load, &mut Watch::default()).unwrap();
     adds_up(&result);
     result

@@ -150,7 +150,7 @@ impl EmbeddedClient for YcsbClient {
         self.key.clear();
         self.client.key(request.record, &mut self.key);
         self.prepare(&request);
-        recorder.start_whole(self.first(&request), due);
+        recorder.start_single(self.first(&request), due);
         if let Some(op) = self.both(&request) {
             recorder.start(op, due);
         }
@@ -207,7 +207,7 @@ impl EmbeddedClient for YcsbClient {
                 recorder.fail(last, from, begun, done, why);
                 recorder.fail(TRANSACTION, due, sent, done, why);
                 if let Some(op) = both {
-                    recorder.fail_too(op, due, done);
+                    recorder.fail_without_error(op, due, done);
                 }
             }
         }

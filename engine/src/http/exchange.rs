@@ -75,7 +75,7 @@ impl Exchange {
         (self.intended, self.begun, self.refused, self.status) = (intended, at, 0, 0);
         self.state = State::Unsent;
         match self.counted_as() {
-            Some(kind) => cx.recorder.start_whole(kind, intended),
+            Some(kind) => cx.recorder.start_single(kind, intended),
             None => cx.recorder.start(TRANSACTION, intended),
         }
     }
@@ -110,7 +110,7 @@ impl Exchange {
         cx.recorder.response(self.status, self.body.bytes);
         match judged {
             Ok(()) => match self.counted_as() {
-                Some(kind) => cx.recorder.succeed_whole(kind, self.intended, self.begun, at),
+                Some(kind) => cx.recorder.succeed_single(kind, self.intended, self.begun, at),
                 None => cx.recorder.succeed(TRANSACTION, self.intended, self.begun, at),
             },
             Err(why) => self.failed(cx, at, &why),
@@ -124,7 +124,7 @@ impl Exchange {
         self.state = State::Over;
         cx.recorder.fail(TRANSACTION, self.intended, self.begun, at, why);
         if let Some(kind) = self.counted_as() {
-            cx.recorder.fail_too(kind, self.intended, at);
+            cx.recorder.fail_without_error(kind, self.intended, at);
         }
     }
 
@@ -147,7 +147,7 @@ impl Exchange {
     /// What it waits for does not come.
     fn stop(&mut self, cx: &mut Context<'_>, at: Nanos) {
         if self.state == State::Waiting {
-            cx.recorder.fail_too(self.operations.first_byte, self.sent, at);
+            cx.recorder.fail_without_error(self.operations.first_byte, self.sent, at);
         }
     }
 }

@@ -22,10 +22,10 @@ pub use factory::{Sessions, StreamSessions, check};
 pub use options::version;
 pub use wire::{Fields, Http, Limits, Request, Said, Version};
 
-use crate::limits;
+use crate::os;
 
 /// The code of a failure for an error of the operating system, where it has a name of its own.
-fn class(errno: i32) -> Option<&'static str> {
+fn error_code(errno: i32) -> Option<&'static str> {
     match errno {
         libc::ECONNREFUSED => Some("refused"),
         libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => Some("reset"),
@@ -51,7 +51,7 @@ pub fn advice(code: &str) -> &'static str {
             "check the scheme of the target's url, `workload.http.version` and the server's certificate; `tls.ca` names a file with another \
              authority to trust, `tls.name` another name to expect, `tls.verify: false` trusts anybody"
         }
-        limits::PORTS => {
+        os::PORTS => {
             "this machine has no port left for another connection: use keep_alive: true, more than one address of the target, \
              or a wider range (sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\")"
         }
@@ -59,6 +59,6 @@ pub fn advice(code: &str) -> &'static str {
             "the service takes no more: see what it limits (requests a connection, streams, rates), and its own log"
         }
         "INTERNAL_ERROR" | "CANCEL" => "the service gave the request up: see its own log",
-        _ => limits::advice(code),
+        _ => os::advice(code),
     }
 }

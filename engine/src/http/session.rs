@@ -8,7 +8,7 @@ use super::client::Client;
 use super::exchange::{Exchange, Operations, State};
 use super::wire::{Http, Said};
 use crate::clock::Nanos;
-use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 
 pub struct HttpSession<H> {
     http: H,
@@ -45,35 +45,35 @@ impl<H: Http> HttpSession<H> {
         self.exchange.sent(cx, at);
     }
 
-    fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> Want {
+    fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextAction {
         self.usable = false;
         self.connecting = at;
         cx.recorder.start(self.operations.connect, at);
-        Want::Connect
+        NextAction::Connect
     }
 
     /// The server has not begun the request: made again on another connection, unless that goes on and on.
     #[cold]
-    fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> Result<Want, Failure> {
+    fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> Result<NextAction, Failure> {
         if !self.exchange.refused(cx, at) {
             self.http.closed()?;
         }
         Ok(self.connect(cx, at))
     }
 
-    fn ready(&mut self, out: &mut Vec<u8>) -> Want {
+    fn ready(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.usable = true;
         self.http.opened(out);
-        Want::Turn
+        NextAction::Idle
     }
 }
 
 impl<H: Http> Session for HttpSession<H> {
-    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
-        if self.client.plan.tls { Want::Secure } else { self.ready(out) }
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
+        if self.client.plan.tls { NextAction::StartTls } else { self.ready(out) }
     }
 
-    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
         self.ready(out)
     }
 
@@ -91,7 +91,7 @@ impl<H: Http> Session for HttpSession<H> {
             match said {
                 Said::Nothing => {}
                 Said::Part => self.exchange.heard(cx, at),
-                Said::Refused => return Ok(Step { consumed, want: self.refused(cx, at)? }),
+                Said::Refused => return Ok(Step { consumed, action: self.refused(cx, at)? }),
                 Said::Leaving => match &mut self.ended {
                     Some(again) => *again = false,
                     None => self.usable = false,
@@ -109,43 +109,43 @@ impl<H: Http> Session for HttpSession<H> {
             }
         }
         // Only when all was heard: what comes after the end of a response spoils it.
-        let want = match self.ended.take() {
+        let action = match self.ended.take() {
             Some(again) => {
                 self.usable = again;
                 match reset {
                     None => self.exchange.done(cx, &self.client.plan, at),
                     Some(code) => self.exchange.failed(cx, at, &code.reset()),
                 }
-                Want::Turn
+                NextAction::Idle
             }
-            None => Want::Reply,
+            None => NextAction::Reply,
         };
-        Ok(Step { consumed, want })
+        Ok(Step { consumed, action })
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.exchange.state, State::Over, "one request at a time");
         self.exchange.begin(cx, &mut self.client, intended, at);
         if self.usable && self.client.plan.keep_alive {
             self.send(cx, at, out);
-            return Want::Reply;
+            return NextAction::Reply;
         }
         self.connect(cx, at)
     }
 
-    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         cx.recorder.succeed(self.operations.connect, self.connecting, self.connecting, at);
         self.send(cx, at, out);
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<Want> {
+    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<NextAction> {
         self.usable = false;
         match self.http.closed() {
             Ok(()) => {
                 self.exchange.done(cx, &self.client.plan, at);
-                Some(Want::Turn)
+                Some(NextAction::Idle)
             }
             Err(why) => {
                 self.why = Some(why);
@@ -154,25 +154,25 @@ impl<H: Http> Session for HttpSession<H> {
         }
     }
 
-    fn class(errno: i32) -> Option<&'static str> {
-        super::class(errno)
+    fn error_code(errno: i32) -> Option<&'static str> {
+        super::error_code(errno)
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         let own = self.why.take();
         let why = own.as_ref().unwrap_or(why);
         self.usable = false;
         self.ended = None;
         let was = self.exchange.state;
         if was == State::Over {
-            return Again::OnDemand;
+            return Reconnect::OnDemand;
         }
         if was == State::Unsent {
-            cx.recorder.fail_too(self.operations.connect, self.connecting, at);
+            cx.recorder.fail_without_error(self.operations.connect, self.connecting, at);
         }
         self.exchange.failed(cx, at, why);
         // Where none can be made, they are tried for with a pause between them.
-        if was == State::Unsent { Again::Later } else { Again::OnDemand }
+        if was == State::Unsent { Reconnect::Later } else { Reconnect::OnDemand }
     }
 
     fn goodbye(&mut self, _: &mut Vec<u8>) {}

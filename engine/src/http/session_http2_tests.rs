@@ -10,7 +10,7 @@ use super::options::Plan;
 use super::session::HttpSession;
 use crate::protocol::http2::Http2;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session};
 
 const OPERATIONS: [Operation; 3] = [
     Operation { name: "transaction", kind: Kind::Transaction },
@@ -51,12 +51,12 @@ impl Talk {
     }
 
     fn connect(&mut self) {
-        assert_eq!(self.session.opened(&mut self.out), Want::Turn);
-        assert_eq!(self.hear(SETTINGS), Ok(Want::Reply));
+        assert_eq!(self.session.opened(&mut self.out), NextAction::Idle);
+        assert_eq!(self.hear(SETTINGS), Ok(NextAction::Reply));
         self.out.clear();
     }
 
-    fn begin(&mut self) -> Want {
+    fn begin(&mut self) -> NextAction {
         self.at += 10;
         let cx = &mut Context { recorder: &mut self.recorder };
         self.session.begin(cx, self.at, self.at, &mut self.out)
@@ -67,13 +67,13 @@ impl Talk {
         self.at += 10;
         self.connect();
         let cx = &mut Context { recorder: &mut self.recorder };
-        assert_eq!(self.session.resume(cx, self.at, &mut self.out), Want::Reply);
+        assert_eq!(self.session.resume(cx, self.at, &mut self.out), NextAction::Reply);
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.at += 5;
         let cx = &mut Context { recorder: &mut self.recorder };
-        self.session.received(cx, self.at, bytes, &mut self.out).map(|step| step.want)
+        self.session.received(cx, self.at, bytes, &mut self.out).map(|step| step.action)
     }
 
     /// The path of the request that was sent.
@@ -85,7 +85,7 @@ impl Talk {
 
     /// Attempted, succeeded, failed, retried.
     fn counts(&self, op: OpId) -> [u64; 4] {
-        let counts = self.recorder.slot().tallies[op.index()].counts;
+        let counts = self.recorder.stats().operations[op.index()].counts;
         [counts.started, counts.succeeded, counts.failed, counts.retried]
     }
 }
@@ -93,17 +93,21 @@ impl Talk {
 #[test]
 fn a_refused_request_is_made_again_as_it_was() {
     let mut talk = Talk::new();
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.path(), "/10");
-    assert_eq!(talk.hear(GOES_AWAY), Ok(Want::Connect));
+    assert_eq!(talk.hear(GOES_AWAY), Ok(NextAction::Connect));
     talk.renew();
     assert_eq!(talk.path(), "/10");
-    assert_eq!(talk.hear(OK), Ok(Want::Turn));
+    assert_eq!(talk.hear(OK), Ok(NextAction::Idle));
     assert_eq!(talk.counts(TRANSACTION), [1, 1, 0, 1]);
     assert_eq!(talk.counts(NUMBERS.connect), [1, 1, 0, 0]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [2, 1, 1, 0]);
-    assert_eq!(talk.recorder.completed().tallies[0].service.max(), 5 + 10 + 5 + 5, "all of it is its time");
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(
+        talk.recorder.resolved_stats().operations[0].service.max(),
+        5 + 10 + 5 + 5,
+        "all of it is its time"
+    );
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.path(), "/11");
 }
 
@@ -112,13 +116,13 @@ fn a_request_that_is_refused_again_and_again_has_failed() {
     let mut talk = Talk::new();
     talk.begin();
     for _ in 0..5 {
-        assert_eq!(talk.hear(GOES_AWAY), Ok(Want::Connect));
+        assert_eq!(talk.hear(GOES_AWAY), Ok(NextAction::Connect));
         talk.renew();
     }
     let why = talk.hear(GOES_AWAY).unwrap_err();
     assert_eq!(why.code, "NO_ERROR");
     let cx = &mut Context { recorder: &mut talk.recorder };
-    assert_eq!(talk.session.lost(cx, talk.at, &why), Again::OnDemand);
+    assert_eq!(talk.session.lost(cx, talk.at, &why), Reconnect::OnDemand);
     assert_eq!(talk.counts(TRANSACTION), [1, 0, 1, 5]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [6, 0, 6, 0]);
 }
@@ -128,24 +132,24 @@ fn a_connection_that_the_server_leaves_carries_no_other_request() {
     for words in [[LEAVES, OK], [OK, LEAVES]] {
         let mut talk = Talk::new();
         talk.begin();
-        assert_eq!(talk.hear(&words.concat()), Ok(Want::Turn), "in one piece");
-        assert_eq!(talk.begin(), Want::Connect);
+        assert_eq!(talk.hear(&words.concat()), Ok(NextAction::Idle), "in one piece");
+        assert_eq!(talk.begin(), NextAction::Connect);
         assert_eq!(talk.counts(TRANSACTION), [2, 1, 0, 0]);
     }
     let mut talk = Talk::new();
     talk.begin();
-    assert_eq!(talk.hear(OK), Ok(Want::Turn));
-    assert_eq!(talk.hear(LEAVES), Ok(Want::Reply), "while nothing is asked");
-    assert_eq!(talk.begin(), Want::Connect);
+    assert_eq!(talk.hear(OK), Ok(NextAction::Idle));
+    assert_eq!(talk.hear(LEAVES), Ok(NextAction::Reply), "while nothing is asked");
+    assert_eq!(talk.begin(), NextAction::Connect);
 }
 
 #[test]
 fn a_request_that_is_reset_has_failed_and_its_connection_goes_on() {
     let mut talk = Talk::new();
     talk.begin();
-    assert_eq!(talk.hear(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(Want::Turn));
+    assert_eq!(talk.hear(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(NextAction::Idle));
     assert_eq!(talk.counts(TRANSACTION), [1, 0, 1, 0]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [1, 0, 1, 0]);
-    assert_eq!(talk.recorder.slot().errors[0].code, "INTERNAL_ERROR");
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.recorder.stats().errors[0].code, "INTERNAL_ERROR");
+    assert_eq!(talk.begin(), NextAction::Reply);
 }

@@ -10,7 +10,7 @@ use super::options::Plan;
 use super::session::HttpSession;
 use crate::protocol::http1::Http1;
 use crate::record::{Counts, Kind, OpId, Operation, Recorder, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session};
 
 const OPERATIONS: [Operation; 5] = [
     Operation { name: "transaction", kind: Kind::Transaction },
@@ -35,7 +35,7 @@ impl Talk {
         let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
         let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
         let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
-        assert_eq!(talk.session.opened(&mut talk.out), Want::Turn);
+        assert_eq!(talk.session.opened(&mut talk.out), NextAction::Idle);
         talk
     }
 
@@ -48,38 +48,38 @@ impl Talk {
         Self::of(section)
     }
 
-    fn begin(&mut self) -> (Want, String) {
+    fn begin(&mut self) -> (NextAction, String) {
         self.at += 10;
         let cx = &mut Context { recorder: &mut self.recorder };
-        let want = self.session.begin(cx, self.at - 5, self.at, &mut self.out);
-        (want, String::from_utf8(std::mem::take(&mut self.out)).unwrap())
+        let action = self.session.begin(cx, self.at - 5, self.at, &mut self.out);
+        (action, String::from_utf8(std::mem::take(&mut self.out)).unwrap())
     }
 
-    fn resume(&mut self) -> Want {
+    fn resume(&mut self) -> NextAction {
         self.at += 7;
         self.session.opened(&mut self.out);
         self.session.resume(&mut Context { recorder: &mut self.recorder }, self.at, &mut self.out)
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.at += 3;
         let cx = &mut Context { recorder: &mut self.recorder };
         let step = self.session.received(cx, self.at, bytes, &mut self.out)?;
         assert_eq!(step.consumed, bytes.len(), "these are cut where nothing is left over");
-        Ok(step.want)
+        Ok(step.action)
     }
 
-    fn lose(&mut self, why: &Failure) -> Again {
+    fn lose(&mut self, why: &Failure) -> Reconnect {
         self.at += 1;
         self.session.lost(&mut Context { recorder: &mut self.recorder }, self.at, why)
     }
 
-    fn closed(&mut self) -> Option<Want> {
+    fn closed(&mut self) -> Option<NextAction> {
         self.session.closed(&mut Context { recorder: &mut self.recorder }, self.at, &mut self.out)
     }
 
     fn counts(&self, op: OpId) -> Counts {
-        self.recorder.slot().tallies[op.index()].counts
+        self.recorder.stats().operations[op.index()].counts
     }
 
     /// Of the transaction, its kind, connecting and the first byte: how many succeeded and failed.
@@ -91,8 +91,8 @@ impl Talk {
     }
 
     fn code(&self) -> &str {
-        assert_eq!(self.recorder.slot().errors.len(), 1);
-        &self.recorder.slot().errors[0].code
+        assert_eq!(self.recorder.stats().errors.len(), 1);
+        &self.recorder.stats().errors[0].code
     }
 }
 
@@ -103,25 +103,25 @@ fn failure(code: &str) -> Failure {
 #[test]
 fn a_request_and_its_response() {
     let mut talk = Talk::one(json!({}));
-    let (want, said) = talk.begin();
-    assert_eq!(want, Want::Reply);
+    let (action, said) = talk.begin();
+    assert_eq!(action, NextAction::Reply);
     assert!(said.starts_with("GET /get HTTP/1.1\r\nHost: h\r\n"), "{said}");
-    assert_eq!(talk.hear(&OK[..17]).unwrap(), Want::Reply);
-    assert_eq!(talk.hear(&OK[17..]).unwrap(), Want::Turn);
+    assert_eq!(talk.hear(&OK[..17]).unwrap(), NextAction::Reply);
+    assert_eq!(talk.hear(&OK[17..]).unwrap(), NextAction::Idle);
     assert_eq!(talk.all(), [(1, 0), (1, 0), (0, 0), (1, 0)]);
-    let slot = talk.recorder.completed();
-    let tally = |op: OpId| &slot.tallies[op.index()];
-    assert_eq!((tally(TRANSACTION).response.max(), tally(TRANSACTION).service.max()), (11, 6));
-    assert_eq!(tally(NUMBERS.first_byte).response.max(), 3);
-    assert_eq!(talk.recorder.slot().received.body_bytes, 5);
-    assert_eq!(talk.begin().0, Want::Reply, "the connection is used again");
+    let slot = talk.recorder.resolved_stats();
+    let stats = |op: OpId| &slot.operations[op.index()];
+    assert_eq!((stats(TRANSACTION).response.max(), stats(TRANSACTION).service.max()), (11, 6));
+    assert_eq!(stats(NUMBERS.first_byte).response.max(), 3);
+    assert_eq!(talk.recorder.stats().received.body_bytes, 5);
+    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is used again");
 }
 
 #[test]
 fn statuses_and_bodies_decide_what_a_success_is() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
-    assert_eq!(talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(), Want::Turn);
+    assert_eq!(talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(), NextAction::Idle);
     assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "http-404"));
     let mut talk = Talk::one(json!({"success": ["404"]}));
     talk.begin();
@@ -130,9 +130,9 @@ fn statuses_and_bodies_decide_what_a_success_is() {
     let mut talk =
         Talk::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
     talk.begin();
-    assert_eq!(talk.hear(OK).unwrap(), Want::Turn);
+    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
     assert_eq!((talk.all()[0], talk.code()), ((0, 1), "body"));
-    assert_eq!(talk.begin().0, Want::Reply, "the connection is as good as before");
+    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is as good as before");
 }
 
 #[test]
@@ -140,25 +140,25 @@ fn a_connection_that_ends_is_replaced_within_the_next_request() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     talk.hear(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
-    assert_eq!(talk.begin(), (Want::Connect, String::new()));
-    assert_eq!(talk.resume(), Want::Reply);
+    assert_eq!(talk.begin(), (NextAction::Connect, String::new()));
+    assert_eq!(talk.resume(), NextAction::Reply);
     assert!(talk.out.starts_with(b"GET /get"));
     talk.hear(OK).unwrap();
     assert_eq!(talk.all(), [(2, 0), (2, 0), (1, 0), (2, 0)]);
-    let slot = talk.recorder.completed();
-    let tally = |op: OpId| &slot.tallies[op.index()];
-    assert_eq!(tally(NUMBERS.connect).service.max(), 7);
-    assert_eq!(tally(TRANSACTION).service.max(), 10, "connecting is part of it");
+    let slot = talk.recorder.resolved_stats();
+    let stats = |op: OpId| &slot.operations[op.index()];
+    assert_eq!(stats(NUMBERS.connect).service.max(), 7);
+    assert_eq!(stats(TRANSACTION).service.max(), 10, "connecting is part of it");
 }
 
 #[test]
 fn without_keep_alive_every_request_has_its_own() {
     let mut talk = Talk::one(json!({"keep_alive": false}));
     for _ in 0..3 {
-        assert_eq!(talk.begin().0, Want::Connect);
+        assert_eq!(talk.begin().0, NextAction::Connect);
         talk.resume();
         assert!(talk.out.ends_with(b"Connection: close\r\n\r\n"));
-        assert_eq!(talk.hear(OK).unwrap(), Want::Turn);
+        assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
         talk.out.clear();
     }
     assert_eq!(talk.all(), [(3, 0), (3, 0), (3, 0), (3, 0)]);
@@ -168,10 +168,10 @@ fn without_keep_alive_every_request_has_its_own() {
 fn a_body_may_last_until_the_connection_ends() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
-    assert_eq!(talk.hear(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), Want::Reply);
-    assert_eq!(talk.hear(b"lo").unwrap(), Want::Reply);
-    assert_eq!(talk.closed(), Some(Want::Turn));
-    assert_eq!((talk.all()[0], talk.begin().0), ((1, 0), Want::Connect));
+    assert_eq!(talk.hear(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), NextAction::Reply);
+    assert_eq!(talk.hear(b"lo").unwrap(), NextAction::Reply);
+    assert_eq!(talk.closed(), Some(NextAction::Idle));
+    assert_eq!((talk.all()[0], talk.begin().0), ((1, 0), NextAction::Connect));
 }
 
 #[test]
@@ -180,9 +180,9 @@ fn half_a_response_is_a_failure_of_its_length() {
     talk.begin();
     talk.hear(&OK[..OK.len() - 2]).unwrap();
     assert_eq!(talk.closed(), None);
-    assert_eq!(talk.lose(&failure("connection")), Again::OnDemand);
+    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
     assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "length"));
-    assert_eq!(talk.begin().0, Want::Connect);
+    assert_eq!(talk.begin().0, NextAction::Connect);
 }
 
 #[test]
@@ -194,32 +194,32 @@ fn more_than_was_promised_spoils_the_response() {
     assert_eq!((talk.all()[0], talk.code()), ((0, 1), "length"));
     talk.begin();
     talk.resume();
-    assert_eq!(talk.hear(OK).unwrap(), Want::Turn, "what was before is forgotten");
+    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle, "what was before is forgotten");
     assert!(talk.hear(b"unasked").is_err());
-    assert_eq!(talk.lose(&failure("length")), Again::OnDemand);
+    assert_eq!(talk.lose(&failure("length")), Reconnect::OnDemand);
     assert_eq!(talk.all()[0], (1, 1), "no request was lost with it");
 }
 
 #[test]
 fn what_is_lost_fails_where_it_stood() {
     let mut talk = Talk::one(json!({}));
-    assert_eq!(talk.lose(&failure("connection")), Again::OnDemand);
-    assert_eq!(talk.begin().0, Want::Connect);
-    assert_eq!(talk.lose(&failure("refused")), Again::Later, "others are not hammered at");
+    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
+    assert_eq!(talk.begin().0, NextAction::Connect);
+    assert_eq!(talk.lose(&failure("refused")), Reconnect::Later, "others are not hammered at");
     assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 1), (0, 0)], "refused"));
     let mut talk = Talk::one(json!({}));
     talk.begin();
     assert_eq!(talk.closed(), None);
-    assert_eq!(talk.lose(&failure("reset")), Again::OnDemand);
+    assert_eq!(talk.lose(&failure("reset")), Reconnect::OnDemand);
     assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (0, 1)], "connection"));
 }
 
 #[test]
 fn errors_of_the_operating_system_have_names() {
-    let class = |errno| <HttpSession<Http1> as Session>::class(errno);
-    assert_eq!(class(libc::ECONNREFUSED), Some("refused"));
-    assert_eq!((class(libc::ECONNRESET), class(libc::EPIPE)), (Some("reset"), Some("reset")));
-    assert_eq!(class(libc::EHOSTUNREACH), None);
+    let error_code = |errno| <HttpSession<Http1> as Session>::error_code(errno);
+    assert_eq!(error_code(libc::ECONNREFUSED), Some("refused"));
+    assert_eq!((error_code(libc::ECONNRESET), error_code(libc::EPIPE)), (Some("reset"), Some("reset")));
+    assert_eq!(error_code(libc::EHOSTUNREACH), None);
     assert!(super::advice("ports").contains("keep_alive"));
 }
 

@@ -13,7 +13,7 @@ use super::exchange::{Exchange, Operations, State};
 use super::wire::{Http, Said};
 use crate::clock::Nanos;
 use crate::protocol::http2::Http2;
-use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 
 /// What a person who watches is told, and a reader of the figures, where the server takes fewer requests at once than it was to get.
 pub const FEWER: &str = "streams";
@@ -80,10 +80,10 @@ impl StreamsSession {
         exchange.sent(cx, at);
     }
 
-    fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> Want {
+    fn connect(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextAction {
         self.connecting = Some(at);
         cx.recorder.start(self.operations.connect, at);
-        Want::Connect
+        NextAction::Connect
     }
 
     #[cold]
@@ -105,7 +105,7 @@ impl StreamsSession {
 
     /// What it waits for now.
     #[inline]
-    fn want(&mut self, cx: &mut Context<'_>, at: Nanos) -> Want {
+    fn action(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextAction {
         self.usable = self.usable && self.http.takes(self.exchanges.len());
         if self.usable
             && let Some(taken) = self.http.taken_at_once()
@@ -115,15 +115,15 @@ impl StreamsSession {
         }
         let in_progress = self.in_progress();
         if in_progress == 0 {
-            Want::Turn
+            NextAction::Idle
         } else if self.connecting.is_some() {
-            Want::Reply
+            NextAction::Reply
         } else if in_progress == self.unsent.len() {
             self.connect(cx, at)
         } else if self.usable && self.room() > 0 {
-            Want::Another
+            NextAction::CanStartMore
         } else {
-            Want::Reply
+            NextAction::Reply
         }
     }
 
@@ -135,15 +135,15 @@ impl StreamsSession {
             let message = format!(
                 "the server takes {taken} requests at once on a connection: fewer than `streams: {wanted}`"
             );
-            cx.recorder.tell(at, FEWER, &message);
+            cx.recorder.report_error(at, FEWER, &message);
             self.fewest.fetch_min(taken, Relaxed);
         }
     }
 
-    fn ready(&mut self, out: &mut Vec<u8>) -> Want {
+    fn ready(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.usable = true;
         self.http.opened(out);
-        Want::Turn
+        NextAction::Idle
     }
 
     /// The numbers of those in progress that `is_meant`.
@@ -154,13 +154,13 @@ impl StreamsSession {
 }
 
 impl Session for StreamsSession {
-    const SEVERAL: bool = true;
+    const MULTIPLEXED: bool = true;
 
-    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
-        if self.client.plan.tls { Want::Secure } else { self.ready(out) }
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
+        if self.client.plan.tls { NextAction::StartTls } else { self.ready(out) }
     }
 
-    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
         self.ready(out)
     }
 
@@ -197,36 +197,36 @@ impl Session for StreamsSession {
                 Said::Leaving => self.usable = false,
             }
         }
-        Ok(Step { consumed, want: self.want(cx, at) })
+        Ok(Step { consumed, action: self.action(cx, at) })
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         let most = self.room().max(1); // Where the server takes none just now, one waits until it does.
-        for _ in 0..cx.recorder.allows(most as u64) {
+        for _ in 0..cx.recorder.reserve(most as u64) {
             self.begin_one(cx, intended, at, out);
         }
-        if self.usable { Want::Reply } else { self.connect(cx, at) }
+        if self.usable { NextAction::Reply } else { self.connect(cx, at) }
     }
 
-    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         if let Some(since) = self.connecting.take() {
             cx.recorder.succeed(self.operations.connect, since, since, at);
         }
         while let Some(number) = self.unsent.pop_front() {
             self.send(cx, number, at, out);
         }
-        self.want(cx, at)
+        self.action(cx, at)
     }
 
-    fn give_up(
+    fn expire_requests(
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
         limit: Nanos,
         why: &Failure,
         out: &mut Vec<u8>,
-    ) -> (Want, Option<Nanos>) {
+    ) -> (NextAction, Option<Nanos>) {
         for number in self.those(|exchange| exchange.begun <= limit) {
             self.http.give_up(number, out);
             self.unsent.retain(|&unsent| unsent != number);
@@ -234,33 +234,33 @@ impl Session for StreamsSession {
         }
         let begun = self.those(|_| true).into_iter().map(|number| self.exchanges[number as usize].begun);
         let oldest = begun.min();
-        (self.want(cx, at), oldest)
+        (self.action(cx, at), oldest)
     }
 
     /// Those that were begun have failed; those that were not are made again.
-    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<Want> {
+    fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<NextAction> {
         self.usable = false;
         for number in self.those(|exchange| exchange.state != State::Unsent) {
             let why = self.http.unanswered(number);
             self.fail(cx, number, at, &why);
         }
-        Some(self.want(cx, at))
+        Some(self.action(cx, at))
     }
 
-    fn class(errno: i32) -> Option<&'static str> {
-        super::class(errno)
+    fn error_code(errno: i32) -> Option<&'static str> {
+        super::error_code(errno)
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         self.usable = false;
         self.unsent.clear();
         for number in self.those(|_| true) {
             self.fail(cx, number, at, why);
         }
         // Where none can be made, they are tried for with a pause between them.
-        let Some(since) = self.connecting.take() else { return Again::OnDemand };
-        cx.recorder.fail_too(self.operations.connect, since, at);
-        Again::Later
+        let Some(since) = self.connecting.take() else { return Reconnect::OnDemand };
+        cx.recorder.fail_without_error(self.operations.connect, since, at);
+        Reconnect::Later
     }
 
     fn goodbye(&mut self, _: &mut Vec<u8>) {}

@@ -9,7 +9,7 @@ use super::exchange::Operations;
 use super::options::Plan;
 use super::streams::StreamsSession;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session};
 
 const OPERATIONS: [Operation; 3] = [
     Operation { name: "transaction", kind: Kind::Transaction },
@@ -61,40 +61,40 @@ impl Talk {
         let fewest = Arc::new((streams as usize).into());
         let session = StreamsSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS, fewest);
         let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
-        assert_eq!(talk.session.opened(&mut talk.out), Want::Turn);
-        assert_eq!(talk.hear(&settings(most)), Ok(Want::Turn));
+        assert_eq!(talk.session.opened(&mut talk.out), NextAction::Idle);
+        assert_eq!(talk.hear(&settings(most)), Ok(NextAction::Idle));
         talk.out.clear();
         talk
     }
 
-    fn begin(&mut self) -> Want {
+    fn begin(&mut self) -> NextAction {
         self.at += 10;
         let cx = &mut Context { recorder: &mut self.recorder };
         self.session.begin(cx, self.at, self.at, &mut self.out)
     }
 
     /// The connection that it wanted is there.
-    fn renew(&mut self, most: u8) -> Want {
+    fn renew(&mut self, most: u8) -> NextAction {
         self.at += 10;
-        assert_eq!(self.session.opened(&mut self.out), Want::Turn);
+        assert_eq!(self.session.opened(&mut self.out), NextAction::Idle);
         let cx = &mut Context { recorder: &mut self.recorder };
         self.session.resume(cx, self.at, &mut self.out);
         self.hear(&settings(most)).unwrap()
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.at += 5;
         let cx = &mut Context { recorder: &mut self.recorder };
         self.session.received(cx, self.at, bytes, &mut self.out).map(|step| {
             assert_eq!(step.consumed, bytes.len());
-            step.want
+            step.action
         })
     }
 
-    fn give_up(&mut self, limit: u64) -> (Want, Option<u64>) {
+    fn expire_requests(&mut self, limit: u64) -> (NextAction, Option<u64>) {
         let why = Failure { code: "timeout".into(), message: String::new() };
         let cx = &mut Context { recorder: &mut self.recorder };
-        self.session.give_up(cx, self.at, limit, &why, &mut self.out)
+        self.session.expire_requests(cx, self.at, limit, &why, &mut self.out)
     }
 
     /// The paths of the requests that were sent, in their order.
@@ -106,26 +106,26 @@ impl Talk {
 
     /// Attempted, succeeded, failed, retried.
     fn counts(&self, op: OpId) -> [u64; 4] {
-        let counts = self.recorder.slot().tallies[op.index()].counts;
+        let counts = self.recorder.stats().operations[op.index()].counts;
         [counts.started, counts.succeeded, counts.failed, counts.retried]
     }
 
     fn codes(&self) -> Vec<(&str, u64)> {
-        self.recorder.slot().errors.iter().map(|error| (error.code.as_str(), error.count)).collect()
+        self.recorder.stats().errors.iter().map(|error| (error.code.as_str(), error.count)).collect()
     }
 }
 
 #[test]
 fn as_many_are_in_progress_as_the_plan_says() {
     let mut talk = Talk::new(3, 100);
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.paths(), ["/10", "/11", "/12"]);
     assert_eq!(talk.counts(TRANSACTION), [3, 0, 0, 0]);
-    assert_eq!(talk.hear(&ok(3)), Ok(Want::Another), "one is over, in whatever order");
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.hear(&ok(3)), Ok(NextAction::CanStartMore), "one is over, in whatever order");
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.paths(), ["/13"]);
-    assert_eq!(talk.hear(&[ok(1), ok(7)].concat()), Ok(Want::Another));
-    assert_eq!(talk.hear(&ok(5)), Ok(Want::Turn), "none is left");
+    assert_eq!(talk.hear(&[ok(1), ok(7)].concat()), Ok(NextAction::CanStartMore));
+    assert_eq!(talk.hear(&ok(5)), Ok(NextAction::Idle), "none is left");
     assert_eq!(talk.counts(TRANSACTION), [4, 4, 0, 0]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [4, 4, 0, 0]);
 }
@@ -136,9 +136,9 @@ fn each_request_has_its_own_times() {
     talk.begin(); // at 115
     talk.hear(&ok(1)).unwrap(); // 120
     talk.begin(); // 130
-    assert_eq!(talk.hear(&ok(5)), Ok(Want::Another)); // 135
-    assert_eq!(talk.hear(&ok(3)), Ok(Want::Turn)); // 140
-    let service = &talk.recorder.completed().tallies[0].service;
+    assert_eq!(talk.hear(&ok(5)), Ok(NextAction::CanStartMore)); // 135
+    assert_eq!(talk.hear(&ok(3)), Ok(NextAction::Idle)); // 140
+    let service = &talk.recorder.resolved_stats().operations[0].service;
     assert_eq!((service.count(), service.min(), service.max()), (3, 5, 25));
 }
 
@@ -148,12 +148,12 @@ fn no_more_than_the_server_takes() {
     talk.begin();
     assert_eq!(talk.paths(), ["/10", "/11"]);
     assert_eq!(talk.counts(TRANSACTION)[0], 2, "the others have not begun: their time does not run");
-    assert_eq!(talk.hear(&settings(3)), Ok(Want::Another));
+    assert_eq!(talk.hear(&settings(3)), Ok(NextAction::CanStartMore));
     talk.begin();
     assert_eq!(talk.paths(), ["/12"]);
-    assert_eq!(talk.hear(&settings(1)), Ok(Want::Reply));
-    assert_eq!(talk.hear(&[ok(1), ok(3)].concat()), Ok(Want::Reply));
-    assert_eq!(talk.hear(&ok(5)), Ok(Want::Turn));
+    assert_eq!(talk.hear(&settings(1)), Ok(NextAction::Reply));
+    assert_eq!(talk.hear(&[ok(1), ok(3)].concat()), Ok(NextAction::Reply));
+    assert_eq!(talk.hear(&ok(5)), Ok(NextAction::Idle));
     talk.begin();
     assert_eq!(talk.paths(), ["/13"]);
 }
@@ -161,9 +161,9 @@ fn no_more_than_the_server_takes() {
 #[test]
 fn a_server_that_takes_none_just_now_is_waited_for() {
     let mut talk = Talk::new(4, 0);
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!((talk.paths().len(), talk.counts(TRANSACTION)[0]), (0, 1));
-    assert_eq!(talk.hear(&settings(9)), Ok(Want::Another));
+    assert_eq!(talk.hear(&settings(9)), Ok(NextAction::CanStartMore));
     assert_eq!(talk.paths(), ["/10"]);
 }
 
@@ -171,10 +171,10 @@ fn a_server_that_takes_none_just_now_is_waited_for() {
 fn a_reset_fails_one_request_and_the_others_go_on() {
     let mut talk = Talk::new(3, 100);
     talk.begin();
-    assert_eq!(talk.hear(&reset(3, 2)), Ok(Want::Another));
+    assert_eq!(talk.hear(&reset(3, 2)), Ok(NextAction::CanStartMore));
     assert_eq!(talk.codes(), [("INTERNAL_ERROR", 1)]);
-    assert_eq!(talk.begin(), Want::Reply);
-    assert_eq!(talk.hear(&[ok(1), ok(5), ok(7)].concat()), Ok(Want::Turn));
+    assert_eq!(talk.begin(), NextAction::Reply);
+    assert_eq!(talk.hear(&[ok(1), ok(5), ok(7)].concat()), Ok(NextAction::Idle));
     assert_eq!(talk.counts(TRANSACTION), [4, 3, 1, 0]);
     assert_eq!(talk.counts(NUMBERS.first_byte), [4, 3, 1, 0]);
     assert_eq!(talk.counts(NUMBERS.connect), [0; 4]);
@@ -185,14 +185,14 @@ fn what_a_server_that_goes_away_has_not_begun_is_made_again_as_it_was() {
     let mut talk = Talk::new(4, 100);
     talk.begin();
     talk.paths();
-    assert_eq!(talk.hear(&go_away(3)), Ok(Want::Reply), "two are being answered still");
-    assert_eq!(talk.hear(&ok(3)), Ok(Want::Reply), "nothing is begun on it any more");
-    assert_eq!(talk.hear(&ok(1)), Ok(Want::Connect));
-    assert_eq!(talk.renew(100), Want::Another);
+    assert_eq!(talk.hear(&go_away(3)), Ok(NextAction::Reply), "two are being answered still");
+    assert_eq!(talk.hear(&ok(3)), Ok(NextAction::Reply), "nothing is begun on it any more");
+    assert_eq!(talk.hear(&ok(1)), Ok(NextAction::Connect));
+    assert_eq!(talk.renew(100), NextAction::CanStartMore);
     assert_eq!(talk.paths(), ["/12", "/13"]);
-    assert_eq!(talk.begin(), Want::Reply);
+    assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.paths(), ["/14", "/15"]);
-    assert_eq!(talk.hear(&[ok(1), ok(3), ok(5), ok(7)].concat()), Ok(Want::Turn));
+    assert_eq!(talk.hear(&[ok(1), ok(3), ok(5), ok(7)].concat()), Ok(NextAction::Idle));
     assert_eq!(talk.counts(TRANSACTION), [6, 6, 0, 2]);
     assert_eq!(talk.counts(NUMBERS.connect), [1, 1, 0, 0]);
 }
@@ -201,15 +201,15 @@ fn what_a_server_that_goes_away_has_not_begun_is_made_again_as_it_was() {
 fn a_server_that_refuses_again_and_again_fails_what_it_refuses() {
     let mut talk = Talk::new(2, 100);
     talk.begin();
-    assert_eq!(talk.hear(&[go_away(1), ok(1)].concat()), Ok(Want::Connect));
+    assert_eq!(talk.hear(&[go_away(1), ok(1)].concat()), Ok(NextAction::Connect));
     for _ in 1..5 {
         talk.renew(1);
-        assert_eq!(talk.hear(&go_away(0)), Ok(Want::Connect));
+        assert_eq!(talk.hear(&go_away(0)), Ok(NextAction::Connect));
     }
     talk.renew(1);
-    assert_eq!(talk.hear(&go_away(0)), Ok(Want::Turn));
+    assert_eq!(talk.hear(&go_away(0)), Ok(NextAction::Idle));
     assert_eq!(talk.codes(), [("NO_ERROR", 1)]);
-    assert_eq!(talk.begin(), Want::Connect);
+    assert_eq!(talk.begin(), NextAction::Connect);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_connection_that_ends_fails_what_was_begun_and_no_more() {
     let cx = &mut Context { recorder: &mut talk.recorder };
     assert_eq!(
         talk.session.closed(cx, talk.at, &mut talk.out),
-        Some(Want::Connect),
+        Some(NextAction::Connect),
         "for the one that was refused"
     );
     assert_eq!(talk.counts(TRANSACTION), [4, 0, 3, 1]);
@@ -228,7 +228,7 @@ fn a_connection_that_ends_fails_what_was_begun_and_no_more() {
     talk.paths();
     talk.renew(1);
     assert_eq!(talk.paths(), ["/13"]);
-    assert_eq!(talk.hear(&ok(1)), Ok(Want::Turn));
+    assert_eq!(talk.hear(&ok(1)), Ok(NextAction::Idle));
 }
 
 #[test]
@@ -240,13 +240,13 @@ fn what_is_lost_fails_whatever_it_waited_for() {
         let cx = &mut Context { recorder: &mut talk.recorder };
         talk.session.lost(cx, talk.at, &why)
     };
-    assert_eq!(lose(&mut talk), Again::OnDemand);
-    assert_eq!(talk.begin(), Want::Connect);
+    assert_eq!(lose(&mut talk), Reconnect::OnDemand);
+    assert_eq!(talk.begin(), NextAction::Connect);
     assert_eq!(talk.counts(TRANSACTION), [4, 0, 2, 0], "as many wait for the new connection as there were");
-    assert_eq!(lose(&mut talk), Again::Later, "others are not hammered at");
+    assert_eq!(lose(&mut talk), Reconnect::Later, "others are not hammered at");
     assert_eq!(talk.counts(TRANSACTION), [4, 0, 4, 0]);
     assert_eq!((talk.counts(NUMBERS.connect), talk.counts(NUMBERS.first_byte)), ([1, 0, 1, 0], [2, 0, 2, 0]));
-    assert_eq!(lose(&mut talk), Again::OnDemand, "nothing was in progress");
+    assert_eq!(lose(&mut talk), Reconnect::OnDemand, "nothing was in progress");
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn a_request_that_takes_too_long_is_given_up_and_the_others_go_on() {
     talk.hear(&ok(1)).unwrap();
     talk.begin(); // at 130
     talk.out.clear();
-    assert_eq!(talk.give_up(114), (Want::Reply, Some(115)), "none yet");
-    assert_eq!(talk.give_up(115), (Want::Another, Some(130)));
+    assert_eq!(talk.expire_requests(114), (NextAction::Reply, Some(115)), "none yet");
+    assert_eq!(talk.expire_requests(115), (NextAction::CanStartMore, Some(130)));
     assert_eq!(talk.out, reset(3, 8), "CANCEL");
     assert_eq!(talk.codes(), [("timeout", 1)]);
-    assert_eq!(talk.hear(&ok(3)), Ok(Want::Another), "too late");
+    assert_eq!(talk.hear(&ok(3)), Ok(NextAction::CanStartMore), "too late");
     assert_eq!(talk.counts(TRANSACTION), [3, 1, 1, 0]);
-    assert_eq!(talk.give_up(130), (Want::Turn, None));
+    assert_eq!(talk.expire_requests(130), (NextAction::Idle, None));
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::digits::AHEAD;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 
 /// Small enough to stay in a core's own cache between being read and being looked at.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -64,7 +64,7 @@ pub fn read(
             told_bytes = read_bytes;
             let event = json!({"type": "progress", "read_bytes": read_bytes, "total_bytes": total_bytes});
             match (observer.event(&event), observer.tick()) {
-                (Go::On, Go::On) => Ok(()),
+                (Directive::Continue, Directive::Continue) => Ok(()),
                 _ => Err(Unfinished::Aborted),
             }
         })?;

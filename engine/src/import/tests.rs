@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::benchmarksql::Table;
 use super::lines::{Reader, Unfinished, blocks, read};
 use super::pgbench_log::Log;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 
 const WHOLE: usize = 1 << 16;
 
@@ -135,13 +135,13 @@ struct Impatient {
 }
 
 impl Observer for Impatient {
-    fn event(&mut self, event: &Value) -> Go {
+    fn event(&mut self, event: &Value) -> Directive {
         self.events.push(event.clone());
-        if self.events.len() < self.most { Go::On } else { Go::Abort }
+        if self.events.len() < self.most { Directive::Continue } else { Directive::Abort }
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 

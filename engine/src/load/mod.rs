@@ -1,33 +1,33 @@
 //! One load: connect, warm up, measure, drain; what happens is told each interval, and all of it at the end.
 
-mod books;
-mod crew;
+mod coordinator;
 mod group;
-mod leader;
-mod lot;
-mod mix;
+mod group_merge;
+mod interval_merge;
 mod outcome;
 mod overload;
+mod partition;
 mod report;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
-use crate::limits;
 use crate::observe::Observer;
+use crate::os;
 use crate::spec::{Load, Problem};
 use crate::transport::Endpoint;
 
-pub use books::Total;
-pub use crew::{Crew, Measured, Startable};
-pub use lot::{Lot, Lots};
+pub use interval_merge::OperationTotals;
+pub use partition::{Partition, ThreadShare};
+pub use threads::{ClientFactory, LoadThreads, Measurement};
 
 /// Where the load goes to.
-pub struct Ground {
+pub struct TargetContext {
     pub endpoint: Arc<Endpoint>,
     pub connect_timeout_ns: crate::clock::Nanos,
     /// A remedy for an error's code; empty where there is none.
@@ -49,50 +49,50 @@ impl From<Problem> for NoResult {
 }
 
 /// Clients that all do the same, of several groups that make load side by side.
-pub struct Part<'a> {
+pub struct GroupInput<'a> {
     pub name: &'a str,
-    pub sessions: &'a dyn Startable,
+    pub sessions: &'a dyn ClientFactory,
     /// The clients are the group's own; the window is the first group's.
     pub load: &'a Load,
 }
 
 /// Makes load with `sessions`, and gives the result as the specification's reader expects it.
 pub fn run(
-    sessions: &dyn Startable,
-    ground: &Ground,
+    sessions: &dyn ClientFactory,
+    context: &TargetContext,
     load: &Load,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
-    lead(&[Part { name: "", sessions, load }], None, ground, observer)
+    lead(&[GroupInput { name: "", sessions, load }], None, context, observer)
 }
 
 /// Makes the load of several groups of clients at once, in one window; their intervals and their result are one record,
 /// in which each group has its own figures.
 pub fn run_together(
-    parts: &[Part<'_>],
-    ground: &Ground,
+    parts: &[GroupInput<'_>],
+    context: &TargetContext,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
     let groups = parts.iter().map(|part| (part.name, part.sessions.counted()));
-    lead(parts, Some(mix::Mix::of(groups)), ground, observer)
+    lead(parts, Some(group_merge::GroupMerger::of(groups)), context, observer)
 }
 
 fn lead(
-    parts: &[Part<'_>],
-    mix: Option<mix::Mix>,
-    ground: &Ground,
+    parts: &[GroupInput<'_>],
+    groups_merger: Option<group_merge::GroupMerger>,
+    context: &TargetContext,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
-    limits::allow_connections(parts.iter().map(|part| part.load.clients).sum())?;
+    os::allow_connections(parts.iter().map(|part| part.load.clients).sum())?;
     std::thread::scope(|scope| {
         let (to, news) = channel();
         let mut groups: Vec<group::Group<'_>> = Vec::with_capacity(parts.len());
         for part in parts {
             let first = groups.last().map_or(0, |before| before.threads().end);
-            let crew = part.sessions.start(scope, ground, part.load, first, &to)?;
-            groups.push(group::Group::new(part, first, crew));
+            let threads = part.sessions.start(scope, context, part.load, first, &to)?;
+            groups.push(group::Group::new(part, first, threads));
         }
         drop(to); // From now on only threads have one: when all are gone, that is heard.
-        leader::Leader::new(groups, mix, ground, news, observer).lead()
+        coordinator::Coordinator::new(groups, groups_merger, context, news, observer).run()
     })
 }

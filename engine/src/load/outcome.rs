@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Ground;
-use super::books::Totals;
+use super::TargetContext;
+use super::interval_merge::WindowTotals;
 use crate::clock::Nanos;
 use crate::reactor::Refusal;
-use crate::record::{Slot, TRANSACTION, Trouble};
+use crate::record::{IntervalStats, TRANSACTION, Trouble};
 use crate::spec::Load;
 
 /// How a load ended, and what to do about it.
@@ -29,23 +29,23 @@ impl Outcome {
         Self { name: "stopped", reason, advice: Some("run it again".into()), args: Value::Null }
     }
 
-    pub fn lost(ground: &Ground, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
+    pub fn lost(context: &TargetContext, lost_ns: Nanos, trouble: Option<&Trouble>) -> Self {
         let seconds = lost_ns as f64 / 1e9;
         let said = trouble.map(|trouble| said(&trouble.code, &trouble.message));
         let last = said.as_ref().map(|said| format!(" ({said})")).unwrap_or_default();
         let code = trouble.map_or("connection", |trouble| trouble.code.as_str());
-        let reason = match ground.endpoint.is_here() {
-            true => format!("nothing more could be had of {}{last}", ground.endpoint),
-            false => format!("no client could connect to {} for {seconds} s{last}", ground.endpoint),
+        let reason = match context.endpoint.is_here() {
+            true => format!("nothing more could be had of {}{last}", context.endpoint),
+            false => format!("no client could connect to {} for {seconds} s{last}", context.endpoint),
         };
         // Where nobody said anything, a reason of its own stands in the place of the words.
         let said = said.map_or_else(|| json!({"code": "nothing-said"}), Value::from);
-        let args = json!({"where": ground.endpoint.to_string(), "said": said, "code": code});
-        Self { name: "lost", reason: Some(reason), advice: advised(ground, code), args }
+        let args = json!({"where": context.endpoint.to_string(), "said": said, "code": code});
+        Self { name: "lost", reason: Some(reason), advice: advised(context, code), args }
     }
 
     /// The time that a number of transactions may take was over before they were made.
-    pub fn unfinished(load: &Load, totals: &Totals) -> Self {
+    pub fn unfinished(load: &Load, totals: &WindowTotals) -> Self {
         let total = &totals.operations[TRANSACTION.index()];
         let ended = total.counts.succeeded + total.counts.failed;
         let limit_s = load.duration_ns as f64 / 1e9;
@@ -83,17 +83,17 @@ impl Outcome {
     }
 
     /// More requests were due than the target took, and it was getting no better.
-    pub fn overloaded(slot: &Slot, clients: u32) -> Self {
+    pub fn overloaded(interval: &IntervalStats, clients: u32) -> Self {
         let seconds = |nanos: Nanos| nanos as f64 / 1e9;
-        let counts = slot.tallies[TRANSACTION.index()].counts;
-        let length = seconds(slot.span.end - slot.span.start);
+        let counts = interval.operations[TRANSACTION.index()].counts;
+        let length = seconds(interval.span.end - interval.span.start);
         let (due, ended) =
             (counts.started as f64 / length, (counts.succeeded + counts.failed) as f64 / length);
-        let overdue = seconds(slot.backlog.overdue_ns);
+        let overdue = seconds(interval.backlog.overdue_ns);
         Self {
             name: "overloaded",
             args: json!({
-                "waiting": slot.backlog.waiting,
+                "waiting": interval.backlog.waiting,
                 "overdue_s": overdue,
                 "due_per_s": due,
                 "ended_per_s": ended,
@@ -102,7 +102,7 @@ impl Outcome {
             reason: Some(format!(
                 "{} requests were due and could not be sent, the oldest for {overdue:.1} s, and the backlog grew: \
                  {due:.0}/s fell due and {ended:.0}/s ended over {clients} connections",
-                slot.backlog.waiting,
+                interval.backlog.waiting,
             )),
             advice: Some(
                 "lower the rate; if the target is not busy, give more clients to carry it; \
@@ -123,20 +123,20 @@ impl Outcome {
         Self { reason, args, ..self }
     }
 
-    pub fn connect_failed(ground: &Ground, clients: u32, refused: u32, first: &Refusal) -> Self {
+    pub fn connect_failed(context: &TargetContext, clients: u32, refused: u32, first: &Refusal) -> Self {
         let said = said(&first.why.code, &first.why.message);
         let code = &first.why.code;
-        let place = ground.endpoint.to_string();
+        let place = context.endpoint.to_string();
         let args =
             json!({"refused": refused, "clients": clients, "where": place, "said": said, "code": code});
-        let doing = if ground.endpoint.is_here() { "begin on" } else { "connect to" };
+        let doing = if context.endpoint.is_here() { "begin on" } else { "connect to" };
         Self {
             name: "connect-failed",
             reason: Some(format!(
                 "{refused} of {clients} clients could not {doing} {}: {said}",
-                ground.endpoint
+                context.endpoint
             )),
-            advice: advised(ground, code),
+            advice: advised(context, code),
             args,
         }
     }
@@ -159,6 +159,6 @@ fn said(code: &str, message: &str) -> String {
     }
 }
 
-fn advised(ground: &Ground, code: &str) -> Option<String> {
-    Some((ground.advice)(code)).filter(|advice| !advice.is_empty()).map(Into::into)
+fn advised(context: &TargetContext, code: &str) -> Option<String> {
+    Some((context.advice)(code)).filter(|advice| !advice.is_empty()).map(Into::into)
 }

@@ -12,27 +12,27 @@
 use std::collections::VecDeque;
 
 use crate::clock::{Nanos, SECOND};
-use crate::record::Slot;
+use crate::record::IntervalStats;
 
 /// Over how long a backlog is compared. Shorter, and the chance in arrivals and a checkpoint's pause would decide.
 const GROWTH: Nanos = 2 * SECOND;
 
 /// What is remembered of the intervals that lie within `GROWTH`.
-pub struct Overload {
+pub struct OverloadDetector {
     most_overdue_ns: Nanos,
     /// When intervals ended, and what waited then; the first is the last one that is `GROWTH` ago, if there is one.
     history: VecDeque<(Nanos, u64)>,
 }
 
-impl Overload {
+impl OverloadDetector {
     pub fn new(most_overdue_ns: Nanos) -> Self {
         Self { most_overdue_ns, history: VecDeque::new() }
     }
 
     /// Takes an interval in; whether the load is overloaded at its end.
-    pub fn sees(&mut self, slot: &Slot) -> bool {
-        let (end, backlog) = (slot.span.end, slot.backlog);
-        if slot.connected == 0 {
+    pub fn sees(&mut self, interval: &IntervalStats) -> bool {
+        let (end, backlog) = (interval.span.end, interval.backlog);
+        if interval.connected == 0 {
             self.history.clear();
             return false;
         }
@@ -54,16 +54,16 @@ mod tests {
 
     /// The intervals, by number, at whose end a load is called overloaded; each is given as (waiting, overdue seconds).
     fn overloaded(interval_ms: u64, intervals: impl IntoIterator<Item = (u64, f64)>) -> Vec<usize> {
-        let mut overload = Overload::new(LIMIT);
+        let mut overload = OverloadDetector::new(LIMIT);
         let length = interval_ms * SECOND / 1000;
-        let mut slot = Slot::new(1);
+        let mut interval = IntervalStats::new(1);
         let mut found = Vec::new();
         for (number, (waiting, overdue_s)) in intervals.into_iter().enumerate() {
             let start = number as Nanos * length;
-            slot.span = Span { phase: Phase::Measure, index: number as u32, start, end: start + length };
-            slot.backlog = Backlog { waiting, peak: waiting, overdue_ns: (overdue_s * 1e9) as Nanos };
-            slot.connected = 4;
-            if overload.sees(&slot) {
+            interval.span = Span { phase: Phase::Measure, index: number as u32, start, end: start + length };
+            interval.backlog = Backlog { waiting, peak: waiting, overdue_ns: (overdue_s * 1e9) as Nanos };
+            interval.connected = 4;
+            if overload.sees(&interval) {
                 found.push(number);
             }
         }
@@ -100,17 +100,18 @@ mod tests {
 
     #[test]
     fn it_is_not_while_there_is_no_connection() {
-        let mut overload = Overload::new(LIMIT);
-        let mut slot = Slot::new(1);
+        let mut overload = OverloadDetector::new(LIMIT);
+        let mut interval = IntervalStats::new(1);
         for second in 0..20 {
-            slot.span = Span {
+            interval.span = Span {
                 phase: Phase::Measure,
                 index: second,
                 start: 0,
                 end: Nanos::from(second + 1) * SECOND,
             };
-            slot.backlog = Backlog { waiting: 1_000 * u64::from(second), peak: 0, overdue_ns: 9 * SECOND };
-            assert!(!overload.sees(&slot));
+            interval.backlog =
+                Backlog { waiting: 1_000 * u64::from(second), peak: 0, overdue_ns: 9 * SECOND };
+            assert!(!overload.sees(&interval));
         }
     }
 }

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::books::{Total, Totals};
-use super::crew::{Measured, Startable};
 use super::group::Group;
-use super::mix::Mix;
+use super::group_merge::GroupMerger;
+use super::interval_merge::{OperationTotals, WindowTotals};
 use super::outcome::Outcome;
+use super::threads::{ClientFactory, Measurement};
 use crate::clock::{Calendar, Nanos};
-use crate::limits::max_rss_bytes;
+use crate::os::max_rss_bytes;
 use crate::record::{
-    Figures, Histogram, Lifetime, Operation, Quantiles, Received, Slot, TRANSACTION, Window, hlog,
+    Histogram, IntervalStats, LatencySummary, LifetimeCounts, Operation, Quantiles, Received, TRANSACTION,
+    Window, hlog,
 };
 use crate::spec::Schedule;
 
@@ -20,12 +21,12 @@ use crate::spec::Schedule;
 struct Account<'a> {
     operations: &'a [Operation],
     window: &'a Window,
-    totals: &'a Totals,
-    lifetime: &'a Lifetime,
+    totals: &'a WindowTotals,
+    lifetime: &'a LifetimeCounts,
     clients: Vec<u32>,
     schedule: Option<&'a Schedule>,
     /// None where it is the account of several groups: figures of their own are each one's.
-    sessions: Option<&'a dyn Startable>,
+    sessions: Option<&'a dyn ClientFactory>,
 }
 
 impl<'a> Account<'a> {
@@ -33,17 +34,17 @@ impl<'a> Account<'a> {
         Self {
             operations: group.operations,
             window,
-            totals: &group.books.totals,
+            totals: &group.merger.totals,
             lifetime: &group.lifetime,
-            clients: group.crew.clients().collect(),
+            clients: group.threads.clients().collect(),
             schedule: group.load.schedule.as_ref(),
             sessions: Some(group.sessions),
         }
     }
 
-    /// Figures that only these clients have, by name.
+    /// LatencySummary that only these clients have, by name.
     fn figures(&self) -> Map<String, Value> {
-        let measured = Measured {
+        let measured = Measurement {
             operations: &self.totals.operations,
             clients: self.clients.iter().sum(),
             seconds: self.window.duration() as f64 / 1e9,
@@ -56,13 +57,13 @@ impl<'a> Account<'a> {
 /// One interval, of all threads together. Its times in the interval log are relative to `base`; `open` says that the
 /// load has a schedule, and so may have a backlog.
 pub fn interval(
-    slot: &Slot,
+    interval: &IntervalStats,
     operations: &[Operation],
     calendar: &Calendar,
     base: Nanos,
     open: bool,
 ) -> Value {
-    let span = &slot.span;
+    let span = &interval.span;
     let mut event = json!({
         "type": "interval",
         "phase": span.phase,
@@ -70,31 +71,31 @@ pub fn interval(
         "start_mono_ns": span.start,
         "start_utc_ns": calendar.utc(span.start),
         "duration_ns": span.end - span.start,
-        "in_flight": slot.tallies[TRANSACTION.index()].in_flight,
-        "connected": slot.connected,
+        "in_flight": interval.operations[TRANSACTION.index()].in_flight,
+        "connected": interval.connected,
     });
     if open {
-        event["backlog"] = slot.backlog.waiting.into();
-        event["overdue_ns"] = slot.backlog.overdue_ns.into();
+        event["backlog"] = interval.backlog.waiting.into();
+        event["overdue_ns"] = interval.backlog.overdue_ns.into();
     }
-    let each = operations.iter().zip(&slot.tallies).map(|(operation, tally)| {
+    let each = operations.iter().zip(&interval.operations).map(|(operation, stats)| {
         json!({
             "name": operation.name,
             "kind": operation.kind,
-            "started": tally.counts.started,
-            "succeeded": tally.counts.succeeded,
-            "failed": tally.counts.failed,
-            "retried": tally.counts.retried,
-            "response": Quantiles::of(&tally.response),
-            "service": Quantiles::of(&tally.service),
+            "started": stats.counts.started,
+            "succeeded": stats.counts.succeeded,
+            "failed": stats.counts.failed,
+            "retried": stats.counts.retried,
+            "response": Quantiles::of(&stats.response),
+            "service": Quantiles::of(&stats.service),
         })
     });
     event["operations"] = each.collect();
     let mut lines = Vec::new();
     if span.start >= base {
-        let (name, tally) = (operations[TRANSACTION.index()].name, &slot.tallies[TRANSACTION.index()]);
+        let (name, stats) = (operations[TRANSACTION.index()].name, &interval.operations[TRANSACTION.index()]);
         let (start, length) = (span.start - base, span.end - span.start);
-        for (kind, histogram) in [("response", &tally.response), ("service", &tally.service)] {
+        for (kind, histogram) in [("response", &stats.response), ("service", &stats.service)] {
             if histogram.count() > 0 {
                 lines.push(hlog::line(&format!("{name}/{kind}"), start, length, histogram));
             }
@@ -105,15 +106,15 @@ pub fn interval(
 }
 
 /// What a group's clients have in progress, and due, at the end of an interval.
-pub fn group_interval(group: &Group<'_>, slot: &Slot) -> Value {
+pub fn group_interval(group: &Group<'_>, interval: &IntervalStats) -> Value {
     let mut found = json!({
         "name": group.name,
-        "in_flight": slot.tallies[TRANSACTION.index()].in_flight,
-        "connected": slot.connected,
+        "in_flight": interval.operations[TRANSACTION.index()].in_flight,
+        "connected": interval.connected,
     });
     if group.load.schedule.is_some() {
-        found["backlog"] = slot.backlog.waiting.into();
-        found["overdue_ns"] = slot.backlog.overdue_ns.into();
+        found["backlog"] = interval.backlog.waiting.into();
+        found["overdue_ns"] = interval.backlog.overdue_ns.into();
     }
     found
 }
@@ -121,23 +122,24 @@ pub fn group_interval(group: &Group<'_>, slot: &Slot) -> Value {
 /// What a load came to.
 pub fn result(
     groups: &[Group<'_>],
-    mix: Option<&Mix>,
+    groups_merger: Option<&GroupMerger>,
     window: &Window,
     calendar: &Calendar,
     outcome: &Outcome,
 ) -> Value {
     let together;
-    let (account, errors) = match mix {
+    let (account, errors) = match groups_merger {
         None => (Account::of(&groups[0], window), errors(groups[0].operations, &groups[0], None)),
-        Some(mix) => {
-            let totals = mix.totals(groups.iter().map(|group| &group.books.totals));
-            together = (totals, mix.lifetime(groups.iter().map(|group| &group.lifetime)));
+        Some(groups_merger) => {
+            let totals = groups_merger.totals(groups.iter().map(|group| &group.merger.totals));
+            together = (totals, groups_merger.lifetime(groups.iter().map(|group| &group.lifetime)));
             let each = groups.iter().enumerate();
-            let errors = each.flat_map(|(index, group)| errors(mix.of_group(index), group, Some(group.name)));
+            let errors = each
+                .flat_map(|(index, group)| errors(groups_merger.of_group(index), group, Some(group.name)));
             let errors = errors.collect();
-            let clients = groups.iter().flat_map(|group| group.crew.clients()).collect();
+            let clients = groups.iter().flat_map(|group| group.threads.clients()).collect();
             let (totals, lifetime) = (&together.0, &together.1);
-            let (operations, schedule, sessions) = (&mix.operations[..], None, None);
+            let (operations, schedule, sessions) = (&groups_merger.operations[..], None, None);
             (Account { operations, window, totals, lifetime, clients, schedule, sessions }, errors)
         }
     };
@@ -162,7 +164,7 @@ pub fn result(
     if !remarks.is_empty() {
         result["remarks"] = json!(remarks);
     }
-    if mix.is_some() {
+    if groups_merger.is_some() {
         let each = groups.iter().map(|group| {
             let mut figures = json!({"name": group.name});
             add_figures(&mut figures, &Account::of(group, window));
@@ -202,7 +204,7 @@ fn received(received: &Received) -> Value {
 
 /// The errors of a group under the names `operations`; those of whole transactions are everywhere said of `transaction`.
 fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Vec<Value> {
-    let each = group.books.totals.errors.iter().map(|error| {
+    let each = group.merger.totals.errors.iter().map(|error| {
         let operation = if error.operation == TRANSACTION {
             "transaction"
         } else {
@@ -222,7 +224,7 @@ fn errors(operations: &[Operation], group: &Group<'_>, name: Option<&str>) -> Ve
     each.collect()
 }
 
-fn operation((operation, total): (&Operation, &Total)) -> Value {
+fn operation((operation, total): (&Operation, &OperationTotals)) -> Value {
     json!({
         "name": operation.name,
         "kind": operation.kind,
@@ -232,13 +234,13 @@ fn operation((operation, total): (&Operation, &Total)) -> Value {
         "failed": total.counts.failed,
         "in_flight": total.in_flight,
         "retried": total.counts.retried,
-        "response": Figures::of(&total.response),
-        "service": Figures::of(&total.service),
-        "failed_response": Figures::of(&total.failed_response),
+        "response": LatencySummary::of(&total.response),
+        "service": LatencySummary::of(&total.service),
+        "failed_response": LatencySummary::of(&total.failed_response),
     })
 }
 
-fn life(operations: &[Operation], lifetime: &Lifetime) -> Value {
+fn life(operations: &[Operation], lifetime: &LifetimeCounts) -> Value {
     let transactions = lifetime.operations[TRANSACTION.index()];
     let counts = operations.iter().zip(&lifetime.operations);
     json!({
@@ -262,8 +264,8 @@ fn kept(schedule: &Schedule, account: &Account<'_>) -> Value {
         "offered": transaction.counts.started,
         "offered_per_s": per_second(transaction.counts.started),
         "achieved_per_s": per_second(transaction.counts.succeeded),
-        "pacing_error": Figures::of(&totals.lateness),
-        "backlog_wait": Figures::of(&totals.waited),
+        "pacing_error": LatencySummary::of(&totals.lateness),
+        "backlog_wait": LatencySummary::of(&totals.backlog_wait),
         "backlog": {
             "peak": totals.backlog.peak,
             "at_end": totals.backlog.waiting,
@@ -274,13 +276,13 @@ fn kept(schedule: &Schedule, account: &Account<'_>) -> Value {
 }
 
 fn client(account: &Account<'_>) -> Value {
-    let Totals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
-    let Totals { age_at_start_ns, age_at_end_ns, .. } = account.totals;
+    let WindowTotals { threads, lateness, reconnects, disconnected_ns, resting_ns, .. } = account.totals;
+    let WindowTotals { age_at_start_ns, age_at_end_ns, .. } = account.totals;
     let each = threads.iter().zip(&account.clients).map(|(work, clients)| {
         json!({
             "cpu_ns": work.cpu_ns,
             "wall_ns": work.wall_ns,
-            "spun_ns": work.spun_ns,
+            "spun_ns": work.busy_wait_ns,
             "busy": work.busy(),
             "connections": clients,
             "requests": work.requests,
@@ -290,7 +292,7 @@ fn client(account: &Account<'_>) -> Value {
         "threads": each.collect::<Value>(),
         "cpu_ns": threads.iter().map(|work| work.cpu_ns).sum::<Nanos>(),
         "max_rss_bytes": max_rss_bytes(),
-        "lateness": Figures::of(lateness),
+        "lateness": LatencySummary::of(lateness),
         "connects": account.lifetime.connects,
         "reconnects": reconnects,
         "reconnecting_ns": disconnected_ns,

@@ -4,13 +4,13 @@
 //! at the instants of a schedule, whether or not a client is free to carry them: those that are due and have no client
 //! yet are the backlog. It is never stored: two places in the schedule, what is due and what was sent, are all of it.
 
-mod open;
+mod open_loop;
 mod profile;
 mod schedule;
 
-pub use open::Open;
-pub use profile::{Piece, Profile};
-pub use schedule::{Arrivals, Schedule, Share};
+pub use open_loop::OpenLoop;
+pub use profile::{Profile, RateSegment};
+pub use schedule::{Arrivals, Schedule, ScheduleShare};
 
 use crate::clock::Nanos;
 use crate::record::{Recorder, Window};
@@ -28,18 +28,18 @@ pub trait Pacer {
     fn due(&self, free: Nanos) -> Nanos;
 
     /// The transaction that `due` told of is being started; `pass` has told of it.
-    fn take(&mut self, recorder: &mut Recorder);
+    fn start_next(&mut self, recorder: &mut Recorder);
 
     /// Tells the recorder of all that falls due before `until`, whether or not it is started. To be called before it is
     /// started, and before the recorder's slot ends in which it is due.
-    fn pass(&mut self, until: Nanos, recorder: &mut Recorder);
+    fn mark_due_until(&mut self, until: Nanos, recorder: &mut Recorder);
 }
 
 /// A closed loop: every client starts its next transaction as soon as the last one is done.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Closed;
+pub struct ClosedLoop;
 
-impl Pacer for Closed {
+impl Pacer for ClosedLoop {
     const SCHEDULED: bool = false;
 
     fn begin(&mut self, _: &Window, _: &mut Recorder) {}
@@ -50,8 +50,8 @@ impl Pacer for Closed {
     }
 
     #[inline]
-    fn take(&mut self, _: &mut Recorder) {}
+    fn start_next(&mut self, _: &mut Recorder) {}
 
     #[inline]
-    fn pass(&mut self, _: Nanos, _: &mut Recorder) {}
+    fn mark_due_until(&mut self, _: Nanos, _: &mut Recorder) {}
 }

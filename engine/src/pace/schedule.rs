@@ -19,13 +19,13 @@ pub enum Arrivals {
 
 /// What part of a load's requests one thread has: as many as it has of the clients, `thread`, `thread + threads`, ...
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct ScheduleShare {
     pub thread: u32,
     pub threads: u32,
     pub clients: u32,
 }
 
-impl Share {
+impl ScheduleShare {
     /// How many of the clients are the thread's.
     fn own(self) -> u32 {
         (self.clients - self.thread).div_ceil(self.threads)
@@ -48,30 +48,30 @@ pub struct Schedule {
     profile: Arc<Profile>,
     origin: Nanos,
     /// The profile's piece in which `next` lies.
-    piece: usize,
-    places: Places,
+    segment: usize,
+    positions: Positions,
     next: Nanos,
 }
 
 #[derive(Clone, Debug)]
-enum Places {
-    Whole { share: Share, taken: u64 },
-    Random { random: Random, mean_gap: f64, place: f64 },
+enum Positions {
+    Constant { share: ScheduleShare, taken: u64 },
+    Poisson { random: Random, mean_gap: f64, place: f64 },
 }
 
-impl Places {
+impl Positions {
     /// The next place on the axis.
     #[inline]
     fn next(&mut self) -> f64 {
         match self {
-            Self::Whole { share, taken } => {
+            Self::Constant { share, taken } => {
                 let own = u64::from(share.own());
                 let (round, client) = (*taken / own, *taken % own);
                 *taken += 1;
                 let number = client * u64::from(share.threads) + u64::from(share.thread);
                 (round * u64::from(share.clients) + number) as f64
             }
-            Self::Random { random, mean_gap, place } => {
+            Self::Poisson { random, mean_gap, place } => {
                 *place -= (1.0 - random.unit()).ln() * *mean_gap;
                 *place
             }
@@ -81,16 +81,22 @@ impl Places {
 
 impl Schedule {
     /// The schedule of a thread from its first request on; `origin` is when the profile begins.
-    pub fn new(profile: Arc<Profile>, origin: Nanos, arrivals: Arrivals, share: Share, seed: u64) -> Self {
-        let places = match arrivals {
-            Arrivals::Constant => Places::Whole { share, taken: 0 },
-            Arrivals::Poisson => Places::Random {
+    pub fn new(
+        profile: Arc<Profile>,
+        origin: Nanos,
+        arrivals: Arrivals,
+        share: ScheduleShare,
+        seed: u64,
+    ) -> Self {
+        let positions = match arrivals {
+            Arrivals::Constant => Positions::Constant { share, taken: 0 },
+            Arrivals::Poisson => Positions::Poisson {
                 random: Random::stream(seed, STREAM + u64::from(share.thread)),
                 mean_gap: f64::from(share.clients) / f64::from(share.own()),
                 place: 0.0,
             },
         };
-        let mut schedule = Self { profile, origin, piece: 0, places, next: 0 };
+        let mut schedule = Self { profile, origin, segment: 0, positions, next: 0 };
         schedule.advance();
         schedule
     }
@@ -104,7 +110,7 @@ impl Schedule {
     /// Goes on to the request after that.
     #[inline]
     pub fn advance(&mut self) {
-        let time_ns = self.profile.time_of(self.places.next(), &mut self.piece) * 1e9;
+        let time_ns = self.profile.time_of(self.positions.next(), &mut self.segment) * 1e9;
         // What is infinite, or later than anything, never comes.
         self.next =
             if time_ns < FAR { self.origin.saturating_add(time_ns.round() as Nanos) } else { Nanos::MAX };
@@ -118,12 +124,12 @@ const FAR: f64 = 100.0 * 366.0 * 86_400.0 * 1e9;
 mod tests {
     use super::*;
     use crate::clock::SECOND;
-    use crate::pace::Piece;
+    use crate::pace::RateSegment;
 
     const ORIGIN: Nanos = 77 * SECOND;
 
-    fn profile(pieces: &[Piece]) -> Arc<Profile> {
-        Arc::new(Profile::new(pieces.iter().copied()))
+    fn profile(segments: &[RateSegment]) -> Arc<Profile> {
+        Arc::new(Profile::new(segments.iter().copied()))
     }
 
     /// The instants of all threads together before `end_s`, in order, relative to the origin.
@@ -137,7 +143,7 @@ mod tests {
         let end = ORIGIN + (end_s * 1e9) as Nanos;
         let mut instants = Vec::new();
         for thread in 0..threads {
-            let share = Share { thread, threads, clients };
+            let share = ScheduleShare { thread, threads, clients };
             let mut schedule = Schedule::new(profile.clone(), ORIGIN, arrivals, share, 12);
             while schedule.next() < end {
                 instants.push(schedule.next() - ORIGIN);
@@ -169,8 +175,13 @@ mod tests {
     fn constant_arrivals_are_evenly_spaced_over_all_threads() {
         let rate = 2_000.0;
         for (threads, clients) in [(1, 1), (1, 8), (2, 16), (3, 7), (4, 5)] {
-            let all =
-                together(&profile(&[Piece::constant(rate, 9.0)]), Arrivals::Constant, threads, clients, 10.0);
+            let all = together(
+                &profile(&[RateSegment::constant(rate, 9.0)]),
+                Arrivals::Constant,
+                threads,
+                clients,
+                10.0,
+            );
             assert_eq!(all.len(), 20_000, "{threads} threads, {clients} clients");
             for (number, &instant) in all.iter().enumerate() {
                 assert_eq!(instant, number as Nanos * 500_000);
@@ -183,8 +194,8 @@ mod tests {
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             let counts: Vec<usize> = (0..3)
                 .map(|thread| {
-                    let share = Share { thread, threads: 3, clients: 7 };
-                    let profile = profile(&[Piece::constant(7_000.0, 1.0)]);
+                    let share = ScheduleShare { thread, threads: 3, clients: 7 };
+                    let profile = profile(&[RateSegment::constant(7_000.0, 1.0)]);
                     let mut schedule = Schedule::new(profile, 0, arrivals, share, 3);
                     let mut count = 0;
                     while schedule.next() < 10 * SECOND {
@@ -206,8 +217,13 @@ mod tests {
     fn poisson_gaps_are_exponential_over_all_threads_and_in_each() {
         let rate = 1_000.0;
         for (threads, clients) in [(1, 4), (2, 16), (3, 7)] {
-            let all =
-                together(&profile(&[Piece::constant(rate, 1.0)]), Arrivals::Poisson, threads, clients, 100.0);
+            let all = together(
+                &profile(&[RateSegment::constant(rate, 1.0)]),
+                Arrivals::Poisson,
+                threads,
+                clients,
+                100.0,
+            );
             let uniform = gaps(&all).iter().map(|gap| 1.0 - (-gap * rate).exp()).collect();
             let distance = kolmogorov(uniform);
             assert!(distance < 1.95, "{threads} threads, {clients} clients: {distance}");
@@ -224,7 +240,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_do_not_depend_on_the_gap_before() {
-        let all = together(&profile(&[Piece::constant(1_000.0, 1.0)]), Arrivals::Poisson, 2, 2, 100.0);
+        let all = together(&profile(&[RateSegment::constant(1_000.0, 1.0)]), Arrivals::Poisson, 2, 2, 100.0);
         let gaps = gaps(&all);
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
@@ -235,10 +251,10 @@ mod tests {
 
     #[test]
     fn a_poisson_ramp_is_a_poisson_process_on_the_axis_of_what_has_come() {
-        let ramp = profile(&[Piece { from_per_s: 100.0, to_per_s: 3_000.0, length_s: 60.0 }]);
+        let ramp = profile(&[RateSegment { from_per_s: 100.0, to_per_s: 3_000.0, length_s: 60.0 }]);
         let all = together(&ramp, Arrivals::Poisson, 2, 6, 60.0);
-        let places: Vec<f64> = all.iter().map(|&instant| ramp.count_at(instant as f64 / 1e9)).collect();
-        let uniform = places.windows(2).map(|pair| 1.0 - (pair[0] - pair[1]).exp()).collect();
+        let positions: Vec<f64> = all.iter().map(|&instant| ramp.count_at(instant as f64 / 1e9)).collect();
+        let uniform = positions.windows(2).map(|pair| 1.0 - (pair[0] - pair[1]).exp()).collect();
         let distance = kolmogorov(uniform);
         assert!(distance < 1.95, "{distance}");
         assert!((all.len() as f64 - 93_000.0).abs() < 4.0 * 93_000f64.sqrt());
@@ -246,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_constant_ramp_gives_every_second_its_number_of_requests() {
-        let ramp = profile(&[Piece { from_per_s: 100.0, to_per_s: 1_100.0, length_s: 10.0 }]);
+        let ramp = profile(&[RateSegment { from_per_s: 100.0, to_per_s: 1_100.0, length_s: 10.0 }]);
         let all = together(&ramp, Arrivals::Constant, 2, 4, 12.0);
         let count =
             |from: u64, to: u64| all.iter().filter(|&&t| (from * SECOND..to * SECOND).contains(&t)).count();
@@ -258,9 +274,10 @@ mod tests {
 
     #[test]
     fn a_copy_goes_the_same_way_and_another_seed_another() {
-        let share = Share { thread: 1, threads: 2, clients: 4 };
-        let make =
-            |seed| Schedule::new(profile(&[Piece::constant(50.0, 1.0)]), 0, Arrivals::Poisson, share, seed);
+        let share = ScheduleShare { thread: 1, threads: 2, clients: 4 };
+        let make = |seed| {
+            Schedule::new(profile(&[RateSegment::constant(50.0, 1.0)]), 0, Arrivals::Poisson, share, seed)
+        };
         let take = |mut schedule: Schedule| {
             let mut instants = Vec::new();
             for _ in 0..50 {
@@ -278,10 +295,10 @@ mod tests {
 
     #[test]
     fn instants_stay_exact_for_months() {
-        let share = Share { thread: 0, threads: 1, clients: 1 };
+        let share = ScheduleShare { thread: 0, threads: 1, clients: 1 };
         let mut schedule =
-            Schedule::new(profile(&[Piece::constant(1_000.0, 1.0)]), 0, Arrivals::Constant, share, 0);
-        let Places::Whole { taken, .. } = &mut schedule.places else { unreachable!("constant") };
+            Schedule::new(profile(&[RateSegment::constant(1_000.0, 1.0)]), 0, Arrivals::Constant, share, 0);
+        let Positions::Constant { taken, .. } = &mut schedule.positions else { unreachable!("constant") };
         *taken = 100 * 86_400 * 1_000 + 7;
         schedule.advance();
         assert!(schedule.next().abs_diff(100 * 86_400 * SECOND + 7 * SECOND / 1_000) <= 2);
@@ -289,8 +306,8 @@ mod tests {
 
     #[test]
     fn after_the_last_request_none_is_due() {
-        let share = Share { thread: 0, threads: 1, clients: 1 };
-        let ending = profile(&[Piece::constant(2.0, 1.0), Piece::constant(0.0, 1.0)]);
+        let share = ScheduleShare { thread: 0, threads: 1, clients: 1 };
+        let ending = profile(&[RateSegment::constant(2.0, 1.0), RateSegment::constant(0.0, 1.0)]);
         let mut schedule = Schedule::new(ending, 0, Arrivals::Constant, share, 0);
         schedule.advance();
         assert_eq!(schedule.next(), SECOND / 2);

@@ -6,8 +6,8 @@ use std::hint::black_box;
 use serde::Deserialize;
 
 use super::{Passes, Probe};
-use crate::direct::Fault;
-use crate::load::Measured;
+use crate::blocking::Fault;
+use crate::load::Measurement;
 use crate::record::{OpId, TRANSACTION};
 use crate::spec::Problem;
 
@@ -51,7 +51,7 @@ impl Probe for Cpu {
         Ok(Divisions { max_prime: self.max_prime })
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         measured.per_second(TRANSACTION).map(|rate| ("events_per_s", rate)).into_iter().collect()
     }
 }

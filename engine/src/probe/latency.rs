@@ -9,8 +9,8 @@ use std::hint::black_box;
 use serde::Deserialize;
 
 use super::{Passes, Probe, memory_budget};
-use crate::direct::Fault;
-use crate::load::Measured;
+use crate::blocking::Fault;
+use crate::load::Measurement;
 use crate::random::Random;
 use crate::record::{OpId, TRANSACTION};
 use crate::spec::Problem;
@@ -67,7 +67,7 @@ impl Probe for Latency {
         Chase::new(self.lines, &mut Random::stream(self.seed, client.into()))
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let service = &measured.operations[TRANSACTION.index()].service;
         if service.count() == 0 {
             return Vec::new();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::spec::Problem;
 
 /// Of what is available so much stays with others: one part in so many.

@@ -23,10 +23,10 @@ mod tests;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::blocking::{Direct, Fault, Task, Tasks, fault};
 use crate::clock::Nanos;
-use crate::direct::{Direct, Fault, Task, Tasks, fault};
-use crate::limits;
-use crate::load::{Measured, Startable};
+use crate::load::{ClientFactory, Measurement};
+use crate::os;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use crate::spec::{Problem, Spec};
 
@@ -50,7 +50,7 @@ pub trait Probe: Send + Sync {
     fn passes(&self, client: u32) -> Result<Self::Passes<'_>, Fault>;
 
     /// The probe's figures, by name.
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)>;
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)>;
 }
 
 /// What one thread does.
@@ -85,7 +85,7 @@ impl<P: Probe> Tasks for Probed<P> {
         Ok(Passing { passes: self.0.passes(client)?, due: None, outcome: Ok(TRANSACTION) })
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         self.0.figures(measured)
     }
 }
@@ -133,7 +133,7 @@ impl<P: Passes> Task for Passing<P> {
 }
 
 /// What probes the machine as a specification says.
-pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     let (name, section) = spec.workload();
     if name != "probe" {
         let finding = format!("the engine has no workload `{name}` for a host");
@@ -166,7 +166,7 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn Startable>, Problem> {
 
 const PROBES: &str = "use `cpu`, `memory`, `latency`, `disk` or `network`";
 
-fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn Startable> {
+fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
     Box::new(Direct(Probed(probe)))
 }
 
@@ -191,13 +191,13 @@ pub fn advice(code: &str) -> &'static str {
         }
         fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
         "io-uring" => "use `engine: psync` with more clients",
-        limits::PORTS => {
+        os::PORTS => {
             "a port rests for a minute after its connection (TIME_WAIT): `sysctl net.ipv4.ip_local_port_range` gives more of \
              them, and fewer clients need fewer"
         }
         "connection" | "refused" | "reset" | "timeout" => {
             "see that `loadcell host --serve` still runs there, and the network"
         }
-        _ => limits::advice(code),
+        _ => os::advice(code),
     }
 }

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use crate::load::NoResult;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 use crate::spec::Problem;
 use crate::start;
 
 struct Nobody;
 
 impl Observer for Nobody {
-    fn event(&mut self, _: &Value) -> Go {
-        Go::On
+    fn event(&mut self, _: &Value) -> Directive {
+        Directive::Continue
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{Config, Dialect};
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 
 /// Bytes that are not the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub trait SqlProtocol: Sized + Send {
     fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure>;
 
     /// The connection could not be opened, or broke.
-    fn lost(&mut self, why: &Failure) -> Again;
+    fn lost(&mut self, why: &Failure) -> Reconnect;
 
     /// Sends what makes prepared statements known, `Statement::parse` of each joined, and what else is to be done once a
     /// connection.

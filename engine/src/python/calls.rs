@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pyo3::exceptions::{PyException, PyKeyError};
 use pyo3::prelude::*;
 
-use crate::calls::{Callee, Callees, Failed, Log};
-use crate::direct::Fault;
+use crate::blocking::Fault;
+use crate::callable::{Callee, Callees, Failed, Log};
 use crate::record::{OpId, Operation};
 use crate::session::Failure;
 

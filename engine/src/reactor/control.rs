@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 
-use super::Bell;
+use super::Waker;
 use crate::clock::Nanos;
-use crate::record::{Lifetime, Published, Quota, Window};
+use crate::record::{LifetimeCounts, Published, Quota, Window};
 use crate::session::Failure;
 
 /// Decisions, to one reactor. It looks at them whenever it wakes up.
 pub struct Control {
-    pub bell: Bell,
+    pub waker: Waker,
     window: OnceLock<Window>,
     measurement: OnceLock<Window>,
     end: AtomicU64,
@@ -23,7 +23,7 @@ pub struct Control {
 impl Control {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            bell: Bell::new()?,
+            waker: Waker::new()?,
             window: OnceLock::new(),
             measurement: OnceLock::new(),
             end: AtomicU64::new(Nanos::MAX),
@@ -35,25 +35,25 @@ impl Control {
     /// All clients are connected: work as this window says, which has not begun yet.
     pub fn begin(&self, window: Window) {
         let _ = self.window.set(window);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// All clients have made what they began in the warm-up: measure as this window says, which has not started yet.
     pub fn measure(&self, window: Window) {
         let _ = self.measurement.set(window);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// End at `end`, earlier than planned.
     pub fn end_at(&self, end: Nanos) {
         self.end.store(end, Relaxed);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// Give up at once.
     pub fn abandon(&self) {
         self.abandoned.store(true, Relaxed);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// How many clients have a connection.
@@ -103,29 +103,29 @@ pub struct Refusal {
 }
 
 /// News, from one reactor; the number of its thread comes with it.
-pub enum Message {
+pub enum ThreadEvent {
     /// One more client has its first connection.
     Connected,
     Refused(Refusal),
     /// Of a load with bounds: nothing of the warm-up is in progress any more.
-    Settled,
+    WarmupDrained,
     /// All was made that was to be, and the last of it ended then.
-    Spent(Nanos),
+    QuotaExhausted(Nanos),
     Published(Published),
     /// The last message of a thread: all it counted, or why it broke.
-    Finished(Result<Lifetime, String>),
+    Finished(Result<LifetimeCounts, String>),
 }
 
 /// Where a reactor sends its news to.
 #[derive(Clone)]
-pub struct Mail {
+pub struct EventSender {
     pub thread: usize,
-    pub to: Sender<(usize, Message)>,
+    pub to: Sender<(usize, ThreadEvent)>,
 }
 
-impl Mail {
+impl EventSender {
     /// If nobody is left to read it, nobody misses it.
-    pub fn send(&self, message: Message) {
+    pub fn send(&self, message: ThreadEvent) {
         let _ = self.to.send((self.thread, message));
     }
 }

@@ -47,9 +47,9 @@ impl Token {
 
 /// What is new about a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Ready(u32);
+pub struct Readiness(u32);
 
-impl Ready {
+impl Readiness {
     #[inline]
     pub fn readable(self) -> bool {
         self.0 & (libc::EPOLLIN as u32) != 0 || self.hung_up()
@@ -73,23 +73,23 @@ pub struct Epoll {
     clock: OwnedFd,
     clock_set_to: Nanos,
     /// Kept open as long as it is registered.
-    _bell: Bell,
+    _bell: Waker,
     events: Vec<libc::epoll_event>,
     /// The kernel takes time-outs in nanoseconds (Linux 5.11).
     fine: bool,
 }
 
 impl Epoll {
-    pub fn new(bell: Bell) -> io::Result<Self> {
+    pub fn new(waker: Waker) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptors are owned at once.
         let queue = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         let clock =
             unsafe { OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?) };
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; BATCH];
-        let epoll = Self { queue, clock, clock_set_to: 0, _bell: bell.clone(), events, fine: true };
+        let epoll = Self { queue, clock, clock_set_to: 0, _bell: waker.clone(), events, fine: true };
         epoll.control(libc::EPOLL_CTL_ADD, epoll.clock.as_raw_fd(), Token::WAKE, false)?;
-        epoll.control(libc::EPOLL_CTL_ADD, bell.0.as_raw_fd(), Token::WAKE, false)?;
+        epoll.control(libc::EPOLL_CTL_ADD, waker.0.as_raw_fd(), Token::WAKE, false)?;
         Ok(epoll)
     }
 
@@ -178,10 +178,10 @@ impl Epoll {
 
     /// Event number `index` of the last wait; none if it was only the clock or the bell.
     #[inline]
-    pub fn event(&self, index: usize) -> Option<(Token, Ready)> {
+    pub fn event(&self, index: usize) -> Option<(Token, Readiness)> {
         let event = self.events[index];
         let token = Token::unpack(event.u64);
-        (token != Token::WAKE).then_some((token, Ready(event.events)))
+        (token != Token::WAKE).then_some((token, Readiness(event.events)))
     }
 }
 
@@ -195,9 +195,9 @@ fn counted(result: io::Result<libc::c_int>) -> io::Result<usize> {
 
 /// Wakes a thread up that waits; from any other thread.
 #[derive(Clone)]
-pub struct Bell(Arc<OwnedFd>);
+pub struct Waker(Arc<OwnedFd>);
 
-impl Bell {
+impl Waker {
     pub fn new() -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor is owned at once.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
@@ -208,7 +208,7 @@ impl Bell {
         self.0.as_raw_fd()
     }
 
-    pub fn ring(&self) {
+    pub fn wake(&self) {
         let one = 1u64;
         // SAFETY: eight bytes, as an eventfd wants them. It fails only when it was rung 2^64 times without being heard.
         unsafe { libc::write(self.0.as_raw_fd(), std::ptr::from_ref(&one).cast(), 8) };
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_it_is_time() {
-        let mut epoll = Epoll::new(Bell::new().unwrap()).unwrap();
+        let mut epoll = Epoll::new(Waker::new().unwrap()).unwrap();
         for _ in 0..3 {
             let until = now() + 3 * MILLISECOND;
             while now() < until {
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_sleep_ends_in_time_with_and_without_the_kernels_fine_time_outs() {
         for fine in [true, false] {
-            let mut epoll = Epoll { fine, ..Epoll::new(Bell::new().unwrap()).unwrap() };
+            let mut epoll = Epoll { fine, ..Epoll::new(Waker::new().unwrap()).unwrap() };
             let from = now();
             while now() < from + 3 * MILLISECOND {
                 let count =
@@ -250,17 +250,17 @@ mod tests {
 
     #[test]
     fn a_time_that_is_past_does_not_wait() {
-        let mut epoll = Epoll::new(Bell::new().unwrap()).unwrap();
+        let mut epoll = Epoll::new(Waker::new().unwrap()).unwrap();
         epoll.wait(1).unwrap();
         epoll.wait(now() - 1).unwrap();
     }
 
     #[test]
     fn a_bell_wakes_a_wait_without_end() {
-        let bell = Bell::new().unwrap();
-        let mut epoll = Epoll::new(bell.clone()).unwrap();
+        let waker = Waker::new().unwrap();
+        let mut epoll = Epoll::new(waker.clone()).unwrap();
         let waiting = std::thread::spawn(move || epoll.wait(Nanos::MAX).unwrap());
-        bell.ring();
+        waker.wake();
         assert_eq!(waiting.join().unwrap(), 1);
     }
 }

@@ -4,31 +4,31 @@
 //! session as soon as they are read, and what it answers is written at once. Nothing is shared with other threads, and
 //! nothing is allocated.
 
-mod connection;
+mod client;
+mod connect;
 mod control;
-mod desk;
 mod epoll;
-mod life;
-mod punctual;
+mod precise_wait;
+mod thread_state;
 mod timers;
 
-pub use control::{Bounds, Control, Mail, Message, Refusal};
-pub use desk::Settings;
-pub use epoll::{Bell, Epoll};
-pub use punctual::Punctual;
+pub use control::{Bounds, Control, EventSender, Refusal, ThreadEvent};
+pub use epoll::{Epoll, Waker};
+pub use precise_wait::PreciseWait;
+pub use thread_state::Settings;
 
 use std::io;
 use std::sync::Arc;
 
 use crate::clock::{self, MILLISECOND, Nanos};
 use crate::pace::Pacer;
-use crate::record::{Lifetime, Recorder, Window};
+use crate::record::{LifetimeCounts, Recorder, Window};
 use crate::session::{Context, Failure, Session, SessionFactory};
 
-use connection::{Connection, Loss, State};
-use desk::Desk;
-use epoll::{Ready, Token};
-use timers::Alarm;
+use client::{Client, Loss, State};
+use epoll::{Readiness, Token};
+use thread_state::ThreadState;
+use timers::Timer;
 
 /// Transactions that take too long are looked for no more often: by so much later than it might one of them ends.
 const FINEST_SWEEP: Nanos = MILLISECOND;
@@ -38,8 +38,8 @@ const READ_SIZE: usize = 64 * 1024;
 
 /// One thread's clients.
 pub struct Reactor<S: Session, P: Pacer> {
-    connections: Vec<Connection<S>>,
-    desk: Desk<P>,
+    clients: Vec<Client<S>>,
+    thread: ThreadState<P>,
     input: Box<[u8]>,
 }
 
@@ -52,49 +52,49 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         pacer: P,
         recorder: Recorder,
         control: Arc<Control>,
-        mail: Mail,
+        events: EventSender,
     ) -> io::Result<Self> {
-        let connections: Vec<_> = clients
+        let clients: Vec<_> = clients
             .enumerate()
-            .map(|(index, client)| Connection::new(factory.session(client), index, client))
+            .map(|(index, client)| Client::new(factory.session(client), index, client))
             .collect();
-        let desk = Desk::new(connections.len(), settings, pacer, recorder, control, mail)?;
-        Ok(Self { connections, desk, input: vec![0; READ_SIZE].into_boxed_slice() })
+        let thread = ThreadState::new(clients.len(), settings, pacer, recorder, control, events)?;
+        Ok(Self { clients, thread, input: vec![0; READ_SIZE].into_boxed_slice() })
     }
 
     /// Connects, works as the control says, and tells what was counted.
-    pub fn run(mut self) -> io::Result<Lifetime> {
-        for index in 0..self.connections.len() {
+    pub fn run(mut self) -> io::Result<LifetimeCounts> {
+        for index in 0..self.clients.len() {
             self.connect(index, clock::now());
         }
         loop {
-            let count = self.desk.wait()?;
+            let count = self.thread.wait()?;
             let now = clock::now();
-            self.desk.woken = now;
-            self.desk.advance(now);
+            self.thread.woken = now;
+            self.thread.advance(now);
             self.obey(now);
             self.start_due();
             self.renew();
-            while let Some((alarm, token)) = self.desk.timers.pop(now) {
+            while let Some((alarm, token)) = self.thread.timers.pop(now) {
                 self.ring(alarm, token, now);
                 self.renew();
             }
             for number in 0..count {
-                if let Some((token, ready)) = self.desk.epoll.event(number) {
+                if let Some((token, ready)) = self.thread.epoll.event(number) {
                     self.serve(token, ready);
                     self.start_due();
                     self.renew();
                 }
             }
-            if now >= self.desk.sweep {
+            if now >= self.thread.sweep {
                 self.sweep();
                 self.renew();
             }
             self.let_in();
-            if self.desk.settings.bounds.is_some() {
-                self.desk.tell_bounds(now);
+            if self.thread.settings.bounds.is_some() {
+                self.thread.tell_bounds(now);
             }
-            if self.desk.is_over(now) {
+            if self.thread.is_over(now) {
                 return Ok(self.finish());
             }
         }
@@ -102,34 +102,34 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// Takes note of what was decided about the load as a whole.
     fn obey(&mut self, now: Nanos) {
-        let desk = &mut self.desk;
-        if desk.window == Window::UNKNOWN
-            && let Some(window) = desk.control.window()
+        let thread = &mut self.thread;
+        if thread.window == Window::UNKNOWN
+            && let Some(window) = thread.control.window()
         {
-            desk.window = window;
-            desk.recorder.arm(window);
-            desk.open();
-            desk.advance(now);
+            thread.window = window;
+            thread.recorder.set_window(window);
+            thread.open();
+            thread.advance(now);
         }
-        if desk.window.start == Nanos::MAX
-            && let Some(window) = desk.control.measurement()
+        if thread.window.start == Nanos::MAX
+            && let Some(window) = thread.control.measurement()
         {
-            desk.window = window;
-            desk.recorder.measure(window);
-            desk.open();
-            desk.advance(now);
+            thread.window = window;
+            thread.recorder.set_measurement(window);
+            thread.open();
+            thread.advance(now);
         }
-        let end = desk.control.end();
-        if end < desk.window.end {
-            desk.window.end = end;
-            desk.closes = desk.closes.min(end);
-            desk.recorder.end_at(end);
-            desk.advance(now);
+        let end = thread.control.end();
+        if end < thread.window.end {
+            thread.window.end = end;
+            thread.closes = thread.closes.min(end);
+            thread.recorder.end_at(end);
+            thread.advance(now);
         }
-        if !desk.started && now >= desk.opens {
-            desk.started = true;
-            for index in 0..self.connections.len() {
-                if self.connections[index].state == State::Idle {
+        if !thread.started && now >= thread.opens {
+            thread.started = true;
+            for index in 0..self.clients.len() {
+                if self.clients[index].state == State::Idle {
                     self.start(index);
                 }
             }
@@ -140,22 +140,22 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     #[inline]
     fn start_due(&mut self) {
         // Each at most once: who is done without asking anything must not keep events from being seen.
-        for _ in 0..self.desk.idle.len() {
+        for _ in 0..self.thread.idle.len() {
             let now = clock::now();
-            let desk = &mut self.desk;
-            let due = desk.pacer.due(now);
-            if due > now || now >= desk.closes {
+            let thread = &mut self.thread;
+            let due = thread.pacer.due(now);
+            if due > now || now >= thread.closes {
                 return;
             }
-            desk.advance(now);
-            desk.pacer.pass(now + 1, &mut desk.recorder);
-            if desk.pacer.due(now) > now {
+            thread.advance(now);
+            thread.pacer.mark_due_until(now + 1, &mut thread.recorder);
+            if thread.pacer.due(now) > now {
                 return; // There is nothing more to make.
             }
-            let Some(index) = desk.idle.pop_front() else { return };
-            let connection = &mut self.connections[index];
-            connection.begin(desk, due, now);
-            if let Err(loss) = connection.send(desk) {
+            let Some(index) = thread.idle.pop_front() else { return };
+            let client = &mut self.clients[index];
+            client.begin(thread, due, now);
+            if let Err(loss) = client.send(thread) {
                 self.lose(index, now, loss);
             }
         }
@@ -165,8 +165,8 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// news of the new.
     #[inline]
     fn renew(&mut self) {
-        while let Some(index) = self.desk.renewing.pop_front() {
-            self.connections[index].drop_connection();
+        while let Some(index) = self.thread.renewing.pop_front() {
+            self.clients[index].drop_connection();
             self.dial(index, clock::now());
         }
     }
@@ -174,39 +174,39 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// Ends transactions that take too long, and their connections with them.
     #[cold]
     fn sweep(&mut self) {
-        let Some(timeout) = self.desk.settings.timeout_ns else { return };
+        let Some(timeout) = self.thread.settings.timeout_ns else { return };
         let now = clock::now();
         let mut next = now.saturating_add(timeout);
-        for index in 0..self.connections.len() {
-            let connection = &self.connections[index];
-            if connection.state != State::Busy && !connection.within {
+        for index in 0..self.clients.len() {
+            let client = &self.clients[index];
+            if client.state != State::Busy && !client.within {
                 continue;
             }
-            if S::SEVERAL && !connection.within {
-                next = next.min(self.give_up(index, now, timeout));
+            if S::MULTIPLEXED && !client.within {
+                next = next.min(self.expire_requests(index, now, timeout));
                 continue;
             }
-            let limit = connection.begun.saturating_add(timeout);
+            let limit = client.begun.saturating_add(timeout);
             if limit <= now {
                 self.lose(index, now, Loss::unanswered(timeout));
             } else {
                 next = next.min(limit);
             }
         }
-        self.desk.sweep = next.max(now + FINEST_SWEEP);
+        self.thread.sweep = next.max(now + FINEST_SWEEP);
     }
 
     /// Ends those transactions of a client with several that take too long; when to look again.
     #[cold]
-    fn give_up(&mut self, index: usize, now: Nanos, timeout: Nanos) -> Nanos {
-        let (connection, desk) = (&mut self.connections[index], &mut self.desk);
-        desk.advance(now);
-        desk.recorder.serve(connection.client);
+    fn expire_requests(&mut self, index: usize, now: Nanos, timeout: Nanos) -> Nanos {
+        let (client, thread) = (&mut self.clients[index], &mut self.thread);
+        thread.advance(now);
+        thread.recorder.set_client(client.client);
         let why = Loss::unanswered(timeout).why;
-        let cx = &mut Context { recorder: &mut desk.recorder };
+        let cx = &mut Context { recorder: &mut thread.recorder };
         let limit = now.saturating_sub(timeout);
-        let (want, oldest) = connection.session.give_up(cx, now, limit, &why, &mut desk.output);
-        if let Err(loss) = connection.follow(desk, want, now) {
+        let (action, oldest) = client.session.expire_requests(cx, now, limit, &why, &mut thread.output);
+        if let Err(loss) = client.follow(thread, action, now) {
             self.lose(index, now, loss);
         }
         oldest.map_or(Nanos::MAX, |begun| begun.saturating_add(timeout))
@@ -215,48 +215,48 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// A client's first transaction: due when the load begins, or when its connection is back.
     fn start(&mut self, index: usize) {
         let now = clock::now();
-        self.desk.advance(now);
-        let connection = &mut self.connections[index];
-        connection.turn(&mut self.desk, now);
-        if let Err(loss) = connection.send(&mut self.desk) {
+        self.thread.advance(now);
+        let client = &mut self.clients[index];
+        client.turn(&mut self.thread, now);
+        if let Err(loss) = client.send(&mut self.thread) {
             self.lose(index, now, loss);
         }
     }
 
-    fn ring(&mut self, alarm: Alarm, token: Token, now: Nanos) {
+    fn ring(&mut self, alarm: Timer, token: Token, now: Nanos) {
         let index = token.index as usize;
-        let connection = &mut self.connections[index];
-        if connection.generation != token.generation {
+        let client = &mut self.clients[index];
+        if client.generation != token.generation {
             return;
         }
         match alarm {
-            Alarm::Due if connection.state == State::Pausing => {
+            Timer::Due if client.state == State::Pausing => {
                 let now = clock::now();
-                self.desk.advance(now);
-                let due = connection.due;
-                self.desk.recorder.rested(due);
-                if now >= self.desk.closes || now < self.desk.opens {
-                    connection.state = State::Idle;
+                self.thread.advance(now);
+                let due = client.due;
+                self.thread.recorder.end_rest(due);
+                if now >= self.thread.closes || now < self.thread.opens {
+                    client.state = State::Idle;
                     return;
                 }
-                if !connection.may_begin(&mut self.desk, now) {
+                if !client.may_begin(&mut self.thread, now) {
                     return;
                 }
-                connection.begin(&mut self.desk, due, now);
-                if let Err(loss) = connection.send(&mut self.desk) {
+                client.begin(&mut self.thread, due, now);
+                if let Err(loss) = client.send(&mut self.thread) {
                     self.lose(index, now, loss);
                 }
             }
-            Alarm::Resume if connection.state == State::Busy => {
+            Timer::Resume if client.state == State::Busy => {
                 let now = clock::now();
-                self.desk.advance(now);
-                if let Err(loss) = connection.resume(&mut self.desk, now) {
+                self.thread.advance(now);
+                if let Err(loss) = client.resume(&mut self.thread, now) {
                     self.lose(index, now, loss);
                 }
             }
-            Alarm::Connect if connection.state == State::Waiting => self.connect(index, now),
-            Alarm::Overdue if connection.state.is_opening() => {
-                self.lose(index, now, Loss::overdue(&self.desk.settings))
+            Timer::Connect if client.state == State::Waiting => self.connect(index, now),
+            Timer::Overdue if client.state.is_opening() => {
+                self.lose(index, now, Loss::overdue(&self.thread.settings))
             }
             _ => {}
         }
@@ -264,26 +264,26 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// Something happened on a connection.
     #[inline]
-    fn serve(&mut self, token: Token, ready: Ready) {
+    fn serve(&mut self, token: Token, ready: Readiness) {
         if let Some(token) = token.waiting() {
-            return self.ring(Alarm::Resume, token, self.desk.woken);
+            return self.ring(Timer::Resume, token, self.thread.woken);
         }
         let index = token.index as usize;
-        let connection = &self.connections[index];
-        if connection.generation != token.generation {
+        let client = &self.clients[index];
+        if client.generation != token.generation {
             return;
         }
-        match connection.state {
+        match client.state {
             State::Connecting => {
                 self.connected(index);
                 // The peer may have spoken first; an edge is told only once.
-                if ready.readable() && self.connections[index].generation == token.generation {
+                if ready.readable() && self.clients[index].generation == token.generation {
                     self.receive(index, ready.hung_up());
                 }
             }
             State::Securing => self.secure(index),
             _ => {
-                if ready.writable() && connection.blocked {
+                if ready.writable() && client.blocked {
                     self.unblock(index);
                 }
                 if ready.readable() {
@@ -295,9 +295,9 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// Reads what arrived, lets the session have it, and sends what it says to that.
     fn receive(&mut self, index: usize, hung_up: bool) {
-        let connection = &mut self.connections[index];
+        let client = &mut self.clients[index];
         loop {
-            let Some(transport) = &mut connection.transport else { return };
+            let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.input) {
                 Ok(0) => return self.closed(index),
                 Ok(count) => count,
@@ -307,17 +307,17 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
             };
             let drained = transport.drained(count, self.input.len());
             let now = clock::now();
-            self.desk.advance(now);
-            self.desk.recorder.serve(connection.client);
-            self.desk.recorder.received(count);
-            match connection.take(&mut self.desk, &self.input[..count], now) {
+            self.thread.advance(now);
+            self.thread.recorder.set_client(client.client);
+            self.thread.recorder.received(count);
+            match client.take(&mut self.thread, &self.input[..count], now) {
                 Ok(()) => {}
                 Err(loss) => return self.lose(index, now, loss),
             }
-            if connection.state == State::Securing {
+            if client.state == State::Securing {
                 return self.secure(index);
             }
-            if connection.within && connection.state == State::Connecting {
+            if client.within && client.state == State::Connecting {
                 return; // It is done with this one.
             }
             if drained && !hung_up {
@@ -330,14 +330,14 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     #[cold]
     fn closed(&mut self, index: usize) {
         let now = clock::now();
-        self.desk.advance(now);
-        let connection = &mut self.connections[index];
-        if connection.state == State::Busy {
-            self.desk.recorder.serve(connection.client);
-            let cx = &mut Context { recorder: &mut self.desk.recorder };
-            if let Some(want) = connection.session.closed(cx, now, &mut self.desk.output) {
-                connection.drop_connection();
-                if let Err(loss) = connection.follow(&mut self.desk, want, now) {
+        self.thread.advance(now);
+        let client = &mut self.clients[index];
+        if client.state == State::Busy {
+            self.thread.recorder.set_client(client.client);
+            let cx = &mut Context { recorder: &mut self.thread.recorder };
+            if let Some(action) = client.session.closed(cx, now, &mut self.thread.output) {
+                client.drop_connection();
+                if let Err(loss) = client.follow(&mut self.thread, action, now) {
                     self.lose(index, now, loss);
                 }
                 return;
@@ -347,34 +347,34 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     }
 
     fn unblock(&mut self, index: usize) {
-        if let Err(loss) = self.connections[index].flush(&mut self.desk) {
+        if let Err(loss) = self.clients[index].flush(&mut self.thread) {
             self.lose(index, clock::now(), loss);
         }
     }
 
     /// The load is over: a last word to the server, and the account.
-    fn finish(mut self) -> Lifetime {
+    fn finish(mut self) -> LifetimeCounts {
         let now = clock::now();
-        self.desk.advance(now);
+        self.thread.advance(now);
         let unfinished =
             Failure { code: "unfinished".into(), message: "no answer came before the load was ended".into() };
-        for connection in &mut self.connections {
-            self.desk.recorder.serve(connection.client);
-            match connection.state {
-                state if state == State::Busy || connection.within => {
-                    connection.session.lost(
-                        &mut Context { recorder: &mut self.desk.recorder },
+        for client in &mut self.clients {
+            self.thread.recorder.set_client(client.client);
+            match client.state {
+                state if state == State::Busy || client.within => {
+                    client.session.lost(
+                        &mut Context { recorder: &mut self.thread.recorder },
                         now,
                         &unfinished,
                     );
                 }
                 State::Idle | State::Pausing | State::Spent => {
-                    connection.session.goodbye(&mut self.desk.output);
-                    let _ = connection.send(&mut self.desk); // It is only polite.
+                    client.session.goodbye(&mut self.thread.output);
+                    let _ = client.send(&mut self.thread); // It is only polite.
                 }
                 _ => {}
             }
         }
-        self.desk.recorder.finish()
+        self.thread.recorder.finish()
     }
 }

@@ -8,7 +8,7 @@ use crate::clock::Nanos;
 
 /// What a connection's time has come for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Alarm {
+pub enum Timer {
     /// A client that rested by its own choice has its turn.
     Due,
     /// A pause within a transaction is over.
@@ -21,12 +21,12 @@ pub enum Alarm {
 
 /// Earliest first. An alarm is never taken back: who sets it sees from the token's generation that it is out of date.
 #[derive(Default)]
-pub struct Timers {
-    heap: BinaryHeap<Reverse<(Nanos, Alarm, u32, u32)>>,
+pub struct TimerQueue {
+    heap: BinaryHeap<Reverse<(Nanos, Timer, u32, u32)>>,
 }
 
-impl Timers {
-    pub fn set(&mut self, at: Nanos, alarm: Alarm, token: Token) {
+impl TimerQueue {
+    pub fn set(&mut self, at: Nanos, alarm: Timer, token: Token) {
         self.heap.push(Reverse((at, alarm, token.index, token.generation)));
     }
 
@@ -38,7 +38,7 @@ impl Timers {
 
     /// An alarm whose time has come.
     #[inline]
-    pub fn pop(&mut self, now: Nanos) -> Option<(Alarm, Token)> {
+    pub fn pop(&mut self, now: Nanos) -> Option<(Timer, Token)> {
         if self.next() > now {
             return None;
         }
@@ -52,17 +52,17 @@ mod tests {
 
     #[test]
     fn alarms_go_off_in_order_and_not_before_their_time() {
-        let mut timers = Timers::default();
+        let mut timers = TimerQueue::default();
         let token = |index| Token { index, generation: 9 };
         assert_eq!(timers.next(), Nanos::MAX);
-        timers.set(30, Alarm::Connect, token(3));
-        timers.set(10, Alarm::Connect, token(1));
-        timers.set(20, Alarm::Overdue, token(2));
+        timers.set(30, Timer::Connect, token(3));
+        timers.set(10, Timer::Connect, token(1));
+        timers.set(20, Timer::Overdue, token(2));
         assert_eq!(timers.next(), 10);
         assert_eq!(timers.pop(9), None);
-        assert_eq!(timers.pop(20), Some((Alarm::Connect, token(1))));
-        assert_eq!(timers.pop(20), Some((Alarm::Overdue, token(2))));
+        assert_eq!(timers.pop(20), Some((Timer::Connect, token(1))));
+        assert_eq!(timers.pop(20), Some((Timer::Overdue, token(2))));
         assert_eq!(timers.pop(20), None);
-        assert_eq!(timers.pop(30), Some((Alarm::Connect, token(3))));
+        assert_eq!(timers.pop(30), Some((Timer::Connect, token(3))));
     }
 }

@@ -2,19 +2,22 @@
 
 pub mod histogram;
 pub mod hlog;
+mod interval_stats;
 mod quota;
 mod recorder;
 #[cfg(test)]
 mod recorder_tests;
-mod slot;
 mod summary;
 mod window;
 
 pub use histogram::Histogram;
-pub use quota::{Pot, Quota};
-pub use recorder::{Outlet, Published, RECONNECTED, Recorder, Trouble};
-pub use slot::{Backlog, Counts, ErrorTally, Lifetime, Queries, Received, Slot, Tally, count_error};
-pub use summary::{Figures, Quantiles};
+pub use interval_stats::{
+    Backlog, Counts, ErrorCount, IntervalStats, LifetimeCounts, OperationStats, Queries, Received,
+    count_error,
+};
+pub use quota::{Quota, SharedBudget};
+pub use recorder::{Published, RECONNECTED, Recorder, Sink, Trouble};
+pub use summary::{LatencySummary, Quantiles};
 pub use window::{Phase, Span, Window};
 
 use serde::Serialize;

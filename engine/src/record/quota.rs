@@ -7,31 +7,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A hand never holds more: it is what a thread that stands still keeps from the others.
-const LARGEST_HAND: u64 = 64;
+const LARGEST_BATCH: u64 = 64;
 /// A hand is so small a part of what is left to each thread: nearly all is given out before the hands hold one each.
 const PART: u64 = 8;
 
 /// What is left for all threads.
 #[derive(Debug)]
-pub struct Pot {
-    left: AtomicU64,
+pub struct SharedBudget {
+    remaining: AtomicU64,
     threads: u64,
 }
 
-impl Pot {
+impl SharedBudget {
     pub fn new(transactions: u64, threads: u64) -> Self {
-        Self { left: AtomicU64::new(transactions), threads }
+        Self { remaining: AtomicU64::new(transactions), threads }
     }
 
     fn is_empty(&self) -> bool {
-        self.left.load(Relaxed) == 0
+        self.remaining.load(Relaxed) == 0
     }
 
     /// A handful, none if it is empty.
     fn take(&self) -> u64 {
-        let hand = |left: u64| (left / (PART * self.threads)).clamp(1, LARGEST_HAND).min(left);
-        let before = self.left.fetch_update(Relaxed, Relaxed, |left| Some(left - hand(left)));
-        hand(before.expect("every number has a successor here"))
+        let local_batch =
+            |remaining: u64| (remaining / (PART * self.threads)).clamp(1, LARGEST_BATCH).min(remaining);
+        let before = self
+            .remaining
+            .fetch_update(Relaxed, Relaxed, |remaining| Some(remaining - local_batch(remaining)));
+        local_batch(before.expect("every number has a successor here"))
     }
 }
 
@@ -42,57 +45,57 @@ pub enum Quota {
     #[default]
     Unlimited,
     /// As much as all threads together have left.
-    Common { pot: Arc<Pot>, hand: u64 },
+    Shared { budget: Arc<SharedBudget>, local_batch: u64 },
     /// For each of its clients a number of its own. They are numbered `thread`, `thread + threads`, ...
-    Each { left: Vec<u64>, threads: u32 },
+    Each { remaining: Vec<u64>, threads: u32 },
 }
 
 impl Quota {
-    pub fn common(pot: Arc<Pot>) -> Self {
-        Self::Common { pot, hand: 0 }
+    pub fn shared(budget: Arc<SharedBudget>) -> Self {
+        Self::Shared { budget, local_batch: 0 }
     }
 
     pub fn each(transactions: u64, clients: usize, threads: u32) -> Self {
-        Self::Each { left: vec![transactions; clients], threads }
+        Self::Each { remaining: vec![transactions; clients], threads }
     }
 
     /// Of `most` more transactions of a client those that may be started.
     #[inline]
-    pub fn allows(&mut self, client: u32, most: u64) -> u64 {
+    pub fn reserve(&mut self, client: u32, most: u64) -> u64 {
         match self {
             Self::Unlimited => most,
-            Self::Common { pot, hand } => {
-                while *hand < most {
-                    match pot.take() {
+            Self::Shared { budget, local_batch } => {
+                while *local_batch < most {
+                    match budget.take() {
                         0 => break,
-                        more => *hand += more,
+                        more => *local_batch += more,
                     }
                 }
-                most.min(*hand)
+                most.min(*local_batch)
             }
-            Self::Each { left, threads } => most.min(left[(client / *threads) as usize]),
+            Self::Each { remaining, threads } => most.min(remaining[(client / *threads) as usize]),
         }
     }
 
     /// One that `allows` allowed is started.
     #[inline]
-    pub fn take(&mut self, client: u32) {
+    pub fn consume(&mut self, client: u32) {
         match self {
             Self::Unlimited => {}
-            Self::Common { hand, .. } => *hand = hand.saturating_sub(1),
-            Self::Each { left, threads } => {
-                let left = &mut left[(client / *threads) as usize];
-                *left = left.saturating_sub(1);
+            Self::Shared { local_batch, .. } => *local_batch = local_batch.saturating_sub(1),
+            Self::Each { remaining, threads } => {
+                let remaining = &mut remaining[(client / *threads) as usize];
+                *remaining = remaining.saturating_sub(1);
             }
         }
     }
 
     /// Whether nothing more may be started, by anybody in this thread.
-    pub fn is_spent(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         match self {
             Self::Unlimited => false,
-            Self::Common { pot, hand } => *hand == 0 && pot.is_empty(),
-            Self::Each { left, .. } => left.iter().all(|&left| left == 0),
+            Self::Shared { budget, local_batch } => *local_batch == 0 && budget.is_empty(),
+            Self::Each { remaining, .. } => remaining.iter().all(|&remaining| remaining == 0),
         }
     }
 }
@@ -103,15 +106,15 @@ mod tests {
 
     /// How many each thread starts when they take turns as `turn` says, by number.
     fn shared(transactions: u64, threads: u64, turn: impl Fn(u64) -> u64) -> Vec<u64> {
-        let pot = Arc::new(Pot::new(transactions, threads));
-        let mut quotas: Vec<_> = (0..threads).map(|_| Quota::common(pot.clone())).collect();
+        let budget = Arc::new(SharedBudget::new(transactions, threads));
+        let mut quotas: Vec<_> = (0..threads).map(|_| Quota::shared(budget.clone())).collect();
         let mut started = vec![0; threads as usize];
         for number in 0.. {
             let thread = (turn(number) % threads) as usize;
-            if quotas[thread].allows(0, 1) == 1 {
-                quotas[thread].take(0);
+            if quotas[thread].reserve(0, 1) == 1 {
+                quotas[thread].consume(0);
                 started[thread] += 1;
-            } else if quotas.iter().all(Quota::is_spent) {
+            } else if quotas.iter().all(Quota::is_exhausted) {
                 break;
             }
         }
@@ -137,13 +140,13 @@ mod tests {
 
     #[test]
     fn threads_that_take_at_the_same_time_take_no_more_than_there_is() {
-        let pot = Arc::new(Pot::new(100_000, 4));
+        let budget = Arc::new(SharedBudget::new(100_000, 4));
         let taken: u64 = std::thread::scope(|scope| {
             let take = || {
-                let mut quota = Quota::common(pot.clone());
+                let mut quota = Quota::shared(budget.clone());
                 let mut taken = 0;
-                while quota.allows(0, 1) > 0 {
-                    quota.take(0);
+                while quota.reserve(0, 1) > 0 {
+                    quota.consume(0);
                     taken += 1;
                 }
                 taken
@@ -158,22 +161,22 @@ mod tests {
     fn each_client_has_its_own_number() {
         let mut quota = Quota::each(3, 2, 2); // clients 1 and 3 of thread 1 of 2
         for _ in 0..3 {
-            assert_eq!(quota.allows(1, 1), 1);
-            quota.take(1);
+            assert_eq!(quota.reserve(1, 1), 1);
+            quota.consume(1);
         }
-        assert_eq!((quota.allows(1, 1), quota.allows(3, 5), quota.is_spent()), (0, 3, false));
-        (0..3).for_each(|_| quota.take(3));
-        assert!(quota.is_spent());
+        assert_eq!((quota.reserve(1, 1), quota.reserve(3, 5), quota.is_exhausted()), (0, 3, false));
+        (0..3).for_each(|_| quota.consume(3));
+        assert!(quota.is_exhausted());
     }
 
     #[test]
     fn several_at_once_are_allowed_as_far_as_there_are_any() {
-        let mut quota = Quota::common(Arc::new(Pot::new(21, 1)));
-        assert_eq!(quota.allows(0, 16), 16);
-        (0..16).for_each(|_| quota.take(0));
-        assert_eq!(quota.allows(0, 16), 5);
-        (0..5).for_each(|_| quota.take(0));
-        assert!(quota.is_spent());
-        assert_eq!(Quota::Unlimited.allows(7, 16), 16);
+        let mut quota = Quota::shared(Arc::new(SharedBudget::new(21, 1)));
+        assert_eq!(quota.reserve(0, 16), 16);
+        (0..16).for_each(|_| quota.consume(0));
+        assert_eq!(quota.reserve(0, 16), 5);
+        (0..5).for_each(|_| quota.consume(0));
+        assert!(quota.is_exhausted());
+        assert_eq!(Quota::Unlimited.reserve(7, 16), 16);
     }
 }

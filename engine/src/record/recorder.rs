@@ -6,8 +6,10 @@
 
 use std::sync::mpsc::Receiver;
 
-use super::slot::count_error;
-use super::{Lifetime, OpId, Operation, Phase, Queries, Quota, Slot, Span, TRANSACTION, Window};
+use super::interval_stats::count_error;
+use super::{
+    IntervalStats, LifetimeCounts, OpId, Operation, Phase, Queries, Quota, Span, TRANSACTION, Window,
+};
 use crate::clock::{self, Nanos};
 use crate::session::Failure;
 
@@ -25,33 +27,33 @@ pub struct Trouble {
 
 /// What a recorder hands over.
 pub enum Published {
-    Slot(Box<Slot>),
+    Interval(Box<IntervalStats>),
     Trouble(Trouble),
 }
 
 /// Where a recorder hands over to, and where it gets emptied slots back from.
-pub struct Outlet {
+pub struct Sink {
     pub send: Box<dyn FnMut(Published) + Send>,
-    pub spares: Receiver<Box<Slot>>,
+    pub free_list: Receiver<Box<IntervalStats>>,
 }
 
 /// What sessions tell of what they do.
 pub struct Recorder {
-    slot: Box<Slot>,
+    interval: Box<IntervalStats>,
     window: Window,
     /// Without what the open slot counts.
-    lifetime: Lifetime,
-    outlet: Option<Outlet>,
+    lifetime: LifetimeCounts,
+    outlet: Option<Sink>,
     /// The client on whose behalf a session is being called.
     client: u32,
-    told: Vec<Told>,
+    told: Vec<ErrorThrottle>,
     connections: Connections,
-    resting: Level,
+    resting: TimeWeightedCount,
     /// The instants that transactions in progress should have started at, added up (wrapping: it is only ever taken from
     /// as many later instants, which leaves how long they have been in progress).
     intended: Nanos,
     /// Of an open loop: what is due and not started.
-    arrears: Option<Arrears>,
+    arrears: Option<OpenBacklog>,
     /// What may still be started, and when the last transaction ended.
     quota: Quota,
     last_end: Nanos,
@@ -61,7 +63,7 @@ pub struct Recorder {
 
 /// What the schedule of an open loop is ahead of its connections.
 #[derive(Default)]
-struct Arrears {
+struct OpenBacklog {
     waiting: u64,
     /// Since when the first of them is due.
     oldest: Nanos,
@@ -70,7 +72,7 @@ struct Arrears {
 }
 
 /// When trouble of a code was last told of: once an interval is enough.
-struct Told {
+struct ErrorThrottle {
     code: String,
     span: Span,
 }
@@ -79,18 +81,18 @@ struct Told {
 #[derive(Default)]
 struct Connections {
     up: u32,
-    down: Level,
+    down: TimeWeightedCount,
 }
 
 /// How many clients are in some state, and the integral of that over time.
 #[derive(Default)]
-struct Level {
+struct TimeWeightedCount {
     clients: u32,
     since: Nanos,
     client_ns: Nanos,
 }
 
-impl Level {
+impl TimeWeightedCount {
     fn pass(&mut self, at: Nanos) {
         self.client_ns += Nanos::from(self.clients) * at.saturating_sub(self.since);
         self.since = at.max(self.since);
@@ -116,17 +118,17 @@ impl Level {
 impl Recorder {
     /// A recorder with one slot that never ends; enough for a session's tests.
     pub fn new(operations: &[Operation]) -> Self {
-        let mut slot = Box::new(Slot::new(operations.len()));
-        slot.span.end = Nanos::MAX;
+        let mut interval = Box::new(IntervalStats::new(operations.len()));
+        interval.span.end = Nanos::MAX;
         Self {
-            slot,
+            interval,
             window: Window::UNKNOWN,
-            lifetime: Lifetime::new(operations.len()),
+            lifetime: LifetimeCounts::new(operations.len()),
             outlet: None,
             client: 0,
             told: Vec::new(),
             connections: Connections::default(),
-            resting: Level::default(),
+            resting: TimeWeightedCount::default(),
             intended: 0,
             arrears: None,
             quota: Quota::Unlimited,
@@ -136,26 +138,26 @@ impl Recorder {
     }
 
     /// A recorder that hands its slots over. Call it on the thread whose CPU time is to be recorded.
-    pub fn publishing(operations: &[Operation], outlet: Outlet) -> Self {
+    pub fn publishing(operations: &[Operation], outlet: Sink) -> Self {
         Self { outlet: Some(outlet), ..Self::new(operations) }
     }
 
     /// Work starts at `window.begin`, which is not yet past; what was recorded before then is forgotten.
-    pub fn arm(&mut self, window: Window) {
+    pub fn set_window(&mut self, window: Window) {
         self.window = window;
-        self.slot.span.end = window.begin;
+        self.interval.span.end = window.begin;
     }
 
     /// Transactions are due by a schedule, which tells of each by `due`: it counts as started then, not when it is.
     pub fn follow_schedule(&mut self) {
-        self.arrears = Some(Arrears::default());
+        self.arrears = Some(OpenBacklog::default());
     }
 
     /// The window ends at `end`, earlier than planned. What belongs to the open slot happened before then, or, if that
     /// was opened later, after the window.
     pub fn end_at(&mut self, end: Nanos) {
         self.window.end = end;
-        let span = &mut self.slot.span;
+        let span = &mut self.interval.span;
         if span.phase == Phase::Measure && span.start >= end {
             *span = Span { phase: Phase::Drain, index: 0, start: span.start, end: Nanos::MAX };
         } else {
@@ -164,32 +166,32 @@ impl Recorder {
     }
 
     /// The measurement, whose beginning was not known until now, is `window`'s.
-    pub fn measure(&mut self, window: Window) {
+    pub fn set_measurement(&mut self, window: Window) {
         self.window = window;
-        self.slot.span.end = self.slot.span.end.min(window.start.max(self.slot.span.start + 1));
+        self.interval.span.end = self.interval.span.end.min(window.start.max(self.interval.span.start + 1));
     }
 
     /// From now on no more transactions are to be started than `quota` allows.
-    pub fn limit_to(&mut self, quota: Quota) {
+    pub fn set_quota(&mut self, quota: Quota) {
         self.quota = quota;
     }
 
     /// Of `most` more transactions of the client that is served those that may be started now; a session that starts several
     /// at once asks for them.
     #[inline]
-    pub fn allows(&mut self, most: u64) -> u64 {
-        self.quota.allows(self.client, most)
+    pub fn reserve(&mut self, most: u64) -> u64 {
+        self.quota.reserve(self.client, most)
     }
 
     /// Whether nothing more may be started, and nothing is in progress.
-    pub fn is_spent(&self) -> bool {
-        self.quota.is_spent() && self.in_progress() == 0
+    pub fn is_exhausted(&self) -> bool {
+        self.quota.is_exhausted() && self.in_progress() == 0
     }
 
     /// Transactions that have started and not ended.
     pub fn in_progress(&self) -> u64 {
-        let tally = &self.slot.tallies[TRANSACTION.index()];
-        tally.carried_in + tally.counts.started - tally.counts.succeeded - tally.counts.failed
+        let stats = &self.interval.operations[TRANSACTION.index()];
+        stats.carried_in + stats.counts.started - stats.counts.succeeded - stats.counts.failed
     }
 
     /// When the last transaction ended that did.
@@ -203,25 +205,25 @@ impl Recorder {
 
     /// When the open slot ends: until then at the latest somebody must call `advance`.
     #[inline]
-    pub fn boundary(&self) -> Nanos {
-        self.slot.span.end
+    pub fn interval_end(&self) -> Nanos {
+        self.interval.span.end
     }
 
     /// It is `at`: what is recorded from here on happened then, or later.
     #[inline]
     pub fn advance(&mut self, at: Nanos) {
-        if at >= self.slot.span.end {
+        if at >= self.interval.span.end {
             self.roll(at);
         }
     }
 
     #[cold]
     fn roll(&mut self, at: Nanos) {
-        while at >= self.slot.span.end {
-            let next = self.window.after(self.slot.span);
-            if self.slot.span.phase == Phase::Connect {
+        while at >= self.interval.span.end {
+            let next = self.window.after(self.interval.span);
+            if self.interval.span.phase == Phase::Connect {
                 self.close();
-                self.slot.clear();
+                self.interval.clear();
             } else {
                 self.hand_over();
             }
@@ -230,43 +232,43 @@ impl Recorder {
     }
 
     /// Hands over the last slot, and tells what was counted in all.
-    pub fn finish(mut self) -> Lifetime {
+    pub fn finish(mut self) -> LifetimeCounts {
         let now = clock::now();
-        self.slot.span.end = self.slot.span.end.min(now);
+        self.interval.span.end = self.interval.span.end.min(now);
         self.hand_over();
         self.lifetime
     }
 
     fn open(&mut self, span: Span) {
-        self.slot.span = span;
-        for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
-            tally.carried_in = counts.in_flight();
+        self.interval.span = span;
+        for (stats, counts) in self.interval.operations.iter_mut().zip(&self.lifetime.operations) {
+            stats.carried_in = counts.in_flight();
         }
-        self.slot.age_at_start_ns = self.age(span.start);
+        self.interval.age_at_start_ns = self.age(span.start);
     }
 
     fn close(&mut self) {
-        self.lifetime.count(&self.slot);
-        for (tally, counts) in self.slot.tallies.iter_mut().zip(&self.lifetime.operations) {
-            tally.in_flight = counts.in_flight();
+        self.lifetime.count(&self.interval);
+        for (stats, counts) in self.interval.operations.iter_mut().zip(&self.lifetime.operations) {
+            stats.in_flight = counts.in_flight();
         }
-        self.slot.age_at_end_ns = self.age(self.slot.span.end);
+        self.interval.age_at_end_ns = self.age(self.interval.span.end);
         if let Some(arrears) = &mut self.arrears {
-            let span = self.slot.span;
-            let present =
-                self.slot.tallies[TRANSACTION.index()].in_flight as i64 * (span.end - span.start) as i64;
-            self.slot.presence_ns = (std::mem::take(&mut arrears.presence_ns) + present).max(0) as u64;
+            let span = self.interval.span;
+            let present = self.interval.operations[TRANSACTION.index()].in_flight as i64
+                * (span.end - span.start) as i64;
+            self.interval.presence_ns = (std::mem::take(&mut arrears.presence_ns) + present).max(0) as u64;
             let overdue = if arrears.waiting > 0 { span.end.saturating_sub(arrears.oldest) } else { 0 };
-            let backlog = &mut self.slot.backlog;
+            let backlog = &mut self.interval.backlog;
             (backlog.waiting, backlog.overdue_ns) = (arrears.waiting, overdue);
             backlog.peak = backlog.peak.max(arrears.waiting);
         }
-        self.slot.connected = self.connections.up;
-        self.slot.disconnected_ns = self.connections.down.take(self.slot.span.end);
-        self.slot.resting_ns = self.resting.take(self.slot.span.end);
+        self.interval.connected = self.connections.up;
+        self.interval.disconnected_ns = self.connections.down.take(self.interval.span.end);
+        self.interval.resting_ns = self.resting.take(self.interval.span.end);
         let now = (clock::thread_cpu(), clock::now());
-        self.slot.cpu_ns = now.0 - self.opened.0;
-        self.slot.wall_ns = now.1 - self.opened.1;
+        self.interval.cpu_ns = now.0 - self.opened.0;
+        self.interval.wall_ns = now.1 - self.opened.1;
         self.opened = now;
     }
 
@@ -279,35 +281,38 @@ impl Recorder {
     fn hand_over(&mut self) {
         self.close();
         let Some(outlet) = &mut self.outlet else {
-            return self.slot.clear();
+            return self.interval.clear();
         };
         // There is always a spare, unless whoever merges them was kept from it for a whole interval.
-        let spare = outlet.spares.try_recv().unwrap_or_else(|_| Box::new(Slot::new(self.slot.tallies.len())));
-        let full = std::mem::replace(&mut self.slot, spare);
-        (outlet.send)(Published::Slot(full));
+        let spare = outlet
+            .free_list
+            .try_recv()
+            .unwrap_or_else(|_| Box::new(IntervalStats::new(self.interval.operations.len())));
+        let full = std::mem::replace(&mut self.interval, spare);
+        (outlet.send)(Published::Interval(full));
     }
 
     /// Sessions are called on behalf of `client` from here on.
     #[inline]
-    pub fn serve(&mut self, client: u32) {
+    pub fn set_client(&mut self, client: u32) {
         self.client = client;
     }
 
     /// A transaction of an open loop is due at `at`, in the open slot.
     #[inline]
-    pub fn due(&mut self, at: Nanos) {
-        self.slot.tallies[TRANSACTION.index()].counts.started += 1;
-        self.quota.take(self.client);
+    pub fn mark_due(&mut self, at: Nanos) {
+        self.interval.operations[TRANSACTION.index()].counts.started += 1;
+        self.quota.consume(self.client);
         self.intended = self.intended.wrapping_add(at);
         if let Some(arrears) = &mut self.arrears {
             // It may have been due before the slot began, where a thread heard late that the measurement has begun.
-            arrears.presence_ns -= at as i64 - self.slot.span.start as i64;
+            arrears.presence_ns -= at as i64 - self.interval.span.start as i64;
         }
     }
 
     /// So many transactions of an open loop are due and not started, the first of them since `oldest`.
     #[inline]
-    pub fn backlog(&mut self, waiting: u64, oldest: Nanos) {
+    pub fn set_backlog(&mut self, waiting: u64, oldest: Nanos) {
         if let Some(arrears) = &mut self.arrears {
             (arrears.waiting, arrears.oldest) = (waiting, oldest);
         }
@@ -315,14 +320,14 @@ impl Recorder {
 
     /// One that should have started at `intended` has ended.
     #[inline]
-    fn leave(&mut self, op: OpId, intended: Nanos, at: Nanos) {
+    fn note_end(&mut self, op: OpId, intended: Nanos, at: Nanos) {
         if op != TRANSACTION {
             return;
         }
         self.intended = self.intended.wrapping_sub(intended);
         self.last_end = at;
         if let Some(arrears) = &mut self.arrears {
-            arrears.presence_ns += at.saturating_sub(self.slot.span.start) as i64;
+            arrears.presence_ns += at.saturating_sub(self.interval.span.start) as i64;
         }
     }
 
@@ -333,85 +338,85 @@ impl Recorder {
             if self.arrears.is_some() {
                 return; // It was counted when it was due.
             }
-            self.quota.take(self.client);
+            self.quota.consume(self.client);
             self.intended = self.intended.wrapping_add(intended);
         }
-        self.slot.tallies[op.index()].counts.started += 1;
+        self.interval.operations[op.index()].counts.started += 1;
     }
 
     /// A transaction was started that is one operation.
     #[inline]
-    pub fn start_whole(&mut self, op: OpId, intended: Nanos) {
-        self.slot.tallies[op.index()].counts.started += 1;
+    pub fn start_single(&mut self, op: OpId, intended: Nanos) {
+        self.interval.operations[op.index()].counts.started += 1;
         self.start(TRANSACTION, intended);
     }
 
-    /// It succeeded: response time is `done - intended`, service time `done - sent`. See [`Slot::complete`].
+    /// It succeeded: response time is `done - intended`, service time `done - sent`. See [`IntervalStats::complete`].
     #[inline]
     pub fn succeed(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
-        let tally = &mut self.slot.tallies[op.index()];
-        tally.counts.succeeded += 1;
+        let stats = &mut self.interval.operations[op.index()];
+        stats.counts.succeeded += 1;
         if intended == sent {
-            tally.both.record(done.saturating_sub(sent));
+            stats.coincident.record(done.saturating_sub(sent));
         } else {
-            tally.response.record(done.saturating_sub(intended));
-            tally.service.record(done.saturating_sub(sent));
+            stats.response.record(done.saturating_sub(intended));
+            stats.service.record(done.saturating_sub(sent));
         }
-        self.leave(op, intended, done);
+        self.note_end(op, intended, done);
     }
 
     /// A transaction that is one operation succeeded with it. Both are counted; their times, which are the same, are in the
-    /// record once, until [`Slot::complete`] gives them to the transaction too. Every success of `op` is to be told this way.
+    /// record once, until [`IntervalStats::complete`] gives them to the transaction too. Every success of `op` is to be told this way.
     #[inline]
-    pub fn succeed_whole(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
-        self.slot.tallies[TRANSACTION.index()].counts.succeeded += 1;
-        self.slot.tallies[op.index()].whole = true;
+    pub fn succeed_single(&mut self, op: OpId, intended: Nanos, sent: Nanos, done: Nanos) {
+        self.interval.operations[TRANSACTION.index()].counts.succeeded += 1;
+        self.interval.operations[op.index()].is_transaction = true;
         self.succeed(op, intended, sent, done);
-        self.leave(TRANSACTION, intended, done);
+        self.note_end(TRANSACTION, intended, done);
     }
 
     /// It failed, for good. Times of failures are kept apart from those of successes.
     #[cold]
     pub fn fail(&mut self, op: OpId, intended: Nanos, _sent: Nanos, done: Nanos, why: &Failure) {
-        self.fail_too(op, intended, done);
-        count_error(&mut self.slot.errors, op, &why.code, &why.message, 1);
+        self.fail_without_error(op, intended, done);
+        count_error(&mut self.interval.errors, op, &why.code, &why.message, 1);
         if op == TRANSACTION {
-            self.tell(done, &why.code, &why.message);
+            self.report_error(done, &why.code, &why.message);
         }
     }
 
     /// It failed together with another operation, whose error is counted there.
     #[cold]
-    pub fn fail_too(&mut self, op: OpId, intended: Nanos, done: Nanos) {
-        let tally = &mut self.slot.tallies[op.index()];
-        tally.counts.failed += 1;
-        tally.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
-        self.leave(op, intended, done);
+    pub fn fail_without_error(&mut self, op: OpId, intended: Nanos, done: Nanos) {
+        let stats = &mut self.interval.operations[op.index()];
+        stats.counts.failed += 1;
+        stats.failed_response.get_or_insert_default().record(done.saturating_sub(intended));
+        self.note_end(op, intended, done);
     }
 
     /// It failed in a way that may be tried again, and is.
     #[cold]
     pub fn retry(&mut self, op: OpId) {
-        self.slot.tallies[op.index()].counts.retried += 1;
+        self.interval.operations[op.index()].counts.retried += 1;
     }
 
     /// Statements of a transaction that succeeded at `done`.
     #[inline]
     pub fn queries(&mut self, _done: Nanos, read: u64, write: u64, other: u64) {
-        self.slot.queries.add(&Queries { read, write, other });
+        self.interval.queries.add(&Queries { read, write, other });
     }
 
     /// So many bytes arrived.
     #[inline]
     pub fn received(&mut self, bytes: usize) {
-        self.slot.received.bytes += bytes as u64;
+        self.interval.received.bytes += bytes as u64;
     }
 
     /// So many of them are the body of a response that came with this status.
     #[inline]
     pub fn response(&mut self, status: u16, body_bytes: u64) {
-        self.slot.received.body_bytes += body_bytes;
-        self.slot.received.statuses[usize::from(status / 100).min(9)] += 1;
+        self.interval.received.body_bytes += body_bytes;
+        self.interval.received.statuses[usize::from(status / 100).min(9)] += 1;
     }
 
     /// Rows that were inserted, updated or deleted for good (their transaction is committed).
@@ -426,35 +431,35 @@ impl Recorder {
     }
 
     /// A client rests from `at` on, and is not to start anything.
-    pub fn rest(&mut self, at: Nanos) {
+    pub fn begin_rest(&mut self, at: Nanos) {
         self.resting.rise(at);
     }
 
     /// A client has rested until `at`.
-    pub fn rested(&mut self, at: Nanos) {
+    pub fn end_rest(&mut self, at: Nanos) {
         self.resting.fall(at);
     }
 
     /// A transaction was started so much later than its client was free, or than it was due.
     #[inline]
-    pub fn late(&mut self, by: Nanos) {
-        self.slot.lateness.record(by);
+    pub fn record_lateness(&mut self, by: Nanos) {
+        self.interval.lateness.record(by);
     }
 
     /// A transaction was started so long after it was due because there was no connection for it until then. To be
     /// called before the backlog is told that is left.
     #[inline]
-    pub fn waited(&mut self, by: Nanos) {
-        self.slot.waited.record(by);
+    pub fn record_backlog_wait(&mut self, by: Nanos) {
+        self.interval.backlog_wait.record(by);
         if let Some(arrears) = &self.arrears {
-            self.slot.backlog.peak = self.slot.backlog.peak.max(arrears.waiting);
+            self.interval.backlog.peak = self.interval.backlog.peak.max(arrears.waiting);
         }
     }
 
     /// The thread used CPU time only to wait for an instant.
     #[inline]
-    pub fn spun(&mut self, by: Nanos) {
-        self.slot.spun_ns += by;
+    pub fn add_busy_wait(&mut self, by: Nanos) {
+        self.interval.busy_wait_ns += by;
     }
 
     /// A client has got its connection; `again` when it had one before.
@@ -463,14 +468,14 @@ impl Recorder {
         self.connections.up += 1;
         if again {
             self.connections.down.fall(at);
-            self.slot.reconnects += 1;
-            self.tell(at, RECONNECTED, "the connection is up again");
+            self.interval.reconnects += 1;
+            self.report_error(at, RECONNECTED, "the connection is up again");
         }
     }
 
     /// A transaction has got a connection of its own, in place of its client's last one.
     #[inline]
-    pub fn renewed(&mut self) {
+    pub fn count_connect(&mut self) {
         self.lifetime.connects += 1;
     }
 
@@ -487,13 +492,13 @@ impl Recorder {
 
     /// Tells whoever watches of trouble: of each code the first in an interval.
     #[cold]
-    pub fn tell(&mut self, at: Nanos, code: &str, message: &str) {
+    pub fn report_error(&mut self, at: Nanos, code: &str, message: &str) {
         let Some(outlet) = &mut self.outlet else { return };
         let room = self.told.len() < MOST_CODES;
         match self.told.iter_mut().find(|told| told.code == code) {
-            Some(told) if told.span == self.slot.span => return,
-            Some(told) => told.span = self.slot.span,
-            None if room => self.told.push(Told { code: code.into(), span: self.slot.span }),
+            Some(told) if told.span == self.interval.span => return,
+            Some(told) => told.span = self.interval.span,
+            None if room => self.told.push(ErrorThrottle { code: code.into(), span: self.interval.span }),
             None => return,
         }
         let trouble = Trouble { at, client: self.client, code: code.into(), message: message.into() };
@@ -501,21 +506,21 @@ impl Recorder {
     }
 
     /// The slot that is being filled.
-    pub fn slot(&self) -> &Slot {
-        &self.slot
+    pub fn stats(&self) -> &IntervalStats {
+        &self.interval
     }
 
     /// The same, with every time counted wherever it belongs.
-    pub fn completed(&self) -> Slot {
-        let mut slot = self.slot.as_ref().clone();
-        slot.complete();
-        slot
+    pub fn resolved_stats(&self) -> IntervalStats {
+        let mut interval = self.interval.as_ref().clone();
+        interval.resolve_shared();
+        interval
     }
 
     /// What was counted until now.
-    pub fn lifetime(&self) -> Lifetime {
+    pub fn lifetime(&self) -> LifetimeCounts {
         let mut lifetime = self.lifetime.clone();
-        lifetime.count(&self.slot);
+        lifetime.count(&self.interval);
         lifetime
     }
 }

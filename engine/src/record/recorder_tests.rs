@@ -1,7 +1,7 @@
 use std::sync::mpsc::{Receiver, channel};
 
-use super::recorder::{Outlet, Published, Recorder};
-use super::{Counts, Kind, OpId, Operation, Phase, Slot, TRANSACTION, Window};
+use super::recorder::{Published, Recorder, Sink};
+use super::{Counts, IntervalStats, Kind, OpId, Operation, Phase, TRANSACTION, Window};
 use crate::session::Failure;
 
 const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
@@ -9,21 +9,21 @@ const OP: OpId = TRANSACTION;
 
 fn recorder() -> (Recorder, Receiver<Published>) {
     let (to, published) = channel();
-    let (_, spares) = channel();
+    let (_, free_list) = channel();
     let send = Box::new(move |what| to.send(what).unwrap());
-    (Recorder::publishing(OPS, Outlet { send, spares }), published)
+    (Recorder::publishing(OPS, Sink { send, free_list }), published)
 }
 
 /// What was handed over, complete as whoever merges it makes it.
-fn slots(published: &Receiver<Published>) -> Vec<Slot> {
-    let slot = |what| match what {
-        Published::Slot(mut slot) => {
-            slot.complete();
-            Some(*slot)
+fn intervals(published: &Receiver<Published>) -> Vec<IntervalStats> {
+    let interval = |what| match what {
+        Published::Interval(mut interval) => {
+            interval.resolve_shared();
+            Some(*interval)
         }
         Published::Trouble(_) => None,
     };
-    published.try_iter().filter_map(slot).collect()
+    published.try_iter().filter_map(interval).collect()
 }
 
 fn failure(code: &str) -> Failure {
@@ -33,7 +33,7 @@ fn failure(code: &str) -> Failure {
 #[test]
 fn every_count_belongs_to_the_window_in_which_it_happened() {
     let (mut recorder, published) = recorder();
-    recorder.arm(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+    recorder.set_window(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
     recorder.advance(110);
     recorder.start(OP, 110);
     recorder.advance(150);
@@ -53,35 +53,41 @@ fn every_count_belongs_to_the_window_in_which_it_happened() {
     recorder.succeed(OP, 250, 250, 300); // drained: too late to count
     let lifetime = recorder.finish();
 
-    let slots = slots(&published);
+    let intervals = intervals(&published);
     assert_eq!(
-        slots.iter().map(|slot| slot.span.phase).collect::<Vec<_>>(),
+        intervals.iter().map(|interval| interval.span.phase).collect::<Vec<_>>(),
         [Phase::Warmup, Phase::Measure, Phase::Drain]
     );
-    let tally = &slots[1].tallies[0];
-    let attempted = tally.carried_in + tally.counts.started;
-    assert_eq!((tally.carried_in, tally.counts.started), (2, 2));
-    assert_eq!((tally.counts.succeeded, tally.counts.failed, tally.in_flight), (2, 1, 1));
-    assert_eq!(attempted, tally.counts.succeeded + tally.counts.failed + tally.in_flight);
-    assert_eq!(tally.response.count(), tally.counts.succeeded);
-    assert_eq!((tally.response.max(), tally.service.min()), (99, 49));
-    assert_eq!(tally.failed_response.as_ref().unwrap().max(), 51);
-    assert_eq!(slots[1].errors[0].code, "40001");
-    assert!(slots[2].errors.is_empty());
+    let stats = &intervals[1].operations[0];
+    let attempted = stats.carried_in + stats.counts.started;
+    assert_eq!((stats.carried_in, stats.counts.started), (2, 2));
+    assert_eq!((stats.counts.succeeded, stats.counts.failed, stats.in_flight), (2, 1, 1));
+    assert_eq!(attempted, stats.counts.succeeded + stats.counts.failed + stats.in_flight);
+    assert_eq!(stats.response.count(), stats.counts.succeeded);
+    assert_eq!((stats.response.max(), stats.service.min()), (99, 49));
+    assert_eq!(stats.failed_response.as_ref().unwrap().max(), 51);
+    assert_eq!(intervals[1].errors[0].code, "40001");
+    assert!(intervals[2].errors.is_empty());
     assert_eq!(lifetime.operations[0], Counts { started: 5, succeeded: 4, failed: 1, retried: 0 });
 }
 
 #[test]
 fn intervals_without_events_are_handed_over_too() {
     let (mut recorder, published) = recorder();
-    recorder.arm(Window { begin: 100, start: 100, end: 140, interval: 10 });
+    recorder.set_window(Window { begin: 100, start: 100, end: 140, interval: 10 });
     recorder.advance(105);
     recorder.start(OP, 105);
     recorder.advance(137);
-    let slots = slots(&published);
-    assert_eq!(slots.len(), 3);
-    assert_eq!(slots.iter().map(|slot| slot.tallies[0].in_flight).collect::<Vec<_>>(), [1, 1, 1]);
-    assert_eq!(slots.iter().map(|slot| slot.tallies[0].counts.started).collect::<Vec<_>>(), [1, 0, 0]);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.len(), 3);
+    assert_eq!(
+        intervals.iter().map(|interval| interval.operations[0].in_flight).collect::<Vec<_>>(),
+        [1, 1, 1]
+    );
+    assert_eq!(
+        intervals.iter().map(|interval| interval.operations[0].counts.started).collect::<Vec<_>>(),
+        [1, 0, 0]
+    );
 }
 
 #[test]
@@ -89,50 +95,50 @@ fn time_without_a_connection_is_cut_at_the_interval_too() {
     let (mut recorder, published) = recorder();
     recorder.connected(50, false);
     recorder.connected(60, false);
-    recorder.arm(Window { begin: 100, start: 100, end: 120, interval: 10 });
+    recorder.set_window(Window { begin: 100, start: 100, end: 120, interval: 10 });
     recorder.advance(104);
     recorder.disconnected(104);
     recorder.advance(113);
     recorder.connected(113, true);
     recorder.advance(120);
-    let slots = slots(&published);
-    assert_eq!(slots.iter().map(|slot| slot.disconnected_ns).collect::<Vec<_>>(), [6, 3]);
-    assert_eq!(slots.iter().map(|slot| slot.connected).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(slots.iter().map(|slot| slot.reconnects).collect::<Vec<_>>(), [0, 1]);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.iter().map(|interval| interval.disconnected_ns).collect::<Vec<_>>(), [6, 3]);
+    assert_eq!(intervals.iter().map(|interval| interval.connected).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(intervals.iter().map(|interval| interval.reconnects).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
 fn time_that_clients_rest_is_cut_at_the_interval_too() {
     let (mut recorder, published) = recorder();
-    recorder.arm(Window { begin: 100, start: 100, end: 120, interval: 10 });
+    recorder.set_window(Window { begin: 100, start: 100, end: 120, interval: 10 });
     recorder.advance(102);
-    recorder.rest(101); // it was free since then
-    recorder.rest(102);
+    recorder.begin_rest(101); // it was free since then
+    recorder.begin_rest(102);
     recorder.advance(113);
-    recorder.rested(112); // it was due then
+    recorder.end_rest(112); // it was due then
     recorder.advance(120);
-    let slots = slots(&published);
-    assert_eq!(slots.iter().map(|slot| slot.resting_ns).collect::<Vec<_>>(), [9 + 8, 2 * 2 + 8]);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.iter().map(|interval| interval.resting_ns).collect::<Vec<_>>(), [9 + 8, 2 * 2 + 8]);
 }
 
 #[test]
 fn the_window_can_end_early_even_before_it_started() {
     let (mut recorder, published) = recorder();
-    recorder.arm(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+    recorder.set_window(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
     recorder.advance(120);
     recorder.end_at(130);
-    assert_eq!(recorder.boundary(), 130);
+    assert_eq!(recorder.interval_end(), 130);
     recorder.advance(131);
-    let slots = slots(&published);
-    assert_eq!((slots.len(), slots[0].span.phase, slots[0].span.end), (1, Phase::Warmup, 130));
-    assert_eq!(recorder.slot().span.phase, Phase::Drain);
+    let intervals = intervals(&published);
+    assert_eq!((intervals.len(), intervals[0].span.phase, intervals[0].span.end), (1, Phase::Warmup, 130));
+    assert_eq!(recorder.stats().span.phase, Phase::Drain);
 }
 
 #[test]
 fn trouble_is_told_once_an_interval_and_code() {
     let (mut recorder, published) = recorder();
-    recorder.arm(Window { begin: 100, start: 100, end: 200, interval: 10 });
-    recorder.serve(7);
+    recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
+    recorder.set_client(7);
     for at in [101, 102, 109, 111] {
         recorder.advance(at);
         recorder.start(OP, at);
@@ -142,7 +148,7 @@ fn trouble_is_told_once_an_interval_and_code() {
         .try_iter()
         .filter_map(|what| match what {
             Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
-            Published::Slot(_) => None,
+            Published::Interval(_) => None,
         })
         .collect();
     assert_eq!(told, [(101, 7), (111, 7)]);
@@ -151,15 +157,15 @@ fn trouble_is_told_once_an_interval_and_code() {
 #[test]
 fn memory_of_a_slot_is_used_again() {
     let (to, published) = channel();
-    let (give, spares) = channel();
+    let (give, free_list) = channel();
     let send = Box::new(move |what| to.send(what).unwrap());
-    let mut recorder = Recorder::publishing(OPS, Outlet { send, spares });
-    recorder.arm(Window { begin: 100, start: 100, end: 200, interval: 10 });
+    let mut recorder = Recorder::publishing(OPS, Sink { send, free_list });
+    recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
     recorder.advance(100);
-    let spare = Box::new(Slot::new(1));
+    let spare = Box::new(IntervalStats::new(1));
     let place = std::ptr::from_ref(&*spare);
     give.send(spare).unwrap();
     recorder.advance(110);
-    assert!(std::ptr::eq(recorder.slot(), place));
-    assert_eq!(slots(&published).len(), 1);
+    assert!(std::ptr::eq(recorder.stats(), place));
+    assert_eq!(intervals(&published).len(), 1);
 }

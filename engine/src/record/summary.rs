@@ -37,14 +37,14 @@ impl Quantiles {
 
 /// What a whole window shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figures {
+pub struct LatencySummary {
     #[serde(flatten)]
     pub quantiles: Quantiles,
     pub stdev_ns: f64,
     pub p9999_ns: Nanos,
 }
 
-impl Figures {
+impl LatencySummary {
     pub fn of<C: Count>(histogram: &Histogram<C>) -> Option<Self> {
         Some(Self {
             quantiles: Quantiles::of(histogram)?,

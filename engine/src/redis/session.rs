@@ -18,7 +18,7 @@ use crate::keyvalue::{Client, KvOperation, OpKind};
 use crate::protocol::Malformed;
 use crate::protocol::resp::{Heard, Reader, Shape, Token, refusal};
 use crate::record::{Kind, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 
 /// What all sessions of a load have in common.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ impl RedisSession {
             self.client.failed();
             failed(cx, operation, intended, sent, at, &why);
         } else {
-            cx.recorder.succeed_whole(operation.op, intended, sent, at);
+            cx.recorder.succeed_single(operation.op, intended, sent, at);
             if let Some(outcome) = self.client.done() {
                 cx.recorder.start(outcome, intended);
                 cx.recorder.succeed(outcome, intended, sent, at);
@@ -201,19 +201,19 @@ fn other(operation: KvOperation, token: Token<'_>) -> Failure {
 }
 
 impl Session for RedisSession {
-    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.state = State::Handshake;
         self.reader = Reader::default();
         if self.handshake.access().tls {
-            return Want::Secure;
+            return NextAction::StartTls;
         }
         self.handshake.begin(out);
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
         self.handshake.begin(out);
-        Want::Reply
+        NextAction::Reply
     }
 
     #[inline]
@@ -238,38 +238,38 @@ impl Session for RedisSession {
                 _ => return Err(stray(heard.token)),
             }
         }
-        let want = if self.state == State::Idle { Want::Turn } else { Want::Reply };
-        Ok(Step { consumed, want })
+        let action = if self.state == State::Idle { NextAction::Idle } else { NextAction::Reply };
+        Ok(Step { consumed, action })
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Idle, "one batch at a time");
         (self.intended, self.sent) = (intended, at);
         let most = match self.rules.pipeline {
             1 => 1,
-            depth => cx.recorder.allows(depth as u64),
+            depth => cx.recorder.reserve(depth as u64),
         };
         for _ in 0..most {
             let operation = self.client.next();
             self.rules.writer.write(&mut self.client, &operation, out);
-            cx.recorder.start_whole(operation.op, intended);
+            cx.recorder.start_single(operation.op, intended);
             if operation.op_kind == OpKind::ReadModifyWrite {
                 break;
             }
         }
         self.state = State::Running;
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         self.state = State::Closed;
         self.answer = Answer::default();
         while let Some(operation) = self.client.oldest() {
             self.client.failed();
             failed(cx, operation, self.intended, self.sent, at, why);
         }
-        Again::Later
+        Reconnect::Later
     }
 
     fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.

@@ -11,8 +11,8 @@ use super::session::{RedisSession, Rules};
 use crate::clock::Nanos;
 use crate::keyvalue::{Clients, Options};
 use crate::protocol::resp::{Reader, Token, advice};
-use crate::record::{OpId, Operation, Recorder, TRANSACTION, Tally};
-use crate::session::{Again, Context, Failure, Session, Want};
+use crate::record::{OpId, Operation, OperationStats, Recorder, TRANSACTION};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session};
 
 const OPENING: &[u8] = b"%1\r\n+proto\r\n:3\r\n+PONG\r\n";
 
@@ -50,9 +50,9 @@ impl Bench {
     /// A session that takes commands.
     fn idle(change: Value) -> Self {
         let mut bench = Self::new(change, "");
-        assert_eq!(bench.session.opened(&mut bench.out), Want::Reply);
+        assert_eq!(bench.session.opened(&mut bench.out), NextAction::Reply);
         assert_eq!(bench.sent(), "HELLO 3");
-        assert_eq!(bench.hear(OPENING), Ok(Want::Turn));
+        assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
         assert_eq!(bench.sent(), "PING");
         bench
     }
@@ -73,22 +73,22 @@ impl Bench {
         words.join(" ")
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.now += 10;
         self.unread.extend_from_slice(bytes);
         let mut cx = Context { recorder: &mut self.recorder };
         let step = self.session.received(&mut cx, self.now, &self.unread, &mut self.out)?;
         self.unread.drain(..step.consumed);
-        Ok(step.want)
+        Ok(step.action)
     }
 
     fn begin(&mut self) {
         self.now += 10;
         let mut cx = Context { recorder: &mut self.recorder };
-        assert_eq!(self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out), Want::Reply);
+        assert_eq!(self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out), NextAction::Reply);
     }
 
-    fn lose(&mut self, code: &str) -> Again {
+    fn lose(&mut self, code: &str) -> Reconnect {
         let why = Failure { code: code.into(), message: String::new() };
         self.unread.clear();
         self.session.lost(&mut Context { recorder: &mut self.recorder }, self.now, &why)
@@ -102,14 +102,14 @@ impl Bench {
     }
 
     /// What was recorded of transactions, their times too.
-    fn transactions(&self) -> Tally {
-        self.recorder.completed().tallies.swap_remove(TRANSACTION.index())
+    fn transactions(&self) -> OperationStats {
+        self.recorder.resolved_stats().operations.swap_remove(TRANSACTION.index())
     }
 
     fn errors(&self) -> Vec<String> {
         let mut codes: Vec<_> = self
             .recorder
-            .slot()
+            .stats()
             .errors
             .iter()
             .filter(|error| error.operation == TRANSACTION)
@@ -125,21 +125,21 @@ fn a_get_is_asked_answered_and_recorded() {
     let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
     bench.begin();
     assert_eq!(bench.sent(), "GET K");
-    assert_eq!(bench.hear(b"$5\r\nhe"), Ok(Want::Reply));
-    assert_eq!(bench.hear(b"llo\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"$5\r\nhe"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"llo\r\n"), Ok(NextAction::Idle));
     assert_eq!(
         (bench.counts("transaction"), bench.counts("get"), bench.counts("missed")),
         ((1, 1, 0), (1, 1, 0), (0, 0, 0))
     );
-    let tally = bench.transactions();
+    let stats = bench.transactions();
     assert_eq!(
-        (tally.response.max(), tally.service.max()),
+        (stats.response.max(), stats.service.max()),
         (25, 20),
         "from when it was intended, and from when it was sent"
     );
     for null in [&b"_\r\n"[..], b"$-1\r\n"] {
         bench.begin();
-        assert_eq!(bench.hear(null), Ok(Want::Turn));
+        assert_eq!(bench.hear(null), Ok(NextAction::Idle));
     }
     assert_eq!((bench.counts("get"), bench.counts("missed")), ((3, 3, 0), (2, 2, 0)));
 }
@@ -149,13 +149,13 @@ fn each_command_of_a_pipeline_is_a_transaction_from_when_its_batch_was_sent() {
     let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "SET K V SET K V SET K V");
-    assert_eq!(bench.hear(b"+OK\r\n+O"), Ok(Want::Reply));
+    assert_eq!(bench.hear(b"+OK\r\n+O"), Ok(NextAction::Reply));
     assert_eq!(bench.counts("transaction"), (3, 1, 0));
-    assert_eq!(bench.hear(b"K\r\n-OOM command not allowed\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"K\r\n-OOM command not allowed\r\n"), Ok(NextAction::Idle));
     assert_eq!((bench.counts("transaction"), bench.counts("set")), ((3, 2, 1), (3, 2, 1)));
     assert_eq!(bench.errors(), ["OOM"]);
-    let tally = bench.transactions();
-    assert_eq!((tally.service.count(), tally.service.max()), (2, 20));
+    let stats = bench.transactions();
+    assert_eq!((stats.service.count(), stats.service.max()), (2, 20));
 }
 
 #[test]
@@ -163,15 +163,15 @@ fn many_keys_are_one_transaction() {
     let mut bench = Bench::idle(json!({"mix": {"mget": 1}, "multi": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "MGET K K K");
-    assert_eq!(bench.hear(b"*3\r\n$1\r\na\r\n_\r\n"), Ok(Want::Reply));
-    assert_eq!(bench.hear(b"$1\r\nb\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"*3\r\n$1\r\na\r\n_\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"$1\r\nb\r\n"), Ok(NextAction::Idle));
     assert_eq!((bench.counts("mget"), bench.counts("missed")), ((1, 1, 0), (1, 1, 0)));
     bench.begin();
     assert_eq!(bench.hear(b"*2\r\n").unwrap_err().code, "protocol", "another number of values than of keys");
     let mut bench = Bench::idle(json!({"mix": {"mset": 1}, "multi": 2}));
     bench.begin();
     assert_eq!(bench.sent(), "MSET K V K V");
-    assert_eq!(bench.hear(b"+OK\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
 }
 
 #[test]
@@ -179,12 +179,12 @@ fn what_is_modified_is_read_before_and_ends_a_batch() {
     let mut bench = Bench::idle(json!({"mix": {"read_modify_write": 1}, "pipeline": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "GET K");
-    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(Want::Reply));
+    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), "SET K V");
-    assert_eq!(bench.hear(b"+OK\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
     assert_eq!(bench.counts("read_modify_write"), (1, 1, 0));
     bench.begin();
-    assert_eq!(bench.hear(b"-WRONGTYPE not a string\r\n"), Ok(Want::Turn), "nothing is written then");
+    assert_eq!(bench.hear(b"-WRONGTYPE not a string\r\n"), Ok(NextAction::Idle), "nothing is written then");
     assert_eq!(bench.sent(), "GET K");
     assert_eq!(bench.counts("read_modify_write"), (2, 1, 1));
 }
@@ -194,12 +194,12 @@ fn commands_of_ones_own_take_any_answer() {
     let mut bench = Bench::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
     for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
         bench.begin();
-        assert_eq!(bench.hear(answer), Ok(Want::Turn));
+        assert_eq!(bench.hear(answer), Ok(NextAction::Idle));
     }
     assert_eq!(bench.sent(), ["LRANGE K 0 -1"; 5].join(" "));
     for error in [&b"-WRONGTYPE x\r\n"[..], b"!5\r\nERR x\r\n", b"*2\r\n:1\r\n-BUSY x\r\n"] {
         bench.begin();
-        assert_eq!(bench.hear(error), Ok(Want::Turn));
+        assert_eq!(bench.hear(error), Ok(NextAction::Idle));
     }
     assert_eq!(bench.counts("mine"), (8, 5, 3));
     assert_eq!(bench.errors(), ["BUSY", "ERR", "WRONGTYPE"]);
@@ -213,7 +213,7 @@ fn lost_and_corrupt_values_are_failures_of_their_own() {
         bench.hear(answer).unwrap();
     }
     bench.hear(&[b'x'; 90]).unwrap();
-    assert_eq!(bench.hear(b"\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b"\r\n"), Ok(NextAction::Idle));
     assert_eq!(bench.errors(), ["corrupt", "lost"]);
     assert_eq!(bench.counts("get"), (3, 0, 3));
 }
@@ -221,16 +221,16 @@ fn lost_and_corrupt_values_are_failures_of_their_own() {
 #[test]
 fn pushes_and_attributes_are_no_answers() {
     let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
-    assert_eq!(bench.hear(b">2\r\n+invalidate\r\n_\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b">2\r\n+invalidate\r\n_\r\n"), Ok(NextAction::Idle));
     bench.begin();
-    assert_eq!(bench.hear(b">1\r\n+x\r\n|1\r\n+ttl\r\n:5\r\n"), Ok(Want::Reply));
-    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(b">1\r\n+x\r\n|1\r\n+ttl\r\n:5\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Idle));
 }
 
 #[test]
 fn tls_comes_before_all_else() {
     let mut bench = Bench::new(json!({}), ",\"sslmode\":\"require\",\"password\":\"p\"");
-    assert_eq!(bench.session.opened(&mut bench.out), Want::Secure);
+    assert_eq!(bench.session.opened(&mut bench.out), NextAction::StartTls);
     assert!(bench.out.is_empty());
     bench.session.secured(&[], &mut bench.out);
     assert_eq!(bench.sent(), "HELLO 3 AUTH default p");
@@ -241,12 +241,12 @@ fn a_lost_connection_fails_all_of_a_batch_and_nothing_of_it_is_said_again() {
     let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 4}));
     bench.begin();
     bench.hear(b"+OK\r\n").unwrap();
-    assert_eq!(bench.lose("connection"), Again::Later);
+    assert_eq!(bench.lose("connection"), Reconnect::Later);
     assert_eq!(bench.counts("transaction"), (4, 1, 3));
     bench.out.clear();
     bench.session.opened(&mut bench.out);
     assert_eq!(bench.sent(), "HELLO 3");
-    assert_eq!(bench.hear(OPENING), Ok(Want::Turn));
+    assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
     bench.lose("connection");
     assert_eq!(bench.counts("transaction"), (4, 1, 3), "nothing was in progress");
 }
@@ -301,7 +301,7 @@ proptest! {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {
                 match bench.hear(part) {
-                    Ok(Want::Turn) => bench.begin(),
+                    Ok(NextAction::Idle) => bench.begin(),
                     Ok(_) => {}
                     Err(failure) => {
                         bench.lose(&failure.code);

@@ -16,7 +16,7 @@ use crate::clock::Nanos;
 use crate::protocol::Malformed;
 use crate::protocol::resp::{Heard, Reader, Token, encode, refusal};
 use crate::record::{OpId, Operation, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, SessionFactory, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, SessionFactory, Step};
 use crate::spec::{Problem, Spec};
 use crate::workload::ycsb::{Act, Client, Clients, Options, Records, Request};
 
@@ -255,7 +255,7 @@ impl YcsbSession {
         cx.recorder.fail(self.client.op(self.act()), intended, sent, at, why);
         cx.recorder.fail(TRANSACTION, self.intended, self.sent, at, why);
         if let Some(op) = self.both() {
-            cx.recorder.fail_too(op, self.intended, at);
+            cx.recorder.fail_without_error(op, self.intended, at);
         }
     }
 
@@ -346,19 +346,19 @@ fn other(act: Act, token: Token<'_>) -> Failure {
 }
 
 impl Session for YcsbSession {
-    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.state = State::Handshake;
         self.reader = Reader::default();
         if self.handshake.access().tls {
-            return Want::Secure;
+            return NextAction::StartTls;
         }
         self.handshake.begin(out);
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
         self.handshake.begin(out);
-        Want::Reply
+        NextAction::Reply
     }
 
     #[inline]
@@ -385,12 +385,12 @@ impl Session for YcsbSession {
                 _ => self.hear(cx, at, heard, out)?,
             }
         }
-        let want = if self.state == State::Idle { Want::Turn } else { Want::Reply };
-        Ok(Step { consumed, want })
+        let action = if self.state == State::Idle { NextAction::Idle } else { NextAction::Reply };
+        Ok(Step { consumed, action })
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Idle, "one operation at a time");
         (self.intended, self.sent, self.part) = (intended, at, (intended, at));
         (self.missed, self.found_count) = (false, 0);
@@ -411,21 +411,21 @@ impl Session for YcsbSession {
                 State::Searching
             }
         };
-        cx.recorder.start_whole(self.client.op(self.act()), intended);
+        cx.recorder.start_single(self.client.op(self.act()), intended);
         if let Some(op) = self.both() {
             cx.recorder.start(op, intended);
         }
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         if !matches!(self.state, State::Closed | State::Handshake | State::Idle) {
             self.fail(cx, at, why);
             self.end();
         }
         self.wrong = None;
         self.state = State::Closed;
-        Again::Later
+        Reconnect::Later
     }
 
     fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.

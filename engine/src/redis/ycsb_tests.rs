@@ -9,7 +9,7 @@ use super::ycsb::{YcsbSession, score};
 use crate::clock::Nanos;
 use crate::protocol::resp::{Reader, Token};
 use crate::record::{Operation, Recorder};
-use crate::session::{Context, Failure, Session, Want};
+use crate::session::{Context, Failure, NextAction, Session};
 use crate::workload::ycsb::{Clients, Options};
 
 struct Bench {
@@ -33,23 +33,23 @@ impl Bench {
         let mut bench =
             Self { session, recorder: Recorder::new(&operations), operations, out: vec![], now: 100 };
         bench.session.opened(&mut bench.out);
-        assert_eq!(bench.hear("%1\r\n+proto\r\n:3\r\n+PONG\r\n"), Ok(Want::Turn));
+        assert_eq!(bench.hear("%1\r\n+proto\r\n:3\r\n+PONG\r\n"), Ok(NextAction::Idle));
         bench.out.clear();
         bench
     }
 
     fn begin(&mut self) -> String {
         let mut cx = Context { recorder: &mut self.recorder };
-        assert_eq!(self.session.begin(&mut cx, self.now, self.now, &mut self.out), Want::Reply);
+        assert_eq!(self.session.begin(&mut cx, self.now, self.now, &mut self.out), NextAction::Reply);
         self.sent()
     }
 
-    fn hear(&mut self, text: &str) -> Result<Want, Failure> {
+    fn hear(&mut self, text: &str) -> Result<NextAction, Failure> {
         self.now += 10;
         let mut cx = Context { recorder: &mut self.recorder };
         let step = self.session.received(&mut cx, self.now, text.as_bytes(), &mut self.out)?;
         assert_eq!(step.consumed, text.len());
-        Ok(step.want)
+        Ok(step.action)
     }
 
     /// What was sent since, by words: keys as K, values as V, commands parted by `;`.
@@ -85,15 +85,18 @@ impl Bench {
 fn a_read_is_of_all_fields_or_of_one() {
     let mut all = Bench::of("read", json!({}));
     assert_eq!(all.begin(), "HGETALL K");
-    assert_eq!(all.hear("%2\r\n$6\r\nfield0\r\n$3\r\nabc\r\n$6\r\nfield1\r\n$3\r\nabc\r\n"), Ok(Want::Turn));
+    assert_eq!(
+        all.hear("%2\r\n$6\r\nfield0\r\n$3\r\nabc\r\n$6\r\nfield1\r\n$3\r\nabc\r\n"),
+        Ok(NextAction::Idle)
+    );
     assert_eq!(all.begin(), "HGETALL K");
-    assert_eq!(all.hear("*0\r\n"), Ok(Want::Turn));
+    assert_eq!(all.hear("*0\r\n"), Ok(NextAction::Idle));
     assert_eq!(all.counts(), [("transaction", 2, 0), ("READ", 2, 0), ("missed", 1, 0)]);
     let mut one = Bench::of("read", json!({"readallfields": false}));
     assert!(["HMGET K field0", "HMGET K field1"].contains(&one.begin().as_str()));
-    assert_eq!(one.hear("*1\r\n$3\r\nabc\r\n"), Ok(Want::Turn));
+    assert_eq!(one.hear("*1\r\n$3\r\nabc\r\n"), Ok(NextAction::Idle));
     one.begin();
-    assert_eq!(one.hear("*1\r\n$-1\r\n"), Ok(Want::Turn));
+    assert_eq!(one.hear("*1\r\n$-1\r\n"), Ok(NextAction::Idle));
     assert_eq!(one.counts(), [("transaction", 2, 0), ("READ", 2, 0), ("missed", 1, 0)]);
 }
 
@@ -101,9 +104,9 @@ fn a_read_is_of_all_fields_or_of_one() {
 fn an_update_writes_one_field_or_all() {
     let mut one = Bench::of("update", json!({}));
     assert!(["HSET K field0 V", "HSET K field1 V"].contains(&one.begin().as_str()));
-    assert_eq!(one.hear(":0\r\n"), Ok(Want::Turn));
+    assert_eq!(one.hear(":0\r\n"), Ok(NextAction::Idle));
     one.begin();
-    assert_eq!(one.hear(":1\r\n"), Ok(Want::Turn));
+    assert_eq!(one.hear(":1\r\n"), Ok(NextAction::Idle));
     assert_eq!(one.counts(), [("transaction", 2, 0), ("UPDATE", 2, 0), ("missed", 1, 0)]);
     let mut all = Bench::of("update", json!({"writeallfields": true}));
     assert_eq!(all.begin(), "HSET K field0 V field1 V");
@@ -113,9 +116,9 @@ fn an_update_writes_one_field_or_all() {
 fn an_insert_is_put_into_the_index() {
     let mut bench = Bench::of("insert", json!({}));
     assert_eq!(bench.begin(), "HSET K field0 V field1 V");
-    assert_eq!(bench.hear(":2\r\n"), Ok(Want::Reply));
+    assert_eq!(bench.hear(":2\r\n"), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), format!("ZADD _indices {} K", score(b"user10")));
-    assert_eq!(bench.hear(":1\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(":1\r\n"), Ok(NextAction::Idle));
     assert_eq!(bench.counts(), [("transaction", 1, 0), ("INSERT", 1, 0)]);
 }
 
@@ -124,12 +127,12 @@ fn a_scan_reads_what_the_index_gives() {
     let mut bench = Bench::of("scan", json!({"maxscanlength": 7, "minscanlength": 7}));
     let sent = bench.begin();
     assert!(sent.starts_with("ZRANGEBYSCORE _indices ") && sent.ends_with(" +inf LIMIT 0 7"), "{sent}");
-    assert_eq!(bench.hear("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n"), Ok(Want::Reply));
+    assert_eq!(bench.hear("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n"), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), "HGETALL K ; HGETALL K");
-    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(Want::Reply));
-    assert_eq!(bench.hear("%0\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear("%0\r\n"), Ok(NextAction::Idle));
     bench.begin();
-    assert_eq!(bench.hear("*0\r\n"), Ok(Want::Turn), "a scan of no rows is one, too");
+    assert_eq!(bench.hear("*0\r\n"), Ok(NextAction::Idle), "a scan of no rows is one, too");
     assert_eq!(bench.counts(), [("transaction", 2, 0), ("SCAN", 2, 0)]);
 }
 
@@ -137,9 +140,9 @@ fn a_scan_reads_what_the_index_gives() {
 fn a_read_modify_write_is_a_read_and_an_update() {
     let mut bench = Bench::of("readmodifywrite", json!({}));
     assert_eq!(bench.begin(), "HGETALL K");
-    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(Want::Reply));
+    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
     assert!(["HSET K field0 V", "HSET K field1 V"].contains(&bench.sent().as_str()));
-    assert_eq!(bench.hear(":0\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear(":0\r\n"), Ok(NextAction::Idle));
     let expected = [
         ("transaction", 1, 0),
         ("READ", 1, 0),
@@ -154,10 +157,10 @@ fn a_read_modify_write_is_a_read_and_an_update() {
 fn a_refusal_fails_what_it_was_said_of() {
     let mut bench = Bench::of("readmodifywrite", json!({}));
     bench.begin();
-    assert_eq!(bench.hear("-LOADING Redis is loading\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear("-LOADING Redis is loading\r\n"), Ok(NextAction::Idle));
     bench.begin();
-    assert_eq!(bench.hear("%0\r\n"), Ok(Want::Reply));
-    assert_eq!(bench.hear("-OOM command not allowed\r\n"), Ok(Want::Turn));
+    assert_eq!(bench.hear("%0\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear("-OOM command not allowed\r\n"), Ok(NextAction::Idle));
     let expected = [
         ("transaction", 0, 2),
         ("READ", 1, 1),
@@ -169,8 +172,12 @@ fn a_refusal_fails_what_it_was_said_of() {
     let mut scan = Bench::of("scan", json!({}));
     scan.begin();
     scan.hear("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n").unwrap();
-    assert_eq!(scan.hear("-WRONGTYPE not a hash\r\n"), Ok(Want::Reply), "the second answer is still to come");
-    assert_eq!(scan.hear("%0\r\n"), Ok(Want::Turn));
+    assert_eq!(
+        scan.hear("-WRONGTYPE not a hash\r\n"),
+        Ok(NextAction::Reply),
+        "the second answer is still to come"
+    );
+    assert_eq!(scan.hear("%0\r\n"), Ok(NextAction::Idle));
     assert_eq!(scan.counts(), [("transaction", 0, 1), ("SCAN", 0, 1)]);
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::clock::Nanos;
 use crate::protocol::{Columns, Config, Event, Malformed, Progress, Said, SqlProtocol, StatementKind};
 use crate::record::{Kind, OpId, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 use crate::workload::{Asked, Next, Transactions};
 
 /// How failures are dealt with.
@@ -80,7 +80,7 @@ pub struct SqlSession<T, W> {
     asked: Asked,
     sent: Nanos,
     /// What a pause waits for, if that was not told of yet, and whether a transaction block is open meanwhile.
-    pause: Option<Want>,
+    pause: Option<NextAction>,
     open: bool,
     /// What is waited for outside of the conversation, and since when.
     outside: Option<(OpId, Nanos)>,
@@ -105,30 +105,30 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         }
     }
 
-    fn want(&mut self) -> Want {
+    fn action(&mut self) -> NextAction {
         match self.state {
-            State::Idle => Want::Turn,
-            State::Pausing => self.pause.take().unwrap_or(Want::Reply),
-            _ => Want::Reply,
+            State::Idle => NextAction::Idle,
+            State::Pausing => self.pause.take().unwrap_or(NextAction::Reply),
+            _ => NextAction::Reply,
         }
     }
 
     fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         let (consumed, progress) = self.wire.open(input, out)?;
-        let want = match progress {
-            Progress::More => Want::Reply,
-            Progress::Secure => Want::Secure,
+        let action = match progress {
+            Progress::More => NextAction::Reply,
+            Progress::Secure => NextAction::StartTls,
             Progress::Ready if self.client.parse().is_empty() => {
                 self.state = State::Idle;
-                Want::Turn
+                NextAction::Idle
             }
             Progress::Ready => {
                 self.wire.prepare(self.client.parse(), out);
                 self.state = State::Parsing;
-                Want::Reply
+                NextAction::Reply
             }
         };
-        Ok(Step { consumed, want })
+        Ok(Step { consumed, action })
     }
 
     /// Sends the next statement, or ends the transaction when it has no more. `open`: within a transaction block.
@@ -152,13 +152,13 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
                 self.roll_back(cx, at, open, out);
             }
             Next::Pause(span) => {
-                (self.pause, self.open) = (Some(Want::Pause(at.saturating_add(span))), open);
+                (self.pause, self.open) = (Some(NextAction::Pause(at.saturating_add(span))), open);
                 self.state = State::Pausing;
             }
             Next::Until(descriptor, op) => {
                 cx.recorder.start(op, at);
                 self.outside = Some((op, at));
-                (self.pause, self.open) = (Some(Want::Until(descriptor)), open);
+                (self.pause, self.open) = (Some(NextAction::AwaitReadable(descriptor)), open);
                 self.state = State::Pausing;
             }
             Next::Fail(why) => {
@@ -342,7 +342,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         let Transaction { of_type, intended, sent, .. } = self.transaction;
         cx.recorder.fail(TRANSACTION, intended, sent, at, why);
         if let Some(op) = of_type {
-            cx.recorder.fail_too(op, intended, at);
+            cx.recorder.fail_without_error(op, intended, at);
         }
     }
 }
@@ -356,16 +356,16 @@ fn skip(cx: &mut Context<'_>, intended: Nanos, at: Nanos) {
 }
 
 impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
-    fn opened(&mut self, out: &mut Vec<u8>) -> Want {
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
         self.state = State::Opening;
         self.error = None;
         self.wire.opened(out);
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) -> NextAction {
         self.wire.secured(server_end_point, out);
-        Want::Reply
+        NextAction::Reply
     }
 
     fn received(
@@ -386,14 +386,14 @@ impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
         while let Some(size) = self.on_message(cx, at, &input[consumed..], out)? {
             consumed += size;
         }
-        Ok(Step { consumed, want: self.want() })
+        Ok(Step { consumed, action: self.action() })
     }
 
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Idle, "one transaction at a time");
         if self.retry_policy.skip && self.retry_policy.late.is_some_and(|(limit, _)| at - intended > limit) {
             skip(cx, intended, at);
-            return Want::Turn;
+            return NextAction::Idle;
         }
         let of_type = self.client.begin();
         self.transaction = Transaction { of_type, intended, sent: at, ..Transaction::default() };
@@ -403,10 +403,10 @@ impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
         }
         self.state = State::Running;
         self.send_next(cx, at, false, out);
-        self.want()
+        self.action()
     }
 
-    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn resume(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Pausing, "what pauses resumes");
         self.state = State::Running;
         if let Some((op, since)) = self.outside.take() {
@@ -416,20 +416,20 @@ impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
                     cx.recorder.fail(op, since, since, at, &why);
                     self.error = Some(why);
                     self.roll_back(cx, at, self.open, out);
-                    return self.want();
+                    return self.action();
                 }
             }
         }
         self.send_next(cx, at, self.open, out);
-        self.want()
+        self.action()
     }
 
-    fn rest(&mut self, free: Nanos) -> Nanos {
+    fn think_time(&mut self, free: Nanos) -> Nanos {
         let last = self.transaction.sent;
-        self.client.rest((last > 0).then(|| free.saturating_sub(last)))
+        self.client.think_time((last > 0).then(|| free.saturating_sub(last)))
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         let state = std::mem::replace(&mut self.state, State::Closed);
         self.error = None;
         if state == State::Running {

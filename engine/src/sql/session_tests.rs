@@ -8,7 +8,7 @@ use super::session::{RetryPolicy, SqlSession};
 use crate::protocol::Config;
 use crate::protocol::postgres::{Postgres, encode};
 use crate::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 use crate::spec::SslMode;
 use crate::workload::{Asked, Next, Transactions};
 
@@ -179,27 +179,27 @@ impl Bench {
     fn open(&mut self) {
         self.session.opened(&mut self.out);
         self.sent();
-        assert_eq!(self.on_message(OPENING), Ok(Want::Turn));
+        assert_eq!(self.on_message(OPENING), Ok(NextAction::Idle));
     }
 
     fn begin(&mut self) {
         self.now += 10;
         let mut cx = Context { recorder: &mut self.recorder };
-        let want = self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out);
-        assert_eq!(want, Want::Reply);
+        let action = self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out);
+        assert_eq!(action, NextAction::Reply);
     }
 
-    fn on_message(&mut self, bytes: &[u8]) -> Result<Want, Failure> {
+    fn on_message(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.now += 10;
         self.pending.extend_from_slice(bytes);
         let mut cx = Context { recorder: &mut self.recorder };
-        let Step { consumed, want } =
+        let Step { consumed, action } =
             self.session.received(&mut cx, self.now, &self.pending, &mut self.out)?;
         self.pending.drain(..consumed);
-        Ok(want)
+        Ok(action)
     }
 
-    fn resume(&mut self) -> Want {
+    fn resume(&mut self) -> NextAction {
         self.now += NAP;
         let mut cx = Context { recorder: &mut self.recorder };
         self.session.resume(&mut cx, self.now, &mut self.out)
@@ -215,7 +215,7 @@ impl Bench {
         self.session.retry_policy = Arc::new(retry_policy);
     }
 
-    fn lose(&mut self, code: &str) -> Again {
+    fn lose(&mut self, code: &str) -> Reconnect {
         self.now += 10;
         self.pending.clear();
         let why = Failure { code: code.into(), message: "gone".into() };
@@ -242,7 +242,7 @@ impl Bench {
     }
 
     fn errors(&self) -> Vec<(String, OpId, u64)> {
-        self.recorder.slot().errors.iter().map(|e| (e.code.clone(), e.operation, e.count)).collect()
+        self.recorder.stats().errors.iter().map(|e| (e.code.clone(), e.operation, e.count)).collect()
     }
 
     fn queries(&self) -> Queries {
@@ -255,15 +255,15 @@ fn a_transaction_is_its_statements_one_after_the_other() {
     let mut bench = Bench::idle();
     bench.begin();
     assert_eq!(bench.sent(), ["begin 1"]);
-    assert_eq!(bench.on_message(BEGUN), Ok(Want::Reply));
+    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["update 1"]);
-    assert_eq!(bench.on_message(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(UPDATED), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["select 1"]);
     assert_eq!(bench.recorder.lifetime().rows_changed, 0, "not yet committed");
-    assert_eq!(bench.on_message(SELECTED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(SELECTED), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["commit 1"]);
     assert_eq!(bench.queries(), Queries::default(), "not yet a success");
-    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
     assert!(bench.sent().is_empty());
     for op in [TRANSACTION, BEGIN, UPDATE, SELECT, COMMIT] {
         assert_eq!(bench.counts(op), (1, 1, 0, 0));
@@ -281,9 +281,9 @@ fn response_counts_from_the_intended_start_and_service_from_the_sending() {
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
         bench.on_message(answer).unwrap();
     }
-    let tallies = &bench.recorder.completed().tallies;
-    assert_eq!((tallies[0].response.max(), tallies[0].service.max()), (45, 40));
-    assert_eq!((tallies[2].response.max(), tallies[2].service.max()), (10, 10));
+    let operations = &bench.recorder.resolved_stats().operations;
+    assert_eq!((operations[0].response.max(), operations[0].service.max()), (45, 40));
+    assert_eq!((operations[2].response.max(), operations[2].service.max()), (10, 10));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn answers_may_break_anywhere() {
             bench.on_message(&answer[..cut]).unwrap();
             wants.push(bench.on_message(&answer[cut..]).unwrap());
         }
-        assert_eq!(wants, [Want::Reply, Want::Reply, Want::Reply, Want::Turn]);
+        assert_eq!(wants, [NextAction::Reply, NextAction::Reply, NextAction::Reply, NextAction::Idle]);
         assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
         assert_eq!(bench.recorder.lifetime().rows_changed, 3);
     }
@@ -311,7 +311,7 @@ fn bytes_may_come_one_by_one() {
     bench.begin();
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
     let wants: Vec<_> = stream.chunks(1).map(|byte| bench.on_message(byte).unwrap()).collect();
-    assert_eq!(wants.iter().position(|want| *want == Want::Turn), Some(stream.len() - 1));
+    assert_eq!(wants.iter().position(|action| *action == NextAction::Idle), Some(stream.len() - 1));
 }
 
 #[test]
@@ -320,10 +320,10 @@ fn an_error_in_a_block_is_rolled_back_and_counted() {
     bench.begin();
     bench.on_message(BEGUN).unwrap();
     bench.sent();
-    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'E'))), Ok(Want::Reply));
+    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'E'))), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["ROLLBACK"]);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 0, 0), "not over before it is rolled back");
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
     assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
     assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
@@ -340,7 +340,7 @@ fn an_error_outside_a_block_needs_no_rollback() {
     let mut bench = Bench::with(ALONE, b"", 2);
     bench.open();
     bench.begin();
-    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'I'))), Ok(Want::Turn));
+    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'I'))), Ok(NextAction::Idle));
     assert_eq!(bench.sent(), ["update 1"]);
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
 }
@@ -399,8 +399,8 @@ fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
     }
     assert_eq!(bench.counts(TYPE), (1, 1, 0, 1), "with its retry");
     assert_eq!(bench.counts(TYPE), bench.counts(TRANSACTION));
-    let tallies = &bench.recorder.completed().tallies;
-    assert_eq!(tallies[TYPE.index()].response.max(), tallies[0].response.max());
+    let operations = &bench.recorder.resolved_stats().operations;
+    assert_eq!(operations[TYPE.index()].response.max(), operations[0].response.max());
     bench.begin();
     bench.on_message(BEGUN).unwrap();
     bench.lose("connection");
@@ -418,11 +418,11 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
         bench.on_message(answer).unwrap();
     }
     bench.session.client.outcome = Some(OUTCOME);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
     bench.session.client.outcome = None;
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
     assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.completed().tallies[OUTCOME.index()].response.max(), 45);
+    assert_eq!(bench.recorder.resolved_stats().operations[OUTCOME.index()].response.max(), 45);
     let lifetime = bench.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
     bench.begin();
@@ -442,9 +442,9 @@ fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
     bench.begin();
     bench.on_message(BEGUN).unwrap();
     bench.sent();
-    assert_eq!(bench.on_message(UPDATED), Ok(Want::Reply));
+    assert_eq!(bench.on_message(UPDATED), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
     assert_eq!(bench.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
     assert_eq!(bench.errors(), [("no-row".into(), TRANSACTION, 1)]);
@@ -458,19 +458,26 @@ fn a_pause_is_within_the_transaction_and_told_of_once() {
     bench.open();
     bench.now += 10;
     let mut cx = Context { recorder: &mut bench.recorder };
-    let want = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
-    assert_eq!(want, Want::Pause(bench.now + NAP));
-    assert_eq!(bench.resume(), Want::Reply);
+    let action = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
+    assert_eq!(action, NextAction::Pause(bench.now + NAP));
+    assert_eq!(bench.resume(), NextAction::Reply);
     assert_eq!(bench.sent(), ["begin 1"]);
     let until = bench.now + 10 + NAP;
-    assert_eq!(bench.on_message(BEGUN), Ok(Want::Pause(until)));
-    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(Want::Reply), "a notice does not make it pause again");
-    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Pause(until)));
+    assert_eq!(
+        bench.on_message(b"N\0\0\0\x05\0"),
+        Ok(NextAction::Reply),
+        "a notice does not make it pause again"
+    );
+    assert_eq!(bench.resume(), NextAction::Reply);
     assert_eq!(bench.sent(), ["commit 1"]);
-    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
     assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
-    assert!(bench.recorder.completed().tallies[0].response.max() >= 2 * NAP);
-    assert!(bench.recorder.completed().tallies[BEGIN.index()].response.max() < NAP, "no statement waited");
+    assert!(bench.recorder.resolved_stats().operations[0].response.max() >= 2 * NAP);
+    assert!(
+        bench.recorder.resolved_stats().operations[BEGIN.index()].response.max() < NAP,
+        "no statement waited"
+    );
 }
 
 #[test]
@@ -500,7 +507,7 @@ fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
     bench.sent();
     bench.on_message(UPDATED).unwrap();
     assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
     assert_eq!(bench.errors(), [("open-block".into(), TRANSACTION, 1)]);
 }
 
@@ -514,7 +521,7 @@ fn transactions_beyond_the_limit_are_counted_as_late_too() {
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
             bench.on_message(answer).unwrap();
         }
-        assert_eq!(bench.recorder.completed().tallies[0].response.max(), 45);
+        assert_eq!(bench.recorder.resolved_stats().operations[0].response.max(), 45);
         assert_eq!(bench.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
     }
 }
@@ -540,7 +547,7 @@ fn what_may_be_retried_is_said_again() {
     bench.on_message(UPDATED).unwrap();
     bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
     bench.sent();
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Reply));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["begin 1"], "the same transaction");
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
         bench.on_message(answer).unwrap();
@@ -550,7 +557,7 @@ fn what_may_be_retried_is_said_again() {
     assert_eq!(bench.counts(SELECT), (2, 1, 1, 0));
     assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 }, "of the attempt that succeeded");
     assert_eq!(bench.recorder.lifetime().rows_changed, 3, "of the attempt that succeeded");
-    assert_eq!(bench.recorder.completed().tallies[0].response.max(), 5 + 80, "over all attempts");
+    assert_eq!(bench.recorder.resolved_stats().operations[0].response.max(), 5 + 80, "over all attempts");
 }
 
 #[test]
@@ -561,7 +568,7 @@ fn a_commit_that_fails_is_retried_without_a_rollback() {
         bench.on_message(answer).unwrap();
     }
     bench.sent();
-    assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(Want::Reply));
+    assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(NextAction::Reply));
     assert_eq!(bench.sent(), ["begin 1"]);
 }
 
@@ -570,16 +577,16 @@ fn retries_end() {
     let mut bench = Bench::idle();
     bench.begin();
     for attempt in 0..3 {
-        assert_eq!(bench.on_message(BEGUN), Ok(Want::Reply));
+        assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Reply));
         bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-        let want = if attempt < 2 { Want::Reply } else { Want::Turn };
-        assert_eq!(bench.on_message(ROLLED_BACK), Ok(want));
+        let action = if attempt < 2 { NextAction::Reply } else { NextAction::Idle };
+        assert_eq!(bench.on_message(ROLLED_BACK), Ok(action));
     }
     assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 2));
     bench.begin();
     bench.on_message(BEGUN).unwrap();
     bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Reply), "the next one has retries of its own");
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Reply), "the next one has retries of its own");
 }
 
 #[test]
@@ -589,7 +596,7 @@ fn a_fatal_error_ends_the_connection_with_the_servers_code() {
     bench.on_message(BEGUN).unwrap();
     let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
-    assert_eq!(bench.lose(&failure.code), Again::Later);
+    assert_eq!(bench.lose(&failure.code), Reconnect::Later);
     assert_eq!(bench.errors(), [("57P01".into(), UPDATE, 1), ("57P01".into(), TRANSACTION, 1)]);
     bench.sent();
     bench.open();
@@ -634,11 +641,11 @@ fn statements_are_prepared_before_the_first_turn() {
     let mut bench = Bench::with(BLOCK, &parse, 2);
     bench.session.opened(&mut bench.out);
     bench.out.clear();
-    assert_eq!(bench.on_message(OPENING), Ok(Want::Reply));
+    assert_eq!(bench.on_message(OPENING), Ok(NextAction::Reply));
     assert_eq!(bench.out, [&parse[..], encode::SYNC].concat());
     bench.out.clear();
-    assert_eq!(bench.on_message(b"1\0\0\0\x04"), Ok(Want::Reply));
-    assert_eq!(bench.on_message(b"Z\0\0\0\x05I"), Ok(Want::Turn));
+    assert_eq!(bench.on_message(b"1\0\0\0\x04"), Ok(NextAction::Reply));
+    assert_eq!(bench.on_message(b"Z\0\0\0\x05I"), Ok(NextAction::Idle));
 }
 
 #[test]
@@ -654,13 +661,13 @@ fn a_table_that_is_missing_is_known_when_connecting() {
 fn notices_and_changed_settings_disturb_nobody() {
     const NOISE: &[u8] = b"N\0\0\0\x05\0S\0\0\0\x08a\0b\0A\0\0\0\x0a\0\0\0\x01a\0";
     let mut bench = Bench::idle();
-    assert_eq!(bench.on_message(NOISE), Ok(Want::Turn));
+    assert_eq!(bench.on_message(NOISE), Ok(NextAction::Idle));
     bench.begin();
-    assert_eq!(bench.on_message(NOISE), Ok(Want::Reply));
+    assert_eq!(bench.on_message(NOISE), Ok(NextAction::Reply));
     for answer in [BEGUN, NOISE, UPDATED, NOISE, SELECTED] {
-        assert_eq!(bench.on_message(answer), Ok(Want::Reply));
+        assert_eq!(bench.on_message(answer), Ok(NextAction::Reply));
     }
-    assert_eq!(bench.on_message(COMMITTED), Ok(Want::Turn));
+    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
 }
 
 #[test]
@@ -717,7 +724,7 @@ proptest! {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {
                 match bench.on_message(part) {
-                    Ok(Want::Turn) => {
+                    Ok(NextAction::Idle) => {
                         bench.begin();
                         begun += 1;
                     }
@@ -748,8 +755,8 @@ fn what_is_late_before_it_begins_is_skipped_in_an_open_loop_alone() {
         bench.open();
         bench.now += 10;
         let mut cx = Context { recorder: &mut bench.recorder };
-        let want = bench.session.begin(&mut cx, bench.now - 5, bench.now, &mut bench.out);
-        assert_eq!(want, if begun { Want::Reply } else { Want::Turn });
+        let action = bench.session.begin(&mut cx, bench.now - 5, bench.now, &mut bench.out);
+        assert_eq!(action, if begun { NextAction::Reply } else { NextAction::Idle });
         assert_eq!(bench.sent().len(), usize::from(begun));
         if !begun {
             assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
@@ -766,8 +773,8 @@ fn nothing_is_tried_again_beyond_the_latency_limit() {
         bench.open();
         bench.begin();
         bench.now += 10;
-        let want = if retried == 1 { Want::Reply } else { Want::Turn };
-        assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(want), "limit {limit}");
+        let action = if retried == 1 { NextAction::Reply } else { NextAction::Idle };
+        assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(action), "limit {limit}");
         assert_eq!(bench.counts(TRANSACTION), (1, 0, 1 - retried, retried), "limit {limit}");
     }
 }
@@ -779,18 +786,18 @@ fn what_is_waited_for_outside_counts_for_itself() {
     bench.open();
     bench.now += 10;
     let mut cx = Context { recorder: &mut bench.recorder };
-    let want = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
-    assert_eq!(want, Want::Until(DESCRIPTOR));
-    assert_eq!(bench.resume(), Want::Reply);
+    let action = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
+    assert_eq!(action, NextAction::AwaitReadable(DESCRIPTOR));
+    assert_eq!(bench.resume(), NextAction::Reply);
     assert_eq!(bench.counts(SELECT), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.completed().tallies[SELECT.index()].response.max(), NAP);
-    assert_eq!(bench.on_message(BEGUN), Ok(Want::Until(DESCRIPTOR)));
-    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(Want::Reply), "told of once");
+    assert_eq!(bench.recorder.resolved_stats().operations[SELECT.index()].response.max(), NAP);
+    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
+    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(NextAction::Reply), "told of once");
     bench.sent();
     bench.session.client.goes_wrong = true;
-    assert_eq!(bench.resume(), Want::Reply);
+    assert_eq!(bench.resume(), NextAction::Reply);
     assert_eq!(bench.sent(), ["ROLLBACK"], "the block it was in");
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(Want::Turn));
+    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
     assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((2, 1, 1, 0), (1, 0, 1, 0)));
     assert_eq!(bench.errors(), [("outside".into(), SELECT, 1), ("outside".into(), TRANSACTION, 1)]);
     assert_eq!(bench.queries(), Queries::default(), "of no server's statements");
@@ -801,7 +808,7 @@ fn a_connection_lost_meanwhile_fails_both() {
     let mut bench = Bench::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
     bench.open();
     bench.begin();
-    assert_eq!(bench.on_message(BEGUN), Ok(Want::Until(DESCRIPTOR)));
+    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
     bench.lose("connection");
     assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((1, 0, 1, 0), (1, 0, 1, 0)));
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::limits;
+use crate::os;
 use crate::session::Failure;
 
 impl From<io::Error> for Failure {
@@ -10,7 +10,7 @@ impl From<io::Error> for Failure {
         let code = match error.kind() {
             io::ErrorKind::TimedOut => "timeout",
             io::ErrorKind::InvalidData => "tls",
-            _ => error.raw_os_error().and_then(limits::lack).unwrap_or("connection"),
+            _ => error.raw_os_error().and_then(os::local_exhaustion).unwrap_or("connection"),
         };
         // "Connection refused (os error 111)": the number is of no use to people.
         let text = error.to_string();

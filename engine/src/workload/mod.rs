@@ -64,7 +64,7 @@ pub trait Transactions {
 
     /// How long the client rests before its next transaction, by its own choice; `elapsed` is the time since the start of
     /// its last one, if it had one. Called once for each transaction, before `begin`.
-    fn rest(&mut self, _elapsed: Option<Nanos>) -> Nanos {
+    fn think_time(&mut self, _elapsed: Option<Nanos>) -> Nanos {
         0
     }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::server::{Manner, Server};
-use super::{Echoes, Watch, check_identities, echoes, ground, load, measure, number};
+use super::{Echoes, Watch, check_identities, context, echoes, load, measure, number};
 use crate::clock::{MILLISECOND, SECOND, now};
 use crate::load::run;
-use crate::observe::Go;
+use crate::observe::Directive;
 use crate::pace::Arrivals;
 use crate::spec::{Load, Schedule, Stretch};
 
@@ -50,7 +50,7 @@ fn as_many_are_made_as_were_asked_for_whatever_the_threads() {
     let server = brisk();
     for (requests, clients, threads) in [(1, 1, 1), (7, 4, 2), (500, 8, 1), (1_001, 8, 2), (3, 8, 3)] {
         let before = server.seen.answers.load(SeqCst);
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let result = measure(&server, &bounded(requests, load(clients, threads, 0, 60_000)), &mut watch);
         check_made(requests, &result, &watch);
         assert_eq!(server.seen.answers.load(SeqCst) - before, requests);
@@ -63,7 +63,7 @@ fn the_warm_up_is_none_of_them() {
     let server = brisk();
     for threads in [1, 2] {
         let before = server.seen.answers.load(SeqCst);
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let result = measure(&server, &bounded(300, load(6, threads, 150, 60_000)), &mut watch);
         check_made(300, &result, &watch);
         let all = number(&result["lifetime"]["transactions"]);
@@ -80,7 +80,7 @@ fn the_warm_up_is_none_of_them() {
 #[test]
 fn the_window_ends_with_the_last_answer() {
     let server = Server::start(Manner { service: Duration::from_millis(30), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &bounded(10, load(2, 2, 0, 60_000)), &mut watch);
     check_made(10, &result, &watch);
     let transaction = &result["operations"][0];
@@ -96,7 +96,7 @@ fn each_client_makes_its_own_number() {
     let server = brisk();
     for (clients, threads) in [(5, 1), (5, 2)] {
         let before = server.seen.answers.load(SeqCst);
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let load = Load { requests_per_client: Some(40), ..load(clients, threads, 50, 60_000) };
         let result = measure(&server, &load, &mut watch);
         check_made(200, &result, &watch);
@@ -120,7 +120,7 @@ fn what_fails_was_made_too() {
     let service = Duration::from_micros(200);
     let server = Server::start(Manner { service, hang_up_every: 20, ..Manner::default() });
     for threads in [1, 2] {
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let result = measure(&server, &bounded(200, load(4, threads, 0, 60_000)), &mut watch);
         check_made(200, &result, &watch);
         assert_eq!(number(&result["operations"][0]["failed"]), 10);
@@ -132,7 +132,7 @@ fn an_open_loop_has_so_many_due_and_ends_when_all_are_answered() {
     let server = brisk();
     for (threads, warmup_ms) in [(1, 0), (2, 0), (2, 100)] {
         let before = server.seen.answers.load(SeqCst);
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let load = at_rate(1_000.0, bounded(150, load(6, threads, warmup_ms, 60_000)));
         let result = measure(&server, &load, &mut watch);
         check_made(150, &result, &watch);
@@ -146,7 +146,7 @@ fn an_open_loop_has_so_many_due_and_ends_when_all_are_answered() {
 fn an_open_loop_with_a_backlog_makes_no_more_either() {
     // One connection, 5 ms each: 30 that are due within 30 ms take 150.
     let server = Server::start(Manner { service: Duration::from_millis(5), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &at_rate(1_000.0, bounded(30, load(1, 1, 20, 60_000))), &mut watch);
     check_made(30, &result, &watch);
     assert!(number(&result["window"]["duration_ns"]) >= 150 * MILLISECOND);
@@ -155,16 +155,16 @@ fn an_open_loop_with_a_backlog_makes_no_more_either() {
 #[test]
 fn clients_that_rest_make_their_number_too() {
     let server = brisk();
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let resting = Echoes { rest: 5 * MILLISECOND, ..echoes(8) };
-    let result = run(&resting, &ground(&server), &bounded(50, load(4, 2, 30, 60_000)), &mut watch).unwrap();
+    let result = run(&resting, &context(&server), &bounded(50, load(4, 2, 30, 60_000)), &mut watch).unwrap();
     check_made(50, &result, &watch);
 }
 
 #[test]
 fn a_limit_that_is_reached_says_how_many_were_made() {
     let server = Server::start(Manner { service: Duration::from_millis(20), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &bounded(1_000, load(2, 1, 0, 300)), &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "unfinished");
@@ -182,7 +182,7 @@ fn a_limit_that_is_reached_says_how_many_were_made() {
 fn a_request_that_is_never_answered_ends_in_the_limit() {
     for warmup_ms in [0, 50] {
         let server = Server::start(Manner { deaf: true, ..Manner::default() });
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let load = Load { drain_ns: 50 * MILLISECOND, ..bounded(2, load(2, 1, warmup_ms, 150)) };
         let began = now();
         let result = measure(&server, &load, &mut watch);
@@ -203,7 +203,11 @@ fn stopping_early_is_stopping() {
     for warmup_ms in [0, 60_000] {
         let phase = if warmup_ms == 0 { "measure" } else { "warmup" };
         let mut watch = Watch::new(|event: &Value| {
-            if event["type"] == "interval" && event["phase"] == phase { Go::Stop } else { Go::On }
+            if event["type"] == "interval" && event["phase"] == phase {
+                Directive::Finish
+            } else {
+                Directive::Continue
+            }
         });
         let result = measure(&server, &bounded(1_000_000, load(2, 2, warmup_ms, 60_000)), &mut watch);
         check_identities(&result, &watch);

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::server::{Manner, Server};
-use super::{Echoes, Watch, check_identities, echoes, ground, load, number};
+use super::{Echoes, Watch, check_identities, context, echoes, load, number};
 use crate::clock::{MILLISECOND, SECOND};
-use crate::load::{Ground, Part, run_together};
-use crate::observe::Go;
+use crate::load::{GroupInput, TargetContext, run_together};
+use crate::observe::Directive;
 use crate::pace::Arrivals;
 use crate::spec::{Load, Schedule, Stretch};
 
@@ -21,10 +21,12 @@ fn due(rate: f64, most_overdue_ms: u64, load: Load) -> Load {
     Load { schedule: Some(schedule), ..load }
 }
 
-fn together(ground: &Ground, groups: &[(&str, &Echoes, &Load)], watch: &mut Watch<'_>) -> Value {
-    let parts: Vec<_> =
-        groups.iter().map(|&(name, sessions, load)| Part { name, sessions: sessions as _, load }).collect();
-    run_together(&parts, ground, watch).unwrap()
+fn together(context: &TargetContext, groups: &[(&str, &Echoes, &Load)], watch: &mut Watch<'_>) -> Value {
+    let parts: Vec<_> = groups
+        .iter()
+        .map(|&(name, sessions, load)| GroupInput { name, sessions: sessions as _, load })
+        .collect();
+    run_together(&parts, context, watch).unwrap()
 }
 
 fn brisk() -> Server {
@@ -34,11 +36,11 @@ fn brisk() -> Server {
 #[test]
 fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
     let server = brisk();
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let (closed, open) = (load(4, 2, 100, 500), due(200.0, 5_000, load(3, 1, 100, 500)));
     let echoes = echoes(8);
     let result =
-        together(&ground(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
+        together(&context(&server), &[("busy", &echoes, &closed), ("paced", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "completed");
     assert_eq!(result["schedule"], Value::Null);
@@ -101,11 +103,11 @@ fn a_closed_and_an_open_group_are_one_record_with_an_account_each() {
 #[test]
 fn an_overloaded_group_ends_the_load_for_all_and_is_named() {
     let server = Server::start(Manner { service: Duration::from_millis(20), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let (closed, open) = (load(2, 1, 0, 60_000), due(5_000.0, 200, load(1, 1, 0, 60_000)));
     let echoes = echoes(8);
     let result =
-        together(&ground(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
+        together(&context(&server), &[("calm", &echoes, &closed), ("flood", &echoes, &open)], &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "overloaded");
     let reason = result["reason"].as_str().unwrap();
@@ -124,13 +126,16 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
         if event["type"] == "interval" && event["index"] == 1 {
             server.die();
         }
-        Go::On
+        Directive::Continue
     });
     let brief = Load { lost_ns: 300 * MILLISECOND, ..load(2, 1, 0, 60_000) };
     let patient = Load { lost_ns: 60 * SECOND, ..load(2, 1, 0, 60_000) };
     let echoes = echoes(8);
-    let result =
-        together(&ground(&server), &[("patient", &echoes, &patient), ("brief", &echoes, &brief)], &mut watch);
+    let result = together(
+        &context(&server),
+        &[("patient", &echoes, &patient), ("brief", &echoes, &brief)],
+        &mut watch,
+    );
     assert_eq!(result["outcome"], "lost");
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.starts_with("client group brief: no client could connect"), "{reason}");
@@ -150,10 +155,10 @@ fn a_group_without_any_connection_ends_the_load_for_all_and_is_named() {
 #[test]
 fn groups_connect_together_or_not_at_all() {
     let server = Server::start(Manner { most: 5, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let one = load(4, 1, 0, 500);
     let echoes = echoes(8);
-    let result = together(&ground(&server), &[("a", &echoes, &one), ("b", &echoes, &one)], &mut watch);
+    let result = together(&context(&server), &[("a", &echoes, &one), ("b", &echoes, &one)], &mut watch);
     assert_eq!(result["outcome"], "connect-failed");
     assert!(result["reason"].as_str().unwrap().starts_with("3 of 8 clients could not connect"), "{result}");
     assert!(watch.of("interval").is_empty());

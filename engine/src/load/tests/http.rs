@@ -13,7 +13,7 @@ use super::{Watch, check_operations, ground_of, load, number};
 use crate::clock::MILLISECOND;
 use crate::http::Sessions;
 use crate::load::run;
-use crate::observe::Go;
+use crate::observe::Directive;
 use crate::protocol::http1::Http1;
 use crate::spec::{Load, Spec};
 
@@ -74,7 +74,7 @@ fn measure(service: &Service, load: &Load, section: Value) -> Value {
     });
     let spec = Spec::read(&spec.to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = run(&sessions, &ground_of(service.address), load, &mut watch).unwrap();
     check_identities_but_stages(&result, &watch);
     check_littles_law(&result, load);
@@ -239,7 +239,7 @@ fn an_open_loop_connects_when_something_is_due() {
     });
     let spec = Spec::read(&spec.to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let load = Load { schedule: Some(schedule), ..load(4, 1, 0, 400) };
     let result = run(&sessions, &ground_of(service.address), &load, &mut watch).unwrap();
     check_identities_but_stages(&result, &watch);
@@ -263,9 +263,10 @@ fn who_is_refused_from_the_first_is_told_so() {
     });
     let spec = Spec::read(&spec.to_string()).unwrap();
     let sessions = Sessions::<Http1>::new(&spec, spec.workload().1).unwrap();
-    let mut ground = ground_of(service.address);
-    ground.advice = crate::http::advice;
-    let result = run(&sessions, &ground, &load(2, 1, 0, 100), &mut Watch::new(|_| Go::On)).unwrap();
+    let mut context = ground_of(service.address);
+    context.advice = crate::http::advice;
+    let result =
+        run(&sessions, &context, &load(2, 1, 0, 100), &mut Watch::new(|_| Directive::Continue)).unwrap();
     assert_eq!(result["outcome"], "connect-failed");
     assert!(result["reason"].as_str().unwrap().contains("Connection refused"), "{}", result["reason"]);
     assert!(result["advice"].as_str().unwrap().contains("nothing listens there"));

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{Watch, check_operations, ground_of, load, number};
 use crate::clock::{MILLISECOND, Nanos};
 use crate::http::{Sessions, StreamSessions};
-use crate::load::{Startable, run};
-use crate::observe::Go;
+use crate::load::{ClientFactory, run};
+use crate::observe::Directive;
 use crate::protocol::http2::Http2;
 use crate::spec::{Load, Spec};
 
@@ -167,11 +167,11 @@ fn measure_several(
     });
     let spec = Spec::read(&spec.to_string()).unwrap();
     let section = spec.workload().1;
-    let sessions: Box<dyn Startable> = match streams {
+    let sessions: Box<dyn ClientFactory> = match streams {
         1 => Box::new(Sessions::<Http2>::new(&spec, section).unwrap()),
         _ => Box::new(StreamSessions::new(&spec, section).unwrap()),
     };
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = run(&*sessions, &ground_of(address), &load, &mut watch).unwrap();
     check_operations(&result, &result["operations"].as_array().unwrap()[..1], &watch);
     (result, seen)

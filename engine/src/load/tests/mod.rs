@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Ground, NoResult, run};
+use super::{NoResult, TargetContext, run};
 use crate::clock::{MILLISECOND, Nanos, SECOND, now};
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
 use crate::record::{Kind, OpId, Operation, TRANSACTION};
-use crate::session::{Again, Context, Failure, Session, SessionFactory, Step, Want};
+use crate::session::{Context, Failure, NextAction, Reconnect, Session, SessionFactory, Step};
 use crate::spec::Load;
 use crate::transport::{Address, Endpoint};
 use server::{GREETING, Manner, REFUSAL, Server};
@@ -41,12 +41,12 @@ struct Echo {
 const LONG: Nanos = 150 * MILLISECOND;
 
 impl Session for Echo {
-    fn opened(&mut self, _: &mut Vec<u8>) -> Want {
+    fn opened(&mut self, _: &mut Vec<u8>) -> NextAction {
         self.greeted = false;
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn secured(&mut self, _: &[u8], _: &mut Vec<u8>) -> Want {
+    fn secured(&mut self, _: &[u8], _: &mut Vec<u8>) -> NextAction {
         unreachable!("it never asks for TLS")
     }
 
@@ -61,14 +61,14 @@ impl Session for Echo {
             return match input[0] {
                 GREETING => {
                     self.greeted = true;
-                    Ok(Step { consumed: 1, want: Want::Turn })
+                    Ok(Step { consumed: 1, action: NextAction::Idle })
                 }
                 REFUSAL => Err(Failure { code: "53300".into(), message: "too many already".into() }),
                 other => panic!("what is {other}?"),
             };
         }
         if input.len() < 8 {
-            return Ok(Step { consumed: 0, want: Want::Reply });
+            return Ok(Step { consumed: 0, action: NextAction::Reply });
         }
         let (number, intended, sent) = self.asked.take().expect("an answer follows a request");
         assert_eq!(input, number.to_be_bytes());
@@ -77,10 +77,10 @@ impl Session for Echo {
         }
         cx.recorder.queries(at, 1, 0, 0);
         self.long.fetch_add(u64::from(at - intended > LONG), SeqCst);
-        Ok(Step { consumed: 8, want: Want::Turn })
+        Ok(Step { consumed: 8, action: NextAction::Idle })
     }
 
-    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> Want {
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         assert!(intended <= at);
         self.next += 1;
         self.asked = Some((self.next, intended, at));
@@ -89,20 +89,20 @@ impl Session for Echo {
         }
         out.extend(self.next.to_be_bytes());
         out.resize(out.len() + self.request - 8, 0);
-        Want::Reply
+        NextAction::Reply
     }
 
-    fn rest(&mut self, _: Nanos) -> Nanos {
+    fn think_time(&mut self, _: Nanos) -> Nanos {
         self.rest
     }
 
-    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Again {
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         if let Some((_, intended, sent)) = self.asked.take() {
             for op in [ASK, TRANSACTION] {
                 cx.recorder.fail(op, intended, sent, at, why);
             }
         }
-        Again::Later
+        Reconnect::Later
     }
 
     fn goodbye(&mut self, _: &mut Vec<u8>) {}
@@ -140,22 +140,22 @@ impl SessionFactory for Echoes {
 /// Keeps the events with the instants at which they came, and does something on each of them.
 struct Watch<'a> {
     events: Vec<(Nanos, Value)>,
-    act: Box<dyn FnMut(&Value) -> Go + 'a>,
+    act: Box<dyn FnMut(&Value) -> Directive + 'a>,
 }
 
 impl Observer for Watch<'_> {
-    fn event(&mut self, event: &Value) -> Go {
+    fn event(&mut self, event: &Value) -> Directive {
         self.events.push((now(), event.clone()));
         (self.act)(event)
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 
 impl<'a> Watch<'a> {
-    fn new(act: impl FnMut(&Value) -> Go + 'a) -> Self {
+    fn new(act: impl FnMut(&Value) -> Directive + 'a) -> Self {
         Self { events: Vec::new(), act: Box::new(act) }
     }
 
@@ -181,13 +181,13 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
     }
 }
 
-fn ground(server: &Server) -> Ground {
+fn context(server: &Server) -> TargetContext {
     ground_of(server.address)
 }
 
-fn ground_of(address: SocketAddr) -> Ground {
+fn ground_of(address: SocketAddr) -> TargetContext {
     let endpoint = Endpoint { addresses: vec![Address::Tcp(address)], name: address.to_string(), tls: None };
-    Ground {
+    TargetContext {
         endpoint: Arc::new(endpoint),
         connect_timeout_ns: SECOND,
         advice: |code| if code == "53300" { "fewer" } else { "" },
@@ -199,7 +199,7 @@ fn echoes(request: usize) -> Echoes {
 }
 
 fn measure(server: &Server, load: &Load, watch: &mut Watch<'_>) -> Value {
-    run(&echoes(8), &ground(server), load, watch).unwrap()
+    run(&echoes(8), &context(server), load, watch).unwrap()
 }
 
 fn number(value: &Value) -> u64 {
@@ -237,7 +237,7 @@ fn counts_times_and_littles_law_agree_with_the_server() {
     const CLIENTS: u32 = 8;
     let service = Duration::from_millis(4);
     let server = Server::start(Manner { service, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(CLIENTS, 2, 150, 600), &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "completed");
@@ -273,9 +273,9 @@ fn counts_times_and_littles_law_agree_with_the_server() {
 fn clients_that_rest_are_timed_from_the_end_of_their_rest() {
     const CLIENTS: u32 = 4;
     let server = Server::start(Manner { service: Duration::from_millis(2), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let resting = Echoes { rest: 20 * MILLISECOND, ..echoes(8) };
-    let result = run(&resting, &ground(&server), &load(CLIENTS, 2, 110, 600), &mut watch).unwrap();
+    let result = run(&resting, &context(&server), &load(CLIENTS, 2, 110, 600), &mut watch).unwrap();
     check_identities(&result, &watch);
     let transaction = &result["operations"][0];
     let (succeeded, response) = (number(&transaction["succeeded"]), &transaction["response"]);
@@ -298,7 +298,7 @@ fn clients_that_rest_are_timed_from_the_end_of_their_rest() {
 #[test]
 fn events_come_in_order_and_on_time() {
     let server = Server::start(Manner { service: Duration::from_millis(1), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(3, 2, 250, 400), &mut watch);
     let start = number(&result["window"]["start_mono_ns"]);
     let said: Vec<String> = watch
@@ -343,10 +343,10 @@ fn a_stall_shows_once_for_every_client() {
         if event["type"] == "interval" && event["phase"] == "measure" && event["index"] == 1 {
             server.stall(now() + 200 * MILLISECOND);
         }
-        Go::On
+        Directive::Continue
     });
     let echoes = echoes(8);
-    let result = run(&echoes, &ground(&server), &load(6, 2, 0, 700), &mut watch).unwrap();
+    let result = run(&echoes, &context(&server), &load(6, 2, 0, 700), &mut watch).unwrap();
     check_identities(&result, &watch);
     let response = &result["operations"][0]["response"];
     let max = number(&response["max_ns"]);
@@ -358,7 +358,7 @@ fn a_stall_shows_once_for_every_client() {
 fn a_lost_connection_is_an_error_and_its_time_is_in_the_record() {
     let service = Duration::from_millis(1);
     let server = Server::start(Manner { service, hang_up_every: 50, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(5, 2, 100, 800), &mut watch);
     check_identities(&result, &watch);
     assert_eq!(result["outcome"], "completed");
@@ -386,16 +386,16 @@ fn a_lost_connection_is_an_error_and_its_time_is_in_the_record() {
 #[test]
 fn answers_in_pieces_and_requests_larger_than_the_socket_takes_are_whole() {
     let pieces = Server::start(Manner { in_pieces: true, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&pieces, &load(2, 1, 0, 200), &mut watch);
     check_identities(&result, &watch);
     assert!(number(&result["operations"][0]["succeeded"]) > 10);
 
     let request = 8 << 20; // More than the buffers of both sockets.
     let large = Server::start(Manner { request, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let patient = Load { drain_ns: 20 * SECOND, ..load(2, 1, 0, 400) };
-    let result = run(&echoes(request), &ground(&large), &patient, &mut watch).unwrap();
+    let result = run(&echoes(request), &context(&large), &patient, &mut watch).unwrap();
     check_identities(&result, &watch);
     assert!(number(&result["lifetime"]["transactions"]) >= 2);
     assert_eq!(number(&result["lifetime"]["transactions"]), large.seen.answers.load(SeqCst));
@@ -404,7 +404,7 @@ fn answers_in_pieces_and_requests_larger_than_the_socket_takes_are_whole() {
 #[test]
 fn a_server_that_never_answers_neither_stops_the_clock_nor_the_end() {
     let server = Server::start(Manner { deaf: true, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let from = now();
     let load = Load { drain_ns: 200 * MILLISECOND, ..load(4, 2, 100, 300) };
     let result = measure(&server, &load, &mut watch);
@@ -421,7 +421,7 @@ fn a_server_that_never_answers_neither_stops_the_clock_nor_the_end() {
 #[test]
 fn clients_that_are_refused_are_counted_with_the_servers_own_words() {
     let server = Server::start(Manner { most: 3, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(5, 2, 0, 300), &mut watch);
     assert_eq!(result["outcome"], "connect-failed");
     let reason = result["reason"].as_str().unwrap();
@@ -437,14 +437,14 @@ fn no_server_and_a_silent_one_are_told_apart() {
     let server = Server::start(Manner::default());
     server.die();
     std::thread::sleep(Duration::from_millis(50));
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let result = measure(&server, &load(3, 1, 0, 300), &mut watch);
     assert_eq!(result["outcome"], "connect-failed");
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.starts_with("3 of 3 clients") && reason.ends_with(": Connection refused"), "{reason}");
 
     let mute = Server::start(Manner { mute: true, ..Manner::default() });
-    let short = Ground { connect_timeout_ns: 200 * MILLISECOND, ..ground(&mute) };
+    let short = TargetContext { connect_timeout_ns: 200 * MILLISECOND, ..context(&mute) };
     let result = run(&echoes(8), &short, &load(3, 1, 0, 300), &mut watch).unwrap();
     let reason = result["reason"].as_str().unwrap();
     assert!(reason.ends_with("the connection was not ready after 0.2 s"), "{reason}");
@@ -457,7 +457,7 @@ fn a_load_whose_server_dies_keeps_what_was_recorded() {
         if event["type"] == "interval" && event["index"] == 1 {
             server.die();
         }
-        Go::On
+        Directive::Continue
     });
     let load = Load { lost_ns: 300 * MILLISECOND, ..load(4, 2, 0, 60_000) };
     let result = measure(&server, &load, &mut watch);
@@ -477,7 +477,10 @@ fn a_load_whose_server_dies_keeps_what_was_recorded() {
 fn a_stopped_load_ends_soon_and_has_a_result() {
     let server = Server::start(Manner { service: Duration::from_millis(1), ..Manner::default() });
     for phase in ["warmup", "measure"] {
-        let mut watch = Watch::new(|event: &Value| if event["phase"] == phase { Go::Stop } else { Go::On });
+        let mut watch =
+            Watch::new(
+                |event: &Value| if event["phase"] == phase { Directive::Finish } else { Directive::Continue },
+            );
         let from = now();
         let result = measure(&server, &load(4, 2, 250, 60_000), &mut watch);
         check_identities(&result, &watch);
@@ -491,9 +494,12 @@ fn a_stopped_load_ends_soon_and_has_a_result() {
 #[test]
 fn a_load_that_nobody_wants_any_more_is_given_up() {
     let server = Server::start(Manner { deaf: true, ..Manner::default() });
-    let mut watch = Watch::new(|event: &Value| if event["type"] == "interval" { Go::Abort } else { Go::On });
+    let mut watch =
+        Watch::new(
+            |event: &Value| if event["type"] == "interval" { Directive::Abort } else { Directive::Continue },
+        );
     let from = now();
-    let result = run(&echoes(8), &ground(&server), &load(4, 2, 0, 60_000), &mut watch);
+    let result = run(&echoes(8), &context(&server), &load(4, 2, 0, 60_000), &mut watch);
     assert!(matches!(result, Err(NoResult::Aborted)));
     assert!(now() - from < SECOND);
 }

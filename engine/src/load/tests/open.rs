@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::server::{Manner, Server};
-use super::{Watch, check_identities, echoes, ground, load, measure, number};
+use super::{Watch, check_identities, context, echoes, load, measure, number};
 use crate::clock::{MILLISECOND, Nanos, SECOND, now};
 use crate::load::run;
-use crate::observe::Go;
+use crate::observe::Directive;
 use crate::pace::Arrivals;
 use crate::spec::{Load, Schedule, Stretch};
 
@@ -60,7 +60,7 @@ fn check_schedule(result: &Value, watch: &Watch<'_>) {
 fn as_many_are_due_as_the_rate_says_whatever_the_threads() {
     let server = brisk();
     for (clients, threads) in [(6, 1), (6, 2), (5, 2)] {
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let load = paced(load(clients, threads, 100, 500), Arrivals::Constant, &[(400.0, 500)]);
         let result = measure(&server, &load, &mut watch);
         check_schedule(&result, &watch);
@@ -85,7 +85,7 @@ fn as_many_are_due_as_the_rate_says_whatever_the_threads() {
 #[test]
 fn steps_begin_with_the_measurement_and_the_warm_up_has_the_first() {
     let server = brisk();
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let load = paced(load(8, 2, 200, 600), Arrivals::Constant, &[(100.0, 200), (500.0, 200), (200.0, 100)]);
     let result = measure(&server, &load, &mut watch);
     check_schedule(&result, &watch);
@@ -98,7 +98,7 @@ fn steps_begin_with_the_measurement_and_the_warm_up_has_the_first() {
 fn poisson_arrivals_differ_with_the_seed_only() {
     let server = brisk();
     let offered = |seed: u64| {
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let mut load = paced(load(8, 2, 0, 400), Arrivals::Poisson, &[(500.0, 400)]);
         load.schedule.as_mut().unwrap().seed = seed;
         let result = measure(&server, &load, &mut watch);
@@ -121,7 +121,7 @@ fn poisson_arrivals_differ_with_the_seed_only() {
 fn requests_that_find_no_connection_wait_and_the_wait_is_in_their_response_time() {
     // One connection, 20 ms each: of 10 that are due each 10 ms, the tenth waits for 90 ms.
     let server = Server::start(Manner { service: Duration::from_millis(20), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let load = paced(load(1, 1, 0, 300), Arrivals::Constant, &[(100.0, 95), (0.0, 1)]);
     let result = measure(&server, &load, &mut watch);
     check_schedule(&result, &watch);
@@ -145,11 +145,11 @@ fn a_stall_holds_up_everything_that_is_due_meanwhile() {
         if event["type"] == "interval" && event["phase"] == "measure" && event["index"] == 1 {
             server.stall(now() + 200 * MILLISECOND);
         }
-        Go::On
+        Directive::Continue
     });
     let echoes = echoes(8);
     let load = paced(load(6, 2, 0, 700), Arrivals::Constant, &[(500.0, 700)]);
-    let result = run(&echoes, &ground(&server), &load, &mut watch).unwrap();
+    let result = run(&echoes, &context(&server), &load, &mut watch).unwrap();
     check_schedule(&result, &watch);
     // Of the 100 that were due in the stall a quarter was due in its first 50 ms; a closed loop would have seen 6. (How many
     // exactly is measured where nothing else runs: tests/truth.)
@@ -166,7 +166,7 @@ fn a_stall_holds_up_everything_that_is_due_meanwhile() {
 fn a_target_that_cannot_keep_up_ends_the_load_with_its_backlog_on_record() {
     let server = Server::start(Manner { service: Duration::from_millis(10), ..Manner::default() });
     for warmup_ms in [0, 60_000] {
-        let mut watch = Watch::new(|_| Go::On);
+        let mut watch = Watch::new(|_| Directive::Continue);
         let from = now();
         let load = paced(load(2, 1, warmup_ms, 60_000), Arrivals::Constant, &[(600.0, 60_000)]);
         let result = measure(&server, &load, &mut watch);
@@ -200,7 +200,7 @@ fn a_target_that_cannot_keep_up_ends_the_load_with_its_backlog_on_record() {
 #[test]
 fn a_longer_limit_lets_a_backlog_be() {
     let server = Server::start(Manner { service: Duration::from_millis(10), ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let mut load = paced(load(2, 1, 0, 2_500), Arrivals::Constant, &[(600.0, 2_500)]);
     load.schedule.as_mut().unwrap().most_overdue_ns = 60 * SECOND;
     let result = measure(&server, &load, &mut watch);
@@ -213,7 +213,7 @@ fn a_longer_limit_lets_a_backlog_be() {
 fn lost_connections_leave_the_schedule_as_it_is() {
     let service = Duration::from_micros(500);
     let server = Server::start(Manner { service, hang_up_every: 40, ..Manner::default() });
-    let mut watch = Watch::new(|_| Go::On);
+    let mut watch = Watch::new(|_| Directive::Continue);
     let load = paced(load(3, 2, 100, 800), Arrivals::Constant, &[(500.0, 800)]);
     let result = measure(&server, &load, &mut watch);
     check_schedule(&result, &watch);
@@ -229,7 +229,7 @@ fn a_server_that_dies_is_lost_not_overloaded() {
         if event["type"] == "interval" && event["index"] == 1 {
             server.die();
         }
-        Go::On
+        Directive::Continue
     });
     let load = Load { lost_ns: 3_500 * MILLISECOND, ..load(4, 2, 0, 60_000) };
     let result = measure(&server, &paced(load, Arrivals::Poisson, &[(500.0, 60_000)]), &mut watch);

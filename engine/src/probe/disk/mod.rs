@@ -25,9 +25,9 @@ use self::options::{Engine, Options};
 use self::order::{Act, Order};
 use self::psync::Psync;
 use self::ring::Ring;
+use crate::blocking::{Fault, Task, Tasks};
 use crate::clock::Nanos;
-use crate::direct::{Fault, Task, Tasks};
-use crate::load::Measured;
+use crate::load::Measurement;
 use crate::probe::memory_budget;
 use crate::random::Random;
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
@@ -136,7 +136,7 @@ impl Tasks for Disk {
         })
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.options.block_bytes as f64 / f64::from(1 << 20);
         let mut figures: Vec<_> =
             measured.per_second(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
@@ -255,7 +255,7 @@ fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), P
         true => "use a smaller `size`, or name a directory on another device in `target.host.directory`",
         false => "no `size` is small enough: name a directory on another device in `target.host.directory`",
     };
-    Err(Problem::new(crate::direct::fault::NO_SPACE, finding, advice))
+    Err(Problem::new(crate::blocking::fault::NO_SPACE, finding, advice))
 }
 
 fn in_directory(doing: &str, directory: &Path, error: io::Error) -> Problem {

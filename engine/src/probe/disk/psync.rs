@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 use super::buffer::Buffer;
 use super::order::{Act, Order};
 use super::{Disk, FLUSHING, doing, fatal};
+use crate::blocking::Fault;
 use crate::clock::{self, Nanos};
-use crate::direct::Fault;
 use crate::random::Random;
 use crate::record::{Recorder, TRANSACTION};
 
@@ -51,7 +51,7 @@ impl<'d> Psync<'d> {
             self.written += 1;
             self.buffer.stamp(self.written);
         }
-        recorder.start_whole(self.disk.ops.of(act), due);
+        recorder.start_single(self.disk.ops.of(act), due);
     }
 
     #[inline]
@@ -92,7 +92,7 @@ impl<'d> Psync<'d> {
         };
         match (&self.fault, last) {
             (None, Some((op, began, sent))) => recorder.succeed(op, began, sent, done),
-            (Some(_), Some((op, began, _))) => recorder.fail_too(op, began, done),
+            (Some(_), Some((op, began, _))) => recorder.fail_without_error(op, began, done),
             (_, None) => {}
         }
         match &self.fault {

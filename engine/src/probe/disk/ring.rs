@@ -13,8 +13,8 @@ use super::buffer::Buffer;
 use super::order::{Act, Order};
 use super::psync::cut;
 use super::{Disk, FLUSHING, doing, fatal};
+use crate::blocking::Fault;
 use crate::clock::Nanos;
-use crate::direct::Fault;
 use crate::random::Random;
 use crate::record::{Recorder, TRANSACTION};
 use crate::spec::Problem;
@@ -96,11 +96,11 @@ impl<'d> Ring<'d> {
     /// Fills what is free of the queue.
     #[inline]
     pub fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
-        let wanted = recorder.allows(self.queue.free.len() as u64);
+        let wanted = recorder.reserve(self.queue.free.len() as u64);
         for _ in 0..wanted {
             let Some(number) = self.queue.free.pop() else { return };
             let (act, block) = self.order.next();
-            recorder.start_whole(self.disk.ops.of(act), due);
+            recorder.start_single(self.disk.ops.of(act), due);
             let slot = &mut self.queue.slots[number];
             (slot.act, slot.due, slot.flushing) = (act, due, false);
             if act == Act::Write {
@@ -137,7 +137,7 @@ impl<'d> Ring<'d> {
             };
             if let Some(why) = fault.as_ref().filter(|_| slot.outcome(answer).is_err()) {
                 if let Some(op) = op {
-                    recorder.fail_too(op, began, done);
+                    recorder.fail_without_error(op, began, done);
                 }
                 recorder.fail(TRANSACTION, slot.due, slot.sent, done, &why.failure());
                 queue.free.push(number);

@@ -12,9 +12,9 @@ use super::order::Order;
 use super::psync::Psync;
 use super::ring::Ring;
 use super::{Client, Disk};
-use crate::direct::{Direct, Fault, Task};
-use crate::load::{Ground, NoResult, run as run_load};
-use crate::observe::{Go, Observer};
+use crate::blocking::{Direct, Fault, Task};
+use crate::load::{NoResult, TargetContext, run as run_load};
+use crate::observe::{Directive, Observer};
 use crate::random::Random;
 use crate::record::Recorder;
 use crate::spec::Spec;
@@ -53,13 +53,13 @@ impl Drop for Place {
 struct Watch<'p>(&'p Place, usize);
 
 impl Observer for Watch<'_> {
-    fn event(&mut self, _: &Value) -> Go {
+    fn event(&mut self, _: &Value) -> Directive {
         self.1 = self.1.max(self.0.entries());
-        Go::On
+        Directive::Continue
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 
@@ -185,7 +185,7 @@ fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
     let disk = Disk::new(&whole["workload"]["probe"]["disk"], &spec).unwrap();
     let probe = Direct(Disk { go_direct, ..disk });
     let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
-    let ground = Ground { endpoint, connect_timeout_ns: 0, advice: crate::probe::advice };
+    let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice: crate::probe::advice };
     run_load(&probe, &ground, &spec.load, &mut Watch(&place, 0)).unwrap()
 }
 
@@ -299,16 +299,16 @@ fn a_device_that_fills_up_or_breaks_ends_it_and_is_counted() {
         let (fault, recorder) = one_turn(&engine, "/dev/full");
         assert_eq!((fault.code, fault.fatal), ("no-space", true), "{engine}");
         assert_eq!(fault.message, "a block could not be written: No space left on device");
-        let failed = |recorder: &Recorder, op: usize| recorder.slot().tallies[op].counts.failed;
+        let failed = |recorder: &Recorder, op: usize| recorder.stats().operations[op].counts.failed;
         assert!(failed(&recorder, 0) > 0 && failed(&recorder, 0) == failed(&recorder, 1), "{engine}");
-        assert_eq!(recorder.slot().errors[0].code, "no-space");
+        assert_eq!(recorder.stats().errors[0].code, "no-space");
         // What takes everything and cannot flush.
         let (fault, recorder) = one_turn(&engine, "/dev/null");
         assert!(
             fault.fatal && fault.message.starts_with("the data could not be flushed"),
             "{engine}: {fault:?}"
         );
-        assert!(recorder.slot().tallies[1].counts.succeeded > 0 && failed(&recorder, 2) > 0, "{engine}");
+        assert!(recorder.stats().operations[1].counts.succeeded > 0 && failed(&recorder, 2) > 0, "{engine}");
         assert_eq!(failed(&recorder, 0), failed(&recorder, 2), "{engine}");
     }
 }

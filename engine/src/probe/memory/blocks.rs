@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst, compiler
 use serde::Deserialize;
 
 use super::WORD;
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::probe::memory_budget;
 use crate::random::Random;
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 
 use super::WORD;
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::probe::memory_budget;
 
 /// What mbw calls its tests.

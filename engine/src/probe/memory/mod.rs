@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicU64;
 use serde::Deserialize;
 
 use super::{Passes, Probe, memory_budget};
-use crate::direct::Fault;
-use crate::load::Measured;
+use crate::blocking::Fault;
+use crate::load::Measurement;
 use crate::random::Random;
 use crate::record::{OpId, TRANSACTION};
 use crate::spec::Problem;
@@ -171,7 +171,7 @@ impl Probe for Memory {
     }
 
     /// The speed of one pass on average, times the threads. STREAM tells of its best round, too, which is one thread's.
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.moved as f64 / f64::from(1 << 20);
         let mut found: Vec<_> =
             measured.pace(TRANSACTION).map(|pace| ("mib_per_s", pace * mib)).into_iter().collect();

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::WORD;
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::probe::memory_budget;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

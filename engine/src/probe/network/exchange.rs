@@ -9,8 +9,8 @@ use super::handshake::{HELLO_BYTES, Hello, Test};
 use super::options::Options;
 use super::peer::{PATIENCE, open};
 use super::socket_io::{PIECE, dial, pass, write};
+use crate::blocking::Fault;
 use crate::clock::Nanos;
-use crate::direct::Fault;
 use crate::record::{Recorder, TRANSACTION};
 
 /// Ports come back by the dozen, a minute after their use: to ask for one all the time takes time from whoever has one.

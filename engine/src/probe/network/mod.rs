@@ -23,10 +23,10 @@ use self::exchange::Exchange;
 use self::options::{Kind, Options};
 use self::peer::Peer;
 use self::stream::Stream;
+use crate::blocking::{Fault, Task, Tasks};
 use crate::clock::Nanos;
-use crate::direct::{Fault, Task, Tasks};
-use crate::limits;
-use crate::load::Measured;
+use crate::load::Measurement;
+use crate::os;
 use crate::record::{Operation, Recorder, TRANSACTION};
 use crate::spec::{Problem, Spec};
 
@@ -66,7 +66,7 @@ impl Tasks for Network {
         })
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let megabits = f64::from(self.options.block_bytes) * 8.0 / 1e6;
         let figure = |rate: f64| match self.options.test {
             Kind::Rr | Kind::Crr => ("transactions_per_s", rate),
@@ -132,8 +132,8 @@ fn fault(error: &io::Error) -> Fault {
     };
     let text = error.to_string();
     let said = text.split(" (os error").next().unwrap_or_default();
-    if let Some(code) = error.raw_os_error().and_then(limits::lack) {
-        return Fault { code, message: said.into(), fatal: code != limits::PORTS };
+    if let Some(code) = error.raw_os_error().and_then(os::local_exhaustion) {
+        return Fault { code, message: said.into(), fatal: code != os::PORTS };
     }
     match error.kind() {
         WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),

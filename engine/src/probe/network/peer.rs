@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::handshake::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
 use super::socket_io::dial;
 use super::{Server, fault};
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::spec::Problem;
 use crate::transport::check;
 

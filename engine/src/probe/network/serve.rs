@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::server::{Served, Server};
 use crate::load::NoResult;
-use crate::observe::{Go, Observer, TICK};
+use crate::observe::{Directive, Observer, TICK};
 use crate::spec::Problem;
 
 /// Serves at `HOST:PORT` until the observer has enough of it.
@@ -17,11 +17,11 @@ pub fn serve(address: &str, observer: &mut dyn Observer) -> Result<Served, NoRes
     let named = named.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
     let server = TcpListener::bind(named).and_then(Server::start).map_err(refused)?;
     let mut go = observer.event(&json!({"type": "listening", "address": server.address.to_string()}));
-    while go == Go::On {
+    while go == Directive::Continue {
         std::thread::sleep(TICK);
         go = observer.tick();
     }
-    if go == Go::Abort { Err(NoResult::Aborted) } else { Ok(server.served()) }
+    if go == Directive::Abort { Err(NoResult::Aborted) } else { Ok(server.served()) }
 }
 
 fn refused(address: &str, error: &io::Error) -> Problem {

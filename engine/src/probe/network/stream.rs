@@ -12,8 +12,8 @@ use super::fault;
 use super::options::Options;
 use super::peer::open;
 use super::socket_io::{readable, receive_now, write};
+use crate::blocking::Fault;
 use crate::clock::Nanos;
-use crate::direct::Fault;
 use crate::record::{Recorder, TRANSACTION};
 
 /// With nothing left to send, news is waited for so long before it is looked whether time is up.

@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use super::handshake::{ANSWER_BYTES, Answer, Hello, Test};
 use super::server::{Served, Server};
-use crate::limits;
-use crate::observe::{Go, Observer};
+use crate::observe::{Directive, Observer};
+use crate::os;
 use crate::start;
 
 struct Nobody;
 
 impl Observer for Nobody {
-    fn event(&mut self, _: &Value) -> Go {
-        Go::On
+    fn event(&mut self, _: &Value) -> Directive {
+        Directive::Continue
     }
 
-    fn tick(&mut self) -> Go {
-        Go::On
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
     }
 }
 
@@ -185,8 +185,8 @@ fn a_peer_that_goes_ends_the_load() {
 #[test]
 fn no_port_left_is_an_error_that_goes_by() {
     let fault = super::fault(&std::io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
-    assert!(!fault.fatal && fault.code == limits::PORTS);
-    assert!(crate::probe::advice(limits::PORTS).contains("net.ipv4.ip_local_port_range"));
+    assert!(!fault.fatal && fault.code == os::PORTS);
+    assert!(crate::probe::advice(os::PORTS).contains("net.ipv4.ip_local_port_range"));
 }
 
 fn answer_to(server: &Server, said: &[u8]) -> Vec<u8> {

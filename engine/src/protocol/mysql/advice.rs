@@ -1,6 +1,6 @@
 //! What a person can do about what the server says.
 
-use crate::limits;
+use crate::os;
 
 /// A remedy for a SQLSTATE, a number of the server's, or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -39,6 +39,6 @@ pub fn advice(code: &str) -> &'static str {
             "give the user another plugin (mysql_native_password, caching_sha2_password), or use TLS where it is needed"
         }
         "protocol" => "check that host and port are those of a MySQL or MariaDB server",
-        _ => limits::advice(code),
+        _ => os::advice(code),
     }
 }

@@ -22,7 +22,7 @@ use super::packet::{self, FULL, Reader};
 use crate::protocol::{
     Cancel, Columns, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
 };
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 
 /// Status flags: a transaction is open; another answer follows.
 const IN_TRANSACTION: u16 = 1;
@@ -364,7 +364,7 @@ impl SqlProtocol for Mysql {
         self.handshake.received(input, out)
     }
 
-    fn lost(&mut self, why: &Failure) -> Again {
+    fn lost(&mut self, why: &Failure) -> Reconnect {
         self.handshake.lost(why)
     }
 

@@ -7,7 +7,7 @@ use super::encode;
 use super::error::ServerError;
 use super::packet::{self, Packet, Reader};
 use crate::protocol::{Config, Malformed, Progress};
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 use crate::spec::SslMode;
 
 /// The only version of the protocol there is in servers of this century.
@@ -309,10 +309,10 @@ impl Handshake {
     }
 
     /// The connection could not be opened, or broke. `allow` and `prefer` try the other way before they give up.
-    pub fn lost(&mut self, why: &Failure) -> Again {
+    pub fn lost(&mut self, why: &Failure) -> Reconnect {
         let state = std::mem::replace(&mut self.state, State::Closed);
         if state == State::Ready || state == State::Closed || self.changed_mind {
-            return Again::Later;
+            return Reconnect::Later;
         }
         let other = match self.config.sslmode {
             SslMode::Allow => !self.encrypt && (NO_ENTRY.contains(&why.code.as_str()) || why.code == "auth"),
@@ -320,11 +320,11 @@ impl Handshake {
             _ => false,
         };
         if !other {
-            return Again::Later;
+            return Reconnect::Later;
         }
         self.encrypt = !self.encrypt;
         self.changed_mind = true;
-        Again::Now
+        Reconnect::Now
     }
 }
 

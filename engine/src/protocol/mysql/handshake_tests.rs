@@ -6,7 +6,7 @@ use super::auth::Plugin;
 use super::encode;
 use super::handshake::Handshake;
 use crate::protocol::{Config, Progress};
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 use crate::spec::SslMode;
 
 const NONCE: &[u8; 20] = b"12345678abcdefghijkl";
@@ -118,7 +118,7 @@ fn without_tls_the_stricter_modes_stop() {
     for mode in [SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
         let mut handshake = opened(config(mode));
         let failure = hear(&mut handshake, &greeting(THERE, "")).unwrap_err();
-        assert_eq!((failure.code.as_str(), handshake.lost(&failure)), ("tls", Again::Later));
+        assert_eq!((failure.code.as_str(), handshake.lost(&failure)), ("tls", Reconnect::Later));
     }
 }
 
@@ -194,15 +194,15 @@ fn allow_and_prefer_try_the_other_way_once() {
     let mut handshake = opened(config(SslMode::Allow));
     let (progress, _) = hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
     assert_eq!(progress, Progress::More, "plain first");
-    assert_eq!(handshake.lost(&denied), Again::Now);
+    assert_eq!(handshake.lost(&denied), Reconnect::Now);
     handshake.opened();
     assert_eq!(hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::Secure);
-    assert_eq!(handshake.lost(&denied), Again::Later);
+    assert_eq!(handshake.lost(&denied), Reconnect::Later);
 
     let broken = Failure { code: "tls".into(), message: String::new() };
     let mut handshake = opened(config(SslMode::Prefer));
     hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
-    assert_eq!(handshake.lost(&broken), Again::Now);
+    assert_eq!(handshake.lost(&broken), Reconnect::Now);
     handshake.opened();
     assert_eq!(hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::More);
 }

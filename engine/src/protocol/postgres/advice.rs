@@ -1,6 +1,6 @@
 //! What a person can do about what the server says.
 
-use crate::limits;
+use crate::os;
 
 /// A remedy for an SQLSTATE or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -22,6 +22,6 @@ pub fn advice(code: &str) -> &'static str {
         "timeout" => "check host and port and what lies between, or allow more time",
         "tls" => "check the server's certificate and its `ssl` setting, or choose another sslmode",
         "protocol" => "check that host and port are those of a PostgreSQL server",
-        _ => limits::advice(code),
+        _ => os::advice(code),
     }
 }

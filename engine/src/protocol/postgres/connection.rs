@@ -9,7 +9,7 @@ use super::handshake::Handshake;
 use crate::protocol::{
     Cancel, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
 };
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 
 /// One connection to a PostgreSQL.
 pub struct Postgres {
@@ -43,7 +43,7 @@ impl SqlProtocol for Postgres {
         self.handshake.received(input, out)
     }
 
-    fn lost(&mut self, why: &Failure) -> Again {
+    fn lost(&mut self, why: &Failure) -> Reconnect {
         self.handshake.lost(why)
     }
 

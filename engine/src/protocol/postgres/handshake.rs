@@ -5,7 +5,7 @@ use super::encode;
 use super::error::ServerError;
 use super::frame::{self, Frame, Reader};
 use crate::protocol::{Config, Malformed, Progress};
-use crate::session::{Again, Failure};
+use crate::session::{Failure, Reconnect};
 use crate::spec::SslMode;
 
 /// SQLSTATE invalid_authorization_specification: what pg_hba.conf answers to the wrong kind of connection.
@@ -162,10 +162,10 @@ impl Handshake {
     }
 
     /// The connection could not be opened, or broke. `allow` and `prefer` try the other way before they give up.
-    pub fn lost(&mut self, why: &Failure) -> Again {
+    pub fn lost(&mut self, why: &Failure) -> Reconnect {
         let state = std::mem::replace(&mut self.state, State::Closed);
         if state == State::Ready || state == State::Closed || self.changed_mind {
-            return Again::Later;
+            return Reconnect::Later;
         }
         let other = match self.config.sslmode {
             SslMode::Allow => !self.encrypt && why.code == NO_ENTRY,
@@ -175,11 +175,11 @@ impl Handshake {
             _ => false,
         };
         if !other {
-            return Again::Later;
+            return Reconnect::Later;
         }
         self.encrypt = !self.encrypt;
         self.changed_mind = true;
-        Again::Now
+        Reconnect::Now
     }
 
     /// What `encode::cancel` needs to stop the server's side.
@@ -278,7 +278,7 @@ mod tests {
             let (mut handshake, mut out) = opened(mode);
             let failure = handshake.received(b"N", &mut out).unwrap_err();
             assert_eq!(failure.code, "tls");
-            assert_eq!(handshake.lost(&failure), Again::Later);
+            assert_eq!(handshake.lost(&failure), Reconnect::Later);
         }
     }
 
@@ -294,22 +294,22 @@ mod tests {
         assert_eq!(sent, startup());
         let failure = handshake.received(REFUSED, &mut Vec::new()).unwrap_err();
         assert_eq!((failure.code.as_str(), failure.message.as_str()), ("28000", "no pg_hba.conf entry"));
-        assert_eq!(handshake.lost(&failure), Again::Now);
+        assert_eq!(handshake.lost(&failure), Reconnect::Now);
         let mut out = Vec::new();
         handshake.opened(&mut out);
         assert_eq!(out, encode::SSL_REQUEST);
-        assert_eq!(handshake.lost(&failure), Again::Later);
+        assert_eq!(handshake.lost(&failure), Reconnect::Later);
     }
 
     #[test]
     fn prefer_turns_to_plain_once_when_tls_fails() {
         let (mut handshake, mut out) = opened(SslMode::Prefer);
         handshake.received(b"S", &mut out).unwrap();
-        assert_eq!(handshake.lost(&tls("handshake failed")), Again::Now);
+        assert_eq!(handshake.lost(&tls("handshake failed")), Reconnect::Now);
         out.clear();
         handshake.opened(&mut out);
         assert_eq!(out, startup());
-        assert_eq!(handshake.lost(&tls("handshake failed")), Again::Later);
+        assert_eq!(handshake.lost(&tls("handshake failed")), Reconnect::Later);
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
             message.extend_from_slice(body);
             let failure = handshake.received(&message, &mut out).unwrap_err();
             assert_eq!(failure.code.as_bytes(), &body[1..6]);
-            assert_eq!(handshake.lost(&failure), Again::Later);
+            assert_eq!(handshake.lost(&failure), Reconnect::Later);
         }
     }
 
@@ -332,7 +332,7 @@ mod tests {
         let (mut handshake, mut out) = opened(SslMode::Prefer);
         handshake.received(b"N", &mut out).unwrap();
         handshake.received(&[AUTH_OK, SETTINGS].concat(), &mut out).unwrap();
-        assert_eq!(handshake.lost(&tls("broken")), Again::Later);
+        assert_eq!(handshake.lost(&tls("broken")), Reconnect::Later);
     }
 
     #[test]

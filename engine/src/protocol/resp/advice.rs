@@ -1,7 +1,7 @@
 //! What a person can do about what the server says.
 
 use super::error::{MAX_CLIENTS, NO_DATABASE};
-use crate::limits;
+use crate::os;
 
 /// A remedy for an error's first word or one of loadcell's own codes; empty where nothing general helps.
 pub fn advice(code: &str) -> &'static str {
@@ -41,6 +41,6 @@ pub fn advice(code: &str) -> &'static str {
             "check the server's certificate and that its port is one for TLS (tls-port), or choose another `tls`"
         }
         "protocol" => "check that host and port are those of a Redis server, and whether it wants TLS",
-        _ => limits::advice(code),
+        _ => os::advice(code),
     }
 }

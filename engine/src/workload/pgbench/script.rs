@@ -27,12 +27,12 @@ pub struct Command {
 pub enum Action {
     Sql(Statement),
     Set {
-        slot: Slot,
+        interval: Slot,
         value: Expression,
     },
     /// Runs a command of the operating system and sets a variable to the integer it prints.
     SetShell {
-        slot: Slot,
+        interval: Slot,
         words: Box<[Word]>,
     },
     Shell {

@@ -143,11 +143,11 @@ impl Transactions for Client {
         &self.shared.sql.parse
     }
 
-    fn rest(&mut self, elapsed: Option<Nanos>) -> Nanos {
+    fn think_time(&mut self, elapsed: Option<Nanos>) -> Nanos {
         let next = self.choose();
         self.chosen = Some(next);
         let last = self.last.map(|last| last as usize);
-        self.shared.pace.rest(&mut self.random, last, next as usize, elapsed)
+        self.shared.pace.think_time(&mut self.random, last, next as usize, elapsed)
     }
 
     fn begin(&mut self) -> Option<OpId> {

@@ -518,7 +518,7 @@ fn a_terminal_that_types_knows_what_comes_next() {
     let mut client = terminal(&section, 0);
     let keying = [3, 2, 2, 2].map(|seconds| seconds * crate::clock::SECOND);
     for _ in 0..200 {
-        let rest = client.rest(None);
+        let rest = client.think_time(None);
         let of_type = client.begin().unwrap().index();
         assert_eq!(rest, keying[of_type - 2]);
     }

@@ -28,7 +28,7 @@ impl Pace {
     }
 
     /// Between a transaction of type `last` (if there was one), which was started `elapsed` ago, and one of type `next`.
-    pub fn rest(
+    pub fn think_time(
         &self,
         random: &mut Random,
         last: Option<usize>,
@@ -56,20 +56,20 @@ mod tests {
     fn nobody_rests_unless_told_to() {
         let mut random = Random::stream(1, 0);
         let pace = Pace::new(false, false, 0, 10);
-        assert_eq!(pace.rest(&mut random, Some(0), 1, Some(5)), 0);
+        assert_eq!(pace.think_time(&mut random, Some(0), 1, Some(5)), 0);
     }
 
     #[test]
     fn keying_takes_its_time_and_thinking_is_exponential_and_cut() {
         let mut random = Random::stream(1, 0);
         let keying = Pace::new(true, false, 0, 10);
-        assert_eq!(keying.rest(&mut random, None, 0, None), 18 * SECOND);
-        assert_eq!(keying.rest(&mut random, Some(0), 4, None), 2 * SECOND);
+        assert_eq!(keying.think_time(&mut random, None, 0, None), 18 * SECOND);
+        assert_eq!(keying.think_time(&mut random, Some(0), 4, None), 2 * SECOND);
         let thinking = Pace::new(false, true, 0, 10);
-        assert_eq!(thinking.rest(&mut random, None, 0, None), 0, "there is nothing yet to think about");
+        assert_eq!(thinking.think_time(&mut random, None, 0, None), 0, "there is nothing yet to think about");
         let draws = 200_000;
         let thoughts: Vec<f64> =
-            (0..draws).map(|_| thinking.rest(&mut random, Some(2), 0, None) as f64 / 1e9).collect();
+            (0..draws).map(|_| thinking.think_time(&mut random, Some(2), 0, None) as f64 / 1e9).collect();
         let mean = thoughts.iter().sum::<f64>() / f64::from(draws);
         assert!((mean - 10.0).abs() < 0.15, "mean {mean} s");
         let longer = thoughts.iter().filter(|&&thought| thought > 10.0).count() as f64 / f64::from(draws);
@@ -81,7 +81,7 @@ mod tests {
     fn a_limit_is_for_all_terminals_together_also_below_their_number() {
         let mut random = Random::stream(1, 0);
         let mut rest = |limit, terminals, elapsed| {
-            Pace::new(false, false, limit, terminals).rest(&mut random, Some(0), 0, elapsed)
+            Pace::new(false, false, limit, terminals).think_time(&mut random, Some(0), 0, elapsed)
         };
         assert_eq!(rest(300, 10, Some(0)), 2 * SECOND);
         assert_eq!(rest(300, 10, Some(SECOND / 2)), 3 * SECOND / 2);

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, Scope};
 
-use super::Ground;
-use super::books::Total;
-use super::lot::{Lot, Lots};
+use super::TargetContext;
+use super::interval_merge::OperationTotals;
+use super::partition::{Partition, ThreadShare};
 use crate::clock::{Nanos, SECOND};
-use crate::limits;
-use crate::pace::Closed;
-use crate::reactor::{Control, Mail, Message, Reactor, Settings};
-use crate::record::{Lifetime, OpId, Operation, Outlet, Recorder, Slot, Window};
+use crate::os;
+use crate::pace::ClosedLoop;
+use crate::reactor::{Control, EventSender, Reactor, Settings, ThreadEvent};
+use crate::record::{IntervalStats, LifetimeCounts, OpId, Operation, Recorder, Sink, Window};
 use crate::session::{Remark, SessionFactory};
 use crate::spec::{Load, Problem};
 
 /// Threads that make load with sessions of one type. Dropping it makes them end.
 #[derive(Default)]
-pub struct Crew {
-    members: Vec<Member>,
+pub struct LoadThreads {
+    threads: Vec<LoadThread>,
 }
 
 /// Sessions of whatever type, as far as starting threads for them goes: from there on no call to them is dynamic.
-pub trait Startable: Sync {
+pub trait ClientFactory: Sync {
     /// What they count and time.
     fn counted(&self) -> &[Operation];
 
@@ -32,14 +32,14 @@ pub trait Startable: Sync {
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        ground: &Ground,
+        context: &TargetContext,
         load: &Load,
         first: usize,
-        to: &Sender<(usize, Message)>,
-    ) -> Result<Crew, Problem>;
+        to: &Sender<(usize, ThreadEvent)>,
+    ) -> Result<LoadThreads, Problem>;
 
-    /// Figures of its own, by name, made of what was measured.
-    fn figures(&self, _: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    /// LatencySummary of its own, by name, made of what was measured.
+    fn figures(&self, _: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
@@ -50,14 +50,14 @@ pub trait Startable: Sync {
 }
 
 /// What was measured in the window.
-pub struct Measured<'m> {
+pub struct Measurement<'m> {
     /// By operation, the transaction first.
-    pub operations: &'m [Total],
+    pub operations: &'m [OperationTotals],
     pub clients: u32,
     pub seconds: f64,
 }
 
-impl Measured<'_> {
+impl Measurement<'_> {
     /// How often an operation succeeded a second.
     pub fn per_second(&self, op: OpId) -> Option<f64> {
         let succeeded = self.operations[op.index()].counts.succeeded;
@@ -72,13 +72,13 @@ impl Measured<'_> {
     }
 }
 
-struct Member {
+struct LoadThread {
     control: Arc<Control>,
-    spares: Sender<Box<Slot>>,
+    free_list: Sender<Box<IntervalStats>>,
     clients: u32,
 }
 
-impl<F: SessionFactory> Startable for F {
+impl<F: SessionFactory> ClientFactory for F {
     fn counted(&self) -> &[Operation] {
         self.operations()
     }
@@ -90,66 +90,66 @@ impl<F: SessionFactory> Startable for F {
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        ground: &Ground,
+        context: &TargetContext,
         load: &Load,
         first: usize,
-        to: &Sender<(usize, Message)>,
-    ) -> Result<Crew, Problem> {
+        to: &Sender<(usize, ThreadEvent)>,
+    ) -> Result<LoadThreads, Problem> {
         let factory = self;
         let threads = load.threads.min(load.clients);
-        let mut crew = Crew::default();
-        let lots = Lots::new(load, threads, first, to);
+        let mut started = LoadThreads::default();
+        let partition = Partition::new(load, threads, first, to);
         for thread in 0..threads {
             let clients = (thread..load.clients).step_by(threads as usize);
-            let Lot { bounds, schedule, mail } = lots.of(thread, clients.len());
+            let ThreadShare { bounds, schedule, events } = partition.of(thread, clients.len());
             let settings = Settings {
-                endpoint: ground.endpoint.clone(),
-                connect_timeout_ns: ground.connect_timeout_ns,
+                endpoint: context.endpoint.clone(),
+                connect_timeout_ns: context.connect_timeout_ns,
                 drain_ns: load.drain_ns,
                 bounds,
                 timeout_ns: load.timeout_ns,
             };
-            crew.employ(
+            started.spawn(
                 scope,
                 factory.operations(),
                 clients.len() as u32,
-                mail,
-                move |recorder, control, mail| {
-                    limits::keep_descriptors_apart(control.bell.fd());
+                events,
+                move |recorder, control, events| {
+                    os::unshare_fd_table(control.waker.fd());
                     if let Some(pacer) = schedule {
-                        limits::wake_up_promptly();
-                        return Reactor::new(factory, clients, settings, pacer, recorder, control, mail)?
+                        os::set_timer_slack();
+                        return Reactor::new(factory, clients, settings, pacer, recorder, control, events)?
                             .run();
                     }
-                    Reactor::new(factory, clients, settings, Closed, recorder, control, mail)?.run()
+                    Reactor::new(factory, clients, settings, ClosedLoop, recorder, control, events)?.run()
                 },
             )?;
         }
-        Ok(crew)
+        Ok(started)
     }
 }
 
-impl Crew {
+impl LoadThreads {
     /// Starts a thread for so many clients: `work` is what it does, from its first connection to its account.
-    pub fn employ<'scope>(
+    pub fn spawn<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         operations: &'scope [Operation],
         clients: u32,
-        mail: Mail,
-        work: impl FnOnce(Recorder, Arc<Control>, Mail) -> io::Result<Lifetime> + Send + 'scope,
+        events: EventSender,
+        work: impl FnOnce(Recorder, Arc<Control>, EventSender) -> io::Result<LifetimeCounts> + Send + 'scope,
     ) -> Result<(), Problem> {
         let control = Arc::new(Control::new().map_err(unavailable)?);
-        let (spares, returned) = channel();
+        let (free_list, returned) = channel();
         // With the one it makes itself a thread has two: one is filled while the other is merged.
-        let _ = spares.send(Box::new(Slot::new(operations.len())));
-        let builder = Builder::new().name(format!("load-{}", self.members.len()));
-        self.members.push(Member { control: control.clone(), spares, clients });
+        let _ = free_list.send(Box::new(IntervalStats::new(operations.len())));
+        let builder = Builder::new().name(format!("load-{}", self.threads.len()));
+        self.threads.push(LoadThread { control: control.clone(), free_list, clients });
         let run = move || {
-            let (publish, account) = (mail.clone(), mail.clone());
-            let send = Box::new(move |what| publish.send(Message::Published(what)));
-            let outlet = Outlet { send, spares: returned };
-            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, mail));
+            let (publish, account) = (events.clone(), events.clone());
+            let send = Box::new(move |what| publish.send(ThreadEvent::Published(what)));
+            let outlet = Sink { send, free_list: returned };
+            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, events));
             // A thread that breaks must say so: the leader waits for its account.
             let ended = match catch_unwind(work) {
                 Ok(Ok(lifetime)) => Ok(lifetime),
@@ -158,53 +158,53 @@ impl Crew {
                     Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into()))
                 }
             };
-            account.send(Message::Finished(ended));
+            account.send(ThreadEvent::Finished(ended));
         };
         builder.spawn_scoped(scope, run).map(drop).map_err(unavailable)
     }
 
     pub fn size(&self) -> usize {
-        self.members.len()
+        self.threads.len()
     }
 
     /// How many clients each thread has.
     pub fn clients(&self) -> impl Iterator<Item = u32> + '_ {
-        self.members.iter().map(|member| member.clients)
+        self.threads.iter().map(|thread| thread.clients)
     }
 
     pub fn begin(&self, window: Window) {
-        self.members.iter().for_each(|member| member.control.begin(window));
+        self.threads.iter().for_each(|thread| thread.control.begin(window));
     }
 
     pub fn measure(&self, window: Window) {
-        self.members.iter().for_each(|member| member.control.measure(window));
+        self.threads.iter().for_each(|thread| thread.control.measure(window));
     }
 
     /// Has every thread look whether it has anything to tell.
-    pub fn nudge(&self) {
-        self.members.iter().for_each(|member| member.control.bell.ring());
+    pub fn wake_all(&self) {
+        self.threads.iter().for_each(|thread| thread.control.waker.wake());
     }
 
     pub fn end_at(&self, end: Nanos) {
-        self.members.iter().for_each(|member| member.control.end_at(end));
+        self.threads.iter().for_each(|thread| thread.control.end_at(end));
     }
 
     pub fn abandon(&self) {
-        self.members.iter().for_each(|member| member.control.abandon());
+        self.threads.iter().for_each(|thread| thread.control.abandon());
     }
 
     /// How many clients have a connection just now.
     pub fn connections(&self) -> u32 {
-        self.members.iter().map(|member| member.control.connections()).sum()
+        self.threads.iter().map(|thread| thread.control.connections()).sum()
     }
 
     /// Gives a thread an emptied slot back.
-    pub fn give_back(&self, thread: usize, slot: Box<Slot>) {
-        let _ = self.members[thread].spares.send(slot); // A thread that has ended needs none.
+    pub fn give_back(&self, thread: usize, interval: Box<IntervalStats>) {
+        let _ = self.threads[thread].free_list.send(interval); // A thread that has ended needs none.
     }
 }
 
-impl Drop for Crew {
+impl Drop for LoadThreads {
     fn drop(&mut self) {
         self.abandon();
     }

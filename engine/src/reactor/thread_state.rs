@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::READ_SIZE;
-use super::control::{Bounds, Control, Mail, Message};
+use super::control::{Bounds, Control, EventSender, ThreadEvent};
 use super::epoll::Epoll;
-use super::punctual::Punctual;
-use super::timers::Timers;
+use super::precise_wait::PreciseWait;
+use super::timers::TimerQueue;
 use crate::clock::{self, Nanos};
 use crate::pace::Pacer;
 use crate::record::{Recorder, Window};
@@ -28,13 +28,13 @@ pub struct Settings {
 }
 
 /// Everything of a reactor that is not a connection.
-pub struct Desk<P> {
+pub struct ThreadState<P> {
     pub settings: Settings,
     pub control: Arc<Control>,
-    pub mail: Mail,
+    pub events: EventSender,
     pub epoll: Epoll,
-    punctual: Punctual,
-    pub timers: Timers,
+    precise_wait: PreciseWait,
+    pub timers: TimerQueue,
     pub recorder: Recorder,
     pub pacer: P,
     pub window: Window,
@@ -65,7 +65,7 @@ pub struct Desk<P> {
     pub sweep: Nanos,
 }
 
-impl<P: Pacer> Desk<P> {
+impl<P: Pacer> ThreadState<P> {
     /// Of a thread with so many clients.
     pub fn new(
         clients: usize,
@@ -73,16 +73,16 @@ impl<P: Pacer> Desk<P> {
         pacer: P,
         recorder: Recorder,
         control: Arc<Control>,
-        mail: Mail,
+        events: EventSender,
     ) -> io::Result<Self> {
-        let epoll = Epoll::new(control.bell.clone())?;
+        let epoll = Epoll::new(control.waker.clone())?;
         Ok(Self {
             settings,
             control,
-            mail,
+            events,
             epoll,
-            punctual: Punctual::default(),
-            timers: Timers::default(),
+            precise_wait: PreciseWait::default(),
+            timers: TimerQueue::default(),
             recorder,
             pacer,
             window: Window::UNKNOWN,
@@ -112,17 +112,17 @@ impl<P: Pacer> Desk<P> {
         if due == Nanos::MAX || due >= self.closes {
             return self.epoll.wait(until);
         }
-        let count = self.punctual.wait(&mut self.epoll, until, due)?;
-        self.recorder.spun(self.punctual.spun());
+        let count = self.precise_wait.wait(&mut self.epoll, until, due)?;
+        self.recorder.add_busy_wait(self.precise_wait.take_busy_wait_ns());
         Ok(count)
     }
 
     /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        while now >= self.recorder.boundary() {
-            let boundary = self.recorder.boundary();
-            self.pacer.pass(boundary, &mut self.recorder);
+        while now >= self.recorder.interval_end() {
+            let boundary = self.recorder.interval_end();
+            self.pacer.mark_due_until(boundary, &mut self.recorder);
             self.recorder.advance(boundary);
         }
     }
@@ -130,7 +130,7 @@ impl<P: Pacer> Desk<P> {
     /// Until when nothing has to be done if nothing happens.
     #[inline]
     fn next_deadline(&self) -> Nanos {
-        let mut next = self.recorder.boundary().min(self.timers.next()).min(self.sweep);
+        let mut next = self.recorder.interval_end().min(self.timers.next()).min(self.sweep);
         if self.hold > self.woken {
             next = next.min(self.hold); // That a warm-up has settled is to be told.
         }
@@ -156,7 +156,7 @@ impl<P: Pacer> Desk<P> {
             return;
         }
         if let Some(bounds) = bounds {
-            self.recorder.limit_to(std::mem::take(&mut bounds.quota));
+            self.recorder.set_quota(std::mem::take(&mut bounds.quota));
             (self.opens, self.closes) = (window.start, window.end);
         } else {
             (self.opens, self.closes) = (window.begin, window.end);
@@ -168,14 +168,14 @@ impl<P: Pacer> Desk<P> {
     pub fn tell_bounds(&mut self, now: Nanos) {
         let warming_up = self.window.start == Nanos::MAX;
         if warming_up && !self.settled && now >= self.hold {
-            self.pacer.pass(now + 1, &mut self.recorder); // What fell due while the thread stood still is in progress.
+            self.pacer.mark_due_until(now + 1, &mut self.recorder); // What fell due while the thread stood still is in progress.
             if self.recorder.in_progress() == 0 {
                 self.settled = true;
-                self.mail.send(Message::Settled);
+                self.events.send(ThreadEvent::WarmupDrained);
             }
-        } else if !warming_up && !self.spent && self.started && self.recorder.is_spent() {
+        } else if !warming_up && !self.spent && self.started && self.recorder.is_exhausted() {
             self.spent = true;
-            self.mail.send(Message::Spent(self.recorder.last_end()));
+            self.events.send(ThreadEvent::QuotaExhausted(self.recorder.last_end()));
         }
     }
 

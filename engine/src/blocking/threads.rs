@@ -6,11 +6,11 @@ use std::sync::mpsc::Sender;
 use std::thread::Scope;
 
 use super::{Fault, Settings, Task, Worker};
-use crate::limits;
-use crate::load::{Crew, Ground, Lot, Lots, Measured, Startable};
-use crate::pace::{Closed, Pacer};
-use crate::reactor::{Control, Mail, Message, Refusal};
-use crate::record::{Lifetime, Operation, Recorder};
+use crate::load::{ClientFactory, LoadThreads, Measurement, Partition, TargetContext, ThreadShare};
+use crate::os;
+use crate::pace::{ClosedLoop, Pacer};
+use crate::reactor::{Control, EventSender, Refusal, ThreadEvent};
+use crate::record::{LifetimeCounts, Operation, Recorder};
 use crate::session::Remark;
 use crate::spec::{Load, Problem};
 
@@ -33,7 +33,7 @@ pub trait Tasks: Sync {
     }
 
     /// Figures of its own, by name.
-    fn figures(&self, _: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, _: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
@@ -46,7 +46,7 @@ pub trait Tasks: Sync {
 /// Tasks as a load of a thread a client.
 pub struct Direct<T>(pub T);
 
-impl<T: Tasks> Startable for Direct<T> {
+impl<T: Tasks> ClientFactory for Direct<T> {
     fn counted(&self) -> &[Operation] {
         self.0.operations()
     }
@@ -54,30 +54,32 @@ impl<T: Tasks> Startable for Direct<T> {
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        _: &Ground,
+        _: &TargetContext,
         load: &Load,
         first: usize,
-        to: &Sender<(usize, Message)>,
-    ) -> Result<Crew, Problem> {
+        to: &Sender<(usize, ThreadEvent)>,
+    ) -> Result<LoadThreads, Problem> {
         let tasks = &self.0;
-        let mut crew = Crew::default();
+        let mut started = LoadThreads::default();
         let threads = load.clients;
-        let lots = Lots::new(load, threads, first, to);
+        let partition = Partition::new(load, threads, first, to);
         for client in 0..threads {
-            let Lot { bounds, schedule, mail } = lots.of(client, 1);
+            let ThreadShare { bounds, schedule, events } = partition.of(client, 1);
             let settings = Settings { client, batch: tasks.batch(), bounds };
-            crew.employ(scope, tasks.operations(), 1, mail, move |recorder, control, mail| match schedule {
-                Some(pacer) => {
-                    limits::wake_up_promptly();
-                    work(tasks, settings, pacer, recorder, control, mail)
+            started.spawn(scope, tasks.operations(), 1, events, move |recorder, control, events| {
+                match schedule {
+                    Some(pacer) => {
+                        os::set_timer_slack();
+                        work(tasks, settings, pacer, recorder, control, events)
+                    }
+                    None => work(tasks, settings, ClosedLoop, recorder, control, events),
                 }
-                None => work(tasks, settings, Closed, recorder, control, mail),
             })?;
         }
-        Ok(crew)
+        Ok(started)
     }
 
-    fn figures(&self, measured: &Measured<'_>) -> Vec<(&'static str, f64)> {
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         self.0.figures(measured)
     }
 
@@ -92,13 +94,13 @@ fn work<T: Tasks>(
     pacer: impl Pacer,
     recorder: Recorder,
     control: Arc<Control>,
-    mail: Mail,
-) -> io::Result<Lifetime> {
+    events: EventSender,
+) -> io::Result<LifetimeCounts> {
     let task = tasks.task(settings.client, &|| !control.is_abandoned());
     match task {
-        Ok(task) => Worker::new(task, settings, pacer, recorder, control, mail)?.run(),
+        Ok(task) => Worker::new(task, settings, pacer, recorder, control, events)?.run(),
         Err(fault) => {
-            mail.send(Message::Refused(Refusal {
+            events.send(ThreadEvent::Refused(Refusal {
                 client: settings.client,
                 why: fault.failure(),
                 errno: None,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::Fault;
 use crate::clock::{self, Nanos};
 use crate::pace::Pacer;
-use crate::reactor::{Bounds, Control, Epoll, Mail, Message, Punctual};
-use crate::record::{Lifetime, Recorder, Window};
+use crate::reactor::{Bounds, Control, Epoll, EventSender, PreciseWait, ThreadEvent};
+use crate::record::{LifetimeCounts, Recorder, Window};
 
 /// What one client does, over and over.
 pub trait Task {
@@ -62,16 +62,16 @@ pub struct Worker<P, T> {
     task: T,
     batch: usize,
     pacer: P,
-    desk: Desk,
+    thread: ThreadState,
 }
 
 /// What a thread has that is no part of its work.
-struct Desk {
+struct ThreadState {
     recorder: Recorder,
     control: Arc<Control>,
-    mail: Mail,
+    events: EventSender,
     epoll: Epoll,
-    punctual: Punctual,
+    precise_wait: PreciseWait,
     window: Window,
     bounds: Option<Bounds>,
     /// While it lasts transactions may be started, `[opens, closes)`: the window, or of a load with bounds first the
@@ -102,23 +102,23 @@ impl<P: Pacer, T: Task> Worker<P, T> {
         pacer: P,
         mut recorder: Recorder,
         control: Arc<Control>,
-        mail: Mail,
+        events: EventSender,
     ) -> io::Result<Self> {
-        let epoll = Epoll::new(control.bell.clone())?;
+        let epoll = Epoll::new(control.waker.clone())?;
         if !P::SCHEDULED && settings.batch == 1 {
             task.look_ahead();
         }
         let now = clock::now();
-        recorder.serve(settings.client);
+        recorder.set_client(settings.client);
         recorder.connected(now, false);
         control.set_connections(recorder.connections());
-        mail.send(Message::Connected);
-        let desk = Desk {
+        events.send(ThreadEvent::Connected);
+        let thread = ThreadState {
             recorder,
             control,
-            mail,
+            events,
             epoll,
-            punctual: Punctual::default(),
+            precise_wait: PreciseWait::default(),
             window: Window::UNKNOWN,
             bounds: settings.bounds,
             opens: Nanos::MAX,
@@ -132,42 +132,42 @@ impl<P: Pacer, T: Task> Worker<P, T> {
             own: 0,
             cpu: clock::thread_cpu(),
         };
-        Ok(Self { task, batch: settings.batch, pacer, desk })
+        Ok(Self { task, batch: settings.batch, pacer, thread })
     }
 
     /// Works as the control says, and tells what was counted.
-    pub fn run(mut self) -> io::Result<Lifetime> {
+    pub fn run(mut self) -> io::Result<LifetimeCounts> {
         let mut usable = true;
         loop {
-            let now = self.desk.now;
+            let now = self.thread.now;
             self.advance(now);
             self.obey();
             self.advance(now); // What was decided may have ended an interval.
-            if self.desk.bounds.is_some() {
-                self.pacer.pass(now + 1, &mut self.desk.recorder); // What fell due meanwhile is in progress.
-                self.desk.tell_bounds(now);
+            if self.thread.bounds.is_some() {
+                self.pacer.mark_due_until(now + 1, &mut self.thread.recorder); // What fell due meanwhile is in progress.
+                self.thread.tell_bounds(now);
             }
-            if self.desk.control.is_abandoned() || now >= self.desk.window.end {
-                return Ok(self.desk.recorder.finish());
+            if self.thread.control.is_abandoned() || now >= self.thread.window.end {
+                return Ok(self.thread.recorder.finish());
             }
-            if now < self.desk.opens {
-                self.desk.wait(self.desk.opens)?;
+            if now < self.thread.opens {
+                self.thread.wait(self.thread.opens)?;
                 continue;
             }
             let goes_on = usable
                 && self.task.goes_on()
-                && (now >= self.desk.closes || self.desk.recorder.allows(1) == 0);
-            if !goes_on && (now >= self.desk.closes || !usable || self.is_spent(now)) {
-                self.desk.wait(Nanos::MAX)?;
+                && (now >= self.thread.closes || self.thread.recorder.reserve(1) == 0);
+            if !goes_on && (now >= self.thread.closes || !usable || self.is_exhausted(now)) {
+                self.thread.wait(Nanos::MAX)?;
                 continue;
             }
             let due = if goes_on { now } else { self.due(now) };
             if due > now {
-                self.desk.wait(due)?;
+                self.thread.wait(due)?;
             } else if let Err(fault) = if goes_on { self.carry_on(now) } else { self.work(due, now) } {
                 // It is over for this client; when it is for all the load is given up.
                 usable = false;
-                self.desk.lose(&fault);
+                self.thread.lose(&fault);
             }
         }
     }
@@ -175,38 +175,38 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     /// Takes note of what was decided about the load as a whole.
     #[inline]
     fn obey(&mut self) {
-        let Self { pacer, desk, .. } = self;
-        if desk.window == Window::UNKNOWN
-            && let Some(window) = desk.control.window()
+        let Self { pacer, thread, .. } = self;
+        if thread.window == Window::UNKNOWN
+            && let Some(window) = thread.control.window()
         {
-            desk.window = window;
-            desk.recorder.arm(window);
-            desk.open(pacer);
+            thread.window = window;
+            thread.recorder.set_window(window);
+            thread.open(pacer);
         }
-        if desk.window.start == Nanos::MAX
-            && let Some(window) = desk.control.measurement()
+        if thread.window.start == Nanos::MAX
+            && let Some(window) = thread.control.measurement()
         {
-            desk.window = window;
-            desk.recorder.measure(window);
-            desk.open(pacer);
+            thread.window = window;
+            thread.recorder.set_measurement(window);
+            thread.open(pacer);
         }
-        let end = desk.control.end();
-        if end < desk.window.end {
-            desk.window.end = end;
-            desk.closes = desk.closes.min(end);
-            desk.recorder.end_at(end);
+        let end = thread.control.end();
+        if end < thread.window.end {
+            thread.window.end = end;
+            thread.closes = thread.closes.min(end);
+            thread.recorder.end_at(end);
         }
     }
 
     /// Whether there is nothing left for the client of a closed loop.
     #[inline]
-    fn is_spent(&mut self, now: Nanos) -> bool {
-        let desk = &mut self.desk;
-        if P::SCHEDULED || desk.recorder.allows(1) > 0 {
+    fn is_exhausted(&mut self, now: Nanos) -> bool {
+        let thread = &mut self.thread;
+        if P::SCHEDULED || thread.recorder.reserve(1) > 0 {
             return false;
         }
-        if !std::mem::replace(&mut desk.resting, true) {
-            desk.recorder.rest(now);
+        if !std::mem::replace(&mut thread.resting, true) {
+            thread.recorder.begin_rest(now);
         }
         true
     }
@@ -214,44 +214,44 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     /// When the next transaction is due, which has been told of if that is past.
     #[inline]
     fn due(&mut self, now: Nanos) -> Nanos {
-        let free = self.desk.free();
+        let free = self.thread.free();
         let due = self.pacer.due(free);
         if due > now {
             return due;
         }
-        self.pacer.pass(now + 1, &mut self.desk.recorder);
+        self.pacer.mark_due_until(now + 1, &mut self.thread.recorder);
         self.pacer.due(free) // There may be nothing more to make.
     }
 
     /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
     #[inline]
     fn advance(&mut self, now: Nanos) {
-        while now >= self.desk.recorder.boundary() {
-            let boundary = self.desk.recorder.boundary();
-            self.pacer.pass(boundary, &mut self.desk.recorder);
-            self.desk.close();
-            self.desk.recorder.advance(boundary);
+        while now >= self.thread.recorder.interval_end() {
+            let boundary = self.thread.recorder.interval_end();
+            self.pacer.mark_due_until(boundary, &mut self.thread.recorder);
+            self.thread.close();
+            self.thread.recorder.advance(boundary);
         }
     }
 
     /// One call: the operation that is due since `due`, and others that are due by now.
     #[inline]
     fn work(&mut self, due: Nanos, now: Nanos) -> Result<(), Fault> {
-        let Self { task, batch, pacer, desk } = self;
+        let Self { task, batch, pacer, thread } = self;
         task.clear();
         let mut due = due;
         loop {
-            if P::SCHEDULED && desk.began_late(due) {
-                desk.recorder.waited(now - due);
+            if P::SCHEDULED && thread.began_late(due) {
+                thread.recorder.record_backlog_wait(now - due);
             } else {
-                desk.recorder.late(now - due);
+                thread.recorder.record_lateness(now - due);
             }
-            pacer.take(&mut desk.recorder);
-            task.choose(&mut desk.recorder, due);
-            if task.chosen() >= *batch || !P::SCHEDULED && desk.recorder.allows(1) == 0 {
+            pacer.start_next(&mut thread.recorder);
+            task.choose(&mut thread.recorder, due);
+            if task.chosen() >= *batch || !P::SCHEDULED && thread.recorder.reserve(1) == 0 {
                 break;
             }
-            due = pacer.due(desk.free());
+            due = pacer.due(thread.free());
             if due > now {
                 break;
             }
@@ -265,7 +265,7 @@ impl<P: Pacer, T: Task> Worker<P, T> {
         let sent = clock::now();
         let carried_out = self.task.carry_out();
         let done = clock::now();
-        self.desk.own += sent - now;
+        self.thread.own += sent - now;
         self.record(sent, done);
         carried_out
     }
@@ -275,15 +275,15 @@ impl<P: Pacer, T: Task> Worker<P, T> {
     fn record(&mut self, sent: Nanos, done: Nanos) {
         while let Some(at) = self.task.next_event() {
             self.advance(at.min(done));
-            self.task.record_event(&mut self.desk.recorder);
+            self.task.record_event(&mut self.thread.recorder);
         }
         self.advance(done);
-        self.task.record(&mut self.desk.recorder, sent, done);
-        (self.desk.now, self.desk.free) = (done, done);
+        self.task.record(&mut self.thread.recorder, sent, done);
+        (self.thread.now, self.thread.free) = (done, done);
     }
 }
 
-impl Desk {
+impl ThreadState {
     /// Since when the client could do its next transaction: it is due then in a closed loop, even if the thread wakes up later.
     #[inline]
     fn free(&self) -> Nanos {
@@ -299,14 +299,14 @@ impl Desk {
     /// Waits until `due`, or until something else is to be looked at.
     #[cold]
     fn wait(&mut self, due: Nanos) -> io::Result<()> {
-        let mut until = self.recorder.boundary().min(self.window.end);
+        let mut until = self.recorder.interval_end().min(self.window.end);
         if self.hold > self.now {
             until = until.min(self.hold); // That a warm-up has settled is to be told.
         }
         if due == Nanos::MAX {
             self.epoll.wait(until)?;
         } else {
-            self.punctual.wait(&mut self.epoll, until, due)?;
+            self.precise_wait.wait(&mut self.epoll, until, due)?;
         }
         self.now = clock::now();
         Ok(())
@@ -326,7 +326,7 @@ impl Desk {
         }
         self.opens = window.begin;
         if let Some(bounds) = &mut self.bounds {
-            self.recorder.limit_to(std::mem::take(&mut bounds.quota));
+            self.recorder.set_quota(std::mem::take(&mut bounds.quota));
             self.opens = window.start;
         }
         self.closes = window.end;
@@ -338,18 +338,18 @@ impl Desk {
         if self.window.start == Nanos::MAX {
             if !self.settled && now >= self.hold && self.recorder.in_progress() == 0 {
                 self.settled = true;
-                self.mail.send(Message::Settled);
+                self.events.send(ThreadEvent::WarmupDrained);
             }
-        } else if !self.spent && now >= self.opens && self.recorder.is_spent() {
+        } else if !self.spent && now >= self.opens && self.recorder.is_exhausted() {
             self.spent = true;
-            self.mail.send(Message::Spent(self.recorder.last_end()));
+            self.events.send(ThreadEvent::QuotaExhausted(self.recorder.last_end()));
         }
     }
 
     /// Nothing more can be had of what is called.
     #[cold]
     fn lose(&mut self, fault: &Fault) {
-        self.recorder.tell(self.now, fault.code, &fault.message);
+        self.recorder.report_error(self.now, fault.code, &fault.message);
         self.recorder.disconnected(self.now);
         self.control.set_connections(self.recorder.connections());
     }
@@ -360,7 +360,7 @@ impl Desk {
     fn close(&mut self) {
         let cpu = clock::thread_cpu();
         let used = cpu - std::mem::replace(&mut self.cpu, cpu);
-        self.recorder.spun(used.saturating_sub(std::mem::take(&mut self.own)));
-        self.punctual.spun();
+        self.recorder.add_busy_wait(used.saturating_sub(std::mem::take(&mut self.own)));
+        self.precise_wait.take_busy_wait_ns();
     }
 }

@@ -3,12 +3,12 @@
 //! What a thread does is a [`Task`]: it chooses, carries out, and puts into the record. When it does so, and what is kept of
 //! time, is the [`Worker`]'s, whatever the task: an embedded store's transactions, or a probe of the machine itself.
 
+mod blocking_loop;
 pub mod fault;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod work;
 
+pub use blocking_loop::{Settings, Task, Worker};
 pub use fault::Fault;
 pub use threads::{Direct, Tasks};
-pub use work::{Settings, Task, Worker};

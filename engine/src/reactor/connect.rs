@@ -2,13 +2,13 @@
 
 use std::io;
 
-use super::connection::{Loss, State};
-use super::timers::Alarm;
-use super::{Message, Reactor, Refusal};
+use super::client::{Loss, State};
+use super::timers::Timer;
+use super::{Reactor, Refusal, ThreadEvent};
 use crate::clock::{self, MILLISECOND, Nanos, SECOND};
 use crate::pace::Pacer;
 use crate::protocol::resp::MAX_CLIENTS;
-use crate::session::{Again, Context, Session};
+use crate::session::{Context, Reconnect, Session};
 use crate::transport::{Socket, TlsStream, Transport};
 
 /// A server takes only so many new connections at once (the backlog of its socket); those beyond wait for seconds.
@@ -31,36 +31,36 @@ const TOO_MANY_CONNECTIONS: [&str; 2] = ["53300", MAX_CLIENTS];
 impl<S: Session, P: Pacer> Reactor<S, P> {
     /// Starts to connect a client, or lets it wait until fewer others do.
     pub(super) fn connect(&mut self, index: usize, now: Nanos) {
-        if self.desk.opening >= MOST_OPENING {
-            self.connections[index].state = State::Waiting;
-            self.desk.queue.push_back(index);
+        if self.thread.opening >= MOST_OPENING {
+            self.clients[index].state = State::Waiting;
+            self.thread.queue.push_back(index);
             return;
         }
-        let connection = &mut self.connections[index];
-        if connection.failed_attempts == 0 && connection.detours == 0 && connection.address == 0 {
-            connection.tried_since = now;
+        let client = &mut self.clients[index];
+        if client.failed_attempts == 0 && client.detours == 0 && client.address == 0 {
+            client.tried_since = now;
         }
-        self.desk.opening += 1;
+        self.thread.opening += 1;
         self.dial(index, now);
-        let connection = &self.connections[index];
-        if connection.state == State::Connecting {
-            let overdue = now + self.desk.settings.connect_timeout_ns;
-            self.desk.timers.set(overdue, Alarm::Overdue, connection.token());
+        let client = &self.clients[index];
+        if client.state == State::Connecting {
+            let overdue = now + self.thread.settings.connect_timeout_ns;
+            self.thread.timers.set(overdue, Timer::Overdue, client.token());
         }
     }
 
     /// Starts to make a connection to the address whose turn it is.
     pub(super) fn dial(&mut self, index: usize, now: Nanos) {
-        let connection = &mut self.connections[index];
-        connection.generation += 1;
-        connection.state = State::Connecting;
+        let client = &mut self.clients[index];
+        client.generation += 1;
+        client.state = State::Connecting;
         let opened =
-            Socket::connect(&self.desk.settings.endpoint.addresses[connection.address]).and_then(|socket| {
-                self.desk.epoll.add(socket.fd(), connection.token(), true)?;
+            Socket::connect(&self.thread.settings.endpoint.addresses[client.address]).and_then(|socket| {
+                self.thread.epoll.add(socket.fd(), client.token(), true)?;
                 Ok(socket)
             });
         match opened {
-            Ok(socket) => connection.transport = Some(Transport::plain(socket)),
+            Ok(socket) => client.transport = Some(Transport::plain(socket)),
             Err(error) => self.unreachable(index, now, error),
         }
     }
@@ -68,16 +68,16 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// The operating system has connected, or has not.
     pub(super) fn connected(&mut self, index: usize) {
         let now = clock::now();
-        self.desk.advance(now);
-        let connection = &mut self.connections[index];
-        let Some(transport) = &connection.transport else { return };
+        self.thread.advance(now);
+        let client = &mut self.clients[index];
+        let Some(transport) = &client.transport else { return };
         if let Err(error) = transport.socket().error() {
             return self.unreachable(index, now, error);
         }
-        connection.state = State::Opening;
-        let want = connection.session.opened(&mut self.desk.output);
-        match connection.follow(&mut self.desk, want, now) {
-            Ok(()) if connection.state == State::Securing => self.secure(index),
+        client.state = State::Opening;
+        let action = client.session.opened(&mut self.thread.output);
+        match client.follow(&mut self.thread, action, now) {
+            Ok(()) if client.state == State::Securing => self.secure(index),
             Ok(()) => {}
             Err(loss) => self.lose(index, now, loss),
         }
@@ -85,14 +85,14 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// An address did not work; there may be another one.
     fn unreachable(&mut self, index: usize, now: Nanos, error: io::Error) {
-        let connection = &mut self.connections[index];
-        if connection.address + 1 < self.desk.settings.endpoint.addresses.len() {
-            connection.address += 1;
-            connection.drop_connection();
-            if connection.within {
+        let client = &mut self.clients[index];
+        if client.address + 1 < self.thread.settings.endpoint.addresses.len() {
+            client.address += 1;
+            client.drop_connection();
+            if client.within {
                 return self.dial(index, now);
             }
-            self.desk.opening -= 1;
+            self.thread.opening -= 1;
             return self.connect(index, now);
         }
         self.lose(index, now, error.into());
@@ -100,11 +100,11 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
 
     /// Goes on with the handshake of TLS.
     pub(super) fn secure(&mut self, index: usize) {
-        let connection = &mut self.connections[index];
+        let client = &mut self.clients[index];
         let now = clock::now();
-        let stream = match connection.transport.take() {
+        let stream = match client.transport.take() {
             Some(Transport::Plain(plain)) => {
-                let tls = self.desk.settings.endpoint.tls.as_ref();
+                let tls = self.thread.settings.endpoint.tls.as_ref();
                 let tls =
                     tls.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "TLS was not asked for"));
                 tls.and_then(|tls| TlsStream::new(plain.into_socket(), tls)).map(Box::new)
@@ -114,14 +114,14 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         };
         let shaken = stream.and_then(|mut stream| stream.handshake().map(|done| (stream, done)));
         match shaken {
-            Ok((stream, false)) => connection.transport = Some(Transport::Tls(stream)),
+            Ok((stream, false)) => client.transport = Some(Transport::Tls(stream)),
             Ok((stream, true)) => {
                 let binding = stream.server_end_point();
-                connection.transport = Some(Transport::Tls(stream));
-                connection.state = State::Opening;
-                self.desk.advance(now);
-                let want = connection.session.secured(&binding, &mut self.desk.output);
-                match connection.follow(&mut self.desk, want, now) {
+                client.transport = Some(Transport::Tls(stream));
+                client.state = State::Opening;
+                self.thread.advance(now);
+                let action = client.session.secured(&binding, &mut self.thread.output);
+                match client.follow(&mut self.thread, action, now) {
                     // The handshake may have taken bytes of the session in, too.
                     Ok(()) => self.receive(index, false),
                     Err(loss) => self.lose(index, now, loss),
@@ -140,79 +140,79 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
     /// A connection is gone, or was not to be had.
     #[cold]
     pub(super) fn lose(&mut self, index: usize, now: Nanos, mut loss: Loss) {
-        let Self { connections, desk, .. } = self;
-        let connection = &mut connections[index];
-        desk.output.clear();
-        desk.advance(now);
-        desk.recorder.serve(connection.client);
-        connection.drop_connection();
-        if let Some(code) = loss.errno.and_then(S::class) {
+        let Self { clients, thread, .. } = self;
+        let client = &mut clients[index];
+        thread.output.clear();
+        thread.advance(now);
+        thread.recorder.set_client(client.client);
+        client.drop_connection();
+        if let Some(code) = loss.errno.and_then(S::error_code) {
             loss.why.code = code.into();
         }
         // What is lost with a connection that was being made for a transaction is the transaction.
-        let was = if std::mem::take(&mut connection.within) { State::Busy } else { connection.state };
-        let again = connection.session.lost(&mut Context { recorder: &mut desk.recorder }, now, &loss.why);
-        if again == Again::OnDemand && matches!(was, State::Busy | State::Idle | State::Pausing) {
-            connection.state = was;
+        let was = if std::mem::take(&mut client.within) { State::Busy } else { client.state };
+        let again = client.session.lost(&mut Context { recorder: &mut thread.recorder }, now, &loss.why);
+        if again == Reconnect::OnDemand && matches!(was, State::Busy | State::Idle | State::Pausing) {
+            client.state = was;
             return self.go_on_without(index, now);
         }
-        connection.address = 0;
+        client.address = 0;
         match was {
             State::Busy | State::Idle | State::Pausing | State::Spent => {
-                desk.busy -= usize::from(was == State::Busy);
+                thread.busy -= usize::from(was == State::Busy);
                 if was == State::Pausing {
-                    desk.recorder.rested(now);
+                    thread.recorder.end_rest(now);
                 }
-                desk.idle.retain(|&idle| idle != index);
-                desk.recorder.disconnected(now);
-                desk.count_connections();
-                connection.free = now;
+                thread.idle.retain(|&idle| idle != index);
+                thread.recorder.disconnected(now);
+                thread.count_connections();
+                client.free = now;
             }
             _ => {
-                desk.opening -= 1;
-                connection.failed_attempts += 1;
+                thread.opening -= 1;
+                client.failed_attempts += 1;
             }
         }
-        connection.state = State::Waiting;
-        if now >= desk.window.end {
-            connection.state = State::Closed;
-        } else if again == Again::Now && connection.detours < MOST_DETOURS {
-            connection.detours += 1;
+        client.state = State::Waiting;
+        if now >= thread.window.end {
+            client.state = State::Closed;
+        } else if again == Reconnect::Now && client.detours < MOST_DETOURS {
+            client.detours += 1;
             self.connect(index, now);
-        } else if connection.made
-            || now < connection.tried_since + patience(&loss, desk.settings.connect_timeout_ns)
+        } else if client.made
+            || now < client.tried_since + patience(&loss, thread.settings.connect_timeout_ns)
         {
             if was != State::Busy {
-                desk.recorder.tell(now, &loss.why.code, &loss.why.message);
+                thread.recorder.report_error(now, &loss.why.code, &loss.why.message);
             }
-            let wait = FIRST_BACK_OFF << connection.failed_attempts.min(10);
-            desk.timers.set(now + wait.min(LONGEST_BACK_OFF), Alarm::Connect, connection.token());
+            let wait = FIRST_BACK_OFF << client.failed_attempts.min(10);
+            thread.timers.set(now + wait.min(LONGEST_BACK_OFF), Timer::Connect, client.token());
         } else {
-            connection.state = State::Closed;
-            let refusal = Refusal { client: connection.client, why: loss.why, errno: loss.errno };
-            desk.mail.send(Message::Refused(refusal));
+            client.state = State::Closed;
+            let refusal = Refusal { client: client.client, why: loss.why, errno: loss.errno };
+            thread.events.send(ThreadEvent::Refused(refusal));
         }
     }
 
     /// A client that makes its connections when it needs them has none now.
     fn go_on_without(&mut self, index: usize, now: Nanos) {
-        let (connection, desk) = (&mut self.connections[index], &mut self.desk);
-        match connection.state {
+        let (client, thread) = (&mut self.clients[index], &mut self.thread);
+        match client.state {
             State::Busy => {
-                desk.busy -= 1;
-                (connection.free, connection.ready) = (now, now);
-                connection.turn(desk, now);
+                thread.busy -= 1;
+                (client.free, client.ready) = (now, now);
+                client.turn(thread, now);
             }
             // The alarm that it set was the old connection's.
-            State::Pausing => desk.timers.set(connection.due, Alarm::Due, connection.token()),
+            State::Pausing => thread.timers.set(client.due, Timer::Due, client.token()),
             _ => {}
         }
     }
 
     /// Lets those connect that waited until fewer others do.
     pub(super) fn let_in(&mut self) {
-        while self.desk.opening < MOST_OPENING
-            && let Some(index) = self.desk.queue.pop_front()
+        while self.thread.opening < MOST_OPENING
+            && let Some(index) = self.thread.queue.pop_front()
         {
             self.connect(index, clock::now());
         }

@@ -29,7 +29,7 @@ impl Counts {
 
 /// One operation in one interval.
 #[derive(Clone, Default)]
-pub struct Tally {
+pub struct OperationStats {
     pub counts: Counts,
     /// In progress when the interval started, and when it ended.
     pub carried_in: u64,
@@ -37,14 +37,14 @@ pub struct Tally {
     pub response: Histogram<u32>,
     pub service: Histogram<u32>,
     /// Of successes whose response time was their service time, which are in neither of the two until the slot is complete.
-    pub both: Histogram<u32>,
+    pub coincident: Histogram<u32>,
     /// Each success was a transaction by itself, whose times are here alone so far.
-    pub whole: bool,
+    pub is_transaction: bool,
     /// Made when something fails for the first time: most operations never need it.
     pub failed_response: Option<Box<Histogram<u32>>>,
 }
 
-impl Tally {
+impl OperationStats {
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.carried_in += other.carried_in;
@@ -57,18 +57,18 @@ impl Tally {
     }
 
     /// Counts each time where it belongs.
-    fn complete(&mut self) {
-        self.response.merge(&self.both);
-        self.service.merge(&self.both);
-        self.both.clear();
+    fn resolve_shared(&mut self) {
+        self.response.merge(&self.coincident);
+        self.service.merge(&self.coincident);
+        self.coincident.clear();
     }
 
     fn clear(&mut self) {
         self.counts = Counts::default();
-        (self.carried_in, self.in_flight, self.whole) = (0, 0, false);
+        (self.carried_in, self.in_flight, self.is_transaction) = (0, 0, false);
         self.response.clear();
         self.service.clear();
-        self.both.clear();
+        self.coincident.clear();
         if let Some(histogram) = &mut self.failed_response {
             histogram.clear();
         }
@@ -116,7 +116,7 @@ impl Received {
 
 /// Errors of one code on one operation, with the first message that came with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ErrorTally {
+pub struct ErrorCount {
     pub code: String,
     pub operation: OpId,
     pub count: u64,
@@ -128,30 +128,30 @@ const MOST_ERRORS: usize = 64;
 const OTHER: &str = "other";
 
 /// Adds `count` errors to a list that holds each code and operation once.
-pub fn count_error(errors: &mut Vec<ErrorTally>, operation: OpId, code: &str, message: &str, count: u64) {
+pub fn count_error(errors: &mut Vec<ErrorCount>, operation: OpId, code: &str, message: &str, count: u64) {
     let full = errors.len() >= MOST_ERRORS;
     match errors.iter_mut().find(|error| error.operation == operation && error.code == code) {
         Some(error) => error.count += count,
         None if full && code != OTHER => {
             count_error(errors, operation, OTHER, "errors of many more codes", count)
         }
-        None => errors.push(ErrorTally { code: code.into(), operation, count, message: message.into() }),
+        None => errors.push(ErrorCount { code: code.into(), operation, count, message: message.into() }),
     }
 }
 
 /// What one thread recorded in one interval.
 #[derive(Clone, Default)]
-pub struct Slot {
+pub struct IntervalStats {
     pub span: Span,
-    pub tallies: Vec<Tally>,
+    pub operations: Vec<OperationStats>,
     pub queries: Queries,
     pub received: Received,
-    pub errors: Vec<ErrorTally>,
+    pub errors: Vec<ErrorCount>,
     /// How much later than it could have been work was started, while there was a connection. In an open loop: than it
     /// was due, of what found a connection that was free.
     pub lateness: Histogram<u32>,
     /// How long after it was due work was started that had to wait for a connection.
-    pub waited: Histogram<u32>,
+    pub backlog_wait: Histogram<u32>,
     pub backlog: Backlog,
     /// Time that transactions spent due, started and not ended, summed over all of them; of an open loop only.
     pub presence_ns: u64,
@@ -169,7 +169,7 @@ pub struct Slot {
     /// instant at which something was due.
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
-    pub spun_ns: Nanos,
+    pub busy_wait_ns: Nanos,
 }
 
 /// What an open loop has due and not yet started.
@@ -190,26 +190,26 @@ impl Backlog {
     }
 }
 
-impl Slot {
+impl IntervalStats {
     pub fn new(operations: usize) -> Self {
-        Self { tallies: vec![Tally::default(); operations], ..Self::default() }
+        Self { operations: vec![OperationStats::default(); operations], ..Self::default() }
     }
 
     /// Counts each time wherever it belongs, which the thread that recorded it has done only once: response times that are
     /// service times too, and those of operations that were all of a transaction.
-    pub fn complete(&mut self) {
-        self.tallies.iter_mut().for_each(Tally::complete);
-        let [transaction, others @ ..] = &mut self.tallies[..] else { return };
-        for tally in others.iter_mut().filter(|tally| tally.whole) {
-            tally.whole = false;
-            transaction.response.merge(&tally.response);
-            transaction.service.merge(&tally.service);
+    pub fn resolve_shared(&mut self) {
+        self.operations.iter_mut().for_each(OperationStats::resolve_shared);
+        let [transaction, others @ ..] = &mut self.operations[..] else { return };
+        for stats in others.iter_mut().filter(|stats| stats.is_transaction) {
+            stats.is_transaction = false;
+            transaction.response.merge(&stats.response);
+            transaction.service.merge(&stats.service);
         }
     }
 
     /// Adds what another thread recorded in the same interval; both are complete.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
             mine.merge(theirs);
         }
         for error in &other.errors {
@@ -223,7 +223,7 @@ impl Slot {
         self.queries.add(&other.queries);
         self.received.add(&other.received);
         self.lateness.merge(&other.lateness);
-        self.waited.merge(&other.waited);
+        self.backlog_wait.merge(&other.backlog_wait);
         self.backlog.merge(&other.backlog);
         self.presence_ns += other.presence_ns;
         self.age_at_start_ns += other.age_at_start_ns;
@@ -234,28 +234,28 @@ impl Slot {
         self.resting_ns += other.resting_ns;
         self.cpu_ns += other.cpu_ns;
         self.wall_ns += other.wall_ns;
-        self.spun_ns += other.spun_ns;
+        self.busy_wait_ns += other.busy_wait_ns;
     }
 
     /// Makes it as new, without giving its memory away.
     pub fn clear(&mut self) {
         self.span = Span::default();
-        self.tallies.iter_mut().for_each(Tally::clear);
+        self.operations.iter_mut().for_each(OperationStats::clear);
         (self.queries, self.received) = (Queries::default(), Received::default());
         self.errors.clear();
         self.lateness.clear();
-        self.waited.clear();
+        self.backlog_wait.clear();
         (self.backlog, self.presence_ns) = (Backlog::default(), 0);
         (self.age_at_start_ns, self.age_at_end_ns) = (0, 0);
         (self.connected, self.reconnects) = (0, 0);
         (self.disconnected_ns, self.resting_ns) = (0, 0);
-        (self.cpu_ns, self.wall_ns, self.spun_ns) = (0, 0, 0);
+        (self.cpu_ns, self.wall_ns, self.busy_wait_ns) = (0, 0, 0);
     }
 }
 
 /// Counts from the first transaction to the last, warm-up and drain included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lifetime {
+pub struct LifetimeCounts {
     pub operations: Vec<Counts>,
     pub queries: Queries,
     pub rows_changed: u64,
@@ -264,15 +264,15 @@ pub struct Lifetime {
     pub connects: u64,
 }
 
-impl Lifetime {
+impl LifetimeCounts {
     pub fn new(operations: usize) -> Self {
         Self { operations: vec![Counts::default(); operations], ..Self::default() }
     }
 
     /// Adds what was counted in an interval.
-    pub fn count(&mut self, slot: &Slot) {
-        for (mine, tally) in self.operations.iter_mut().zip(&slot.tallies) {
-            mine.add(&tally.counts);
+    pub fn count(&mut self, slot: &IntervalStats) {
+        for (mine, stats) in self.operations.iter_mut().zip(&slot.operations) {
+            mine.add(&stats.counts);
         }
         self.queries.add(&slot.queries);
     }
@@ -309,37 +309,37 @@ mod tests {
 
     #[test]
     fn what_is_a_response_and_a_service_time_is_recorded_once_and_counts_as_both() {
-        let mut slot = Slot::new(2);
-        let tally = &mut slot.tallies[1];
-        tally.whole = true;
-        tally.both.record(5);
-        tally.response.record(9);
-        tally.service.record(7);
+        let mut slot = IntervalStats::new(2);
+        let stats = &mut slot.operations[1];
+        stats.is_transaction = true;
+        stats.coincident.record(5);
+        stats.response.record(9);
+        stats.service.record(7);
         for _ in 0..2 {
-            slot.complete();
-            for tally in &slot.tallies {
+            slot.resolve_shared();
+            for stats in &slot.operations {
                 let times = |times: &Histogram<u32>| (times.count(), times.min(), times.max());
-                assert_eq!((times(&tally.response), times(&tally.service)), ((2, 5, 9), (2, 5, 7)));
-                assert_eq!(tally.both.count(), 0);
+                assert_eq!((times(&stats.response), times(&stats.service)), ((2, 5, 9), (2, 5, 7)));
+                assert_eq!(stats.coincident.count(), 0);
             }
         }
     }
 
     #[test]
     fn merging_adds_and_clearing_forgets() {
-        let mut one = Slot::new(1);
-        one.tallies[0].counts.started = 3;
-        one.tallies[0].response.record(5);
+        let mut one = IntervalStats::new(1);
+        one.operations[0].counts.started = 3;
+        one.operations[0].response.record(5);
         let mut two = one.clone();
-        two.tallies[0].failed_response.get_or_insert_default().record(9);
+        two.operations[0].failed_response.get_or_insert_default().record(9);
         count_error(&mut two.errors, OpId(0), "X", "x", 4);
         one.merge(&two);
-        assert_eq!(one.tallies[0].counts.started, 6);
-        assert_eq!(one.tallies[0].response.count(), 2);
-        assert_eq!(one.tallies[0].failed_response.as_ref().unwrap().count(), 1);
+        assert_eq!(one.operations[0].counts.started, 6);
+        assert_eq!(one.operations[0].response.count(), 2);
+        assert_eq!(one.operations[0].failed_response.as_ref().unwrap().count(), 1);
         assert_eq!(one.errors[0].count, 4);
         one.clear();
-        assert_eq!(one.tallies[0].counts, Counts::default());
-        assert_eq!((one.tallies[0].response.count(), one.errors.len()), (0, 0));
+        assert_eq!(one.operations[0].counts, Counts::default());
+        assert_eq!((one.operations[0].response.count(), one.errors.len()), (0, 0));
     }
 }

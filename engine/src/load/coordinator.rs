@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::group::Group;
-use super::mix::Mix;
+use super::group_merge::GroupMerger;
 use super::outcome::Outcome;
 use super::report;
-use super::{Ground, NoResult};
+use super::{NoResult, TargetContext};
 use crate::clock::{Calendar, MILLISECOND, Nanos, SECOND, now};
-use crate::observe::{Go, Observer, TICK};
-use crate::reactor::{Message, Refusal};
+use crate::observe::{Directive, Observer, TICK};
+use crate::reactor::{Refusal, ThreadEvent};
 use crate::record::{Phase, Published, RECONNECTED, Window};
 use crate::spec::Problem;
 
@@ -25,12 +25,12 @@ const SETTLING: Nanos = SECOND;
 /// When the first client is refused, the others have so long to say whether they are too.
 const REFUSAL_GRACE: Nanos = 3 * SECOND / 2;
 
-pub struct Leader<'a> {
+pub struct Coordinator<'a> {
     groups: Vec<Group<'a>>,
     /// Of several groups; one by itself is the whole.
-    mix: Option<Mix>,
-    ground: &'a Ground,
-    news: Receiver<(usize, Message)>,
+    groups_merger: Option<GroupMerger>,
+    context: &'a TargetContext,
+    events: Receiver<(usize, ThreadEvent)>,
     observer: &'a mut dyn Observer,
     calendar: Calendar,
     finished: usize,
@@ -42,19 +42,19 @@ pub struct Leader<'a> {
     ticked: Nanos,
 }
 
-impl<'a> Leader<'a> {
+impl<'a> Coordinator<'a> {
     pub fn new(
         groups: Vec<Group<'a>>,
-        mix: Option<Mix>,
-        ground: &'a Ground,
-        news: Receiver<(usize, Message)>,
+        groups_merger: Option<GroupMerger>,
+        context: &'a TargetContext,
+        events: Receiver<(usize, ThreadEvent)>,
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
             groups,
-            mix,
-            ground,
-            news,
+            groups_merger,
+            context,
+            events,
             observer,
             calendar: Calendar::read(),
             finished: 0,
@@ -66,19 +66,25 @@ impl<'a> Leader<'a> {
         }
     }
 
-    pub fn lead(mut self) -> Result<Value, NoResult> {
+    pub fn run(mut self) -> Result<Value, NoResult> {
         if self.connect()? {
             self.begin()?;
-            let threads = self.groups.iter().map(|group| group.crew.size()).sum();
+            let threads = self.groups.iter().map(|group| group.threads.size()).sum();
             while self.finished < threads {
-                self.work()?;
+                self.step()?;
             }
             let load = self.groups[0].load;
             if load.is_bounded() && !self.all_made && self.outcome.is_completed() {
-                self.outcome = Outcome::unfinished(load, &self.groups[0].books.totals);
+                self.outcome = Outcome::unfinished(load, &self.groups[0].merger.totals);
             }
         }
-        Ok(report::result(&self.groups, self.mix.as_ref(), &self.window, &self.calendar, &self.outcome))
+        Ok(report::result(
+            &self.groups,
+            self.groups_merger.as_ref(),
+            &self.window,
+            &self.calendar,
+            &self.outcome,
+        ))
     }
 
     /// How many clients there are.
@@ -94,13 +100,13 @@ impl<'a> Leader<'a> {
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut deadline = Nanos::MAX;
         while connected < clients {
-            match self.next_message(deadline)? {
-                Some((_, Message::Connected)) => connected += 1,
-                Some((_, Message::Refused(refusal))) => {
+            match self.next_event(deadline)? {
+                Some((_, ThreadEvent::Connected)) => connected += 1,
+                Some((_, ThreadEvent::Refused(refusal))) => {
                     deadline = deadline.min(now() + REFUSAL_GRACE);
                     refusals.push(refusal);
                 }
-                Some((thread, message)) => self.note(thread, message)?,
+                Some((thread, event)) => self.on_event(thread, event)?,
                 None => {}
             }
             if self.outcome.is_stopped() {
@@ -111,12 +117,12 @@ impl<'a> Leader<'a> {
                 && (decided || now() >= deadline)
             {
                 let refused = clients - connected;
-                self.outcome = Outcome::connect_failed(self.ground, clients, refused, first);
+                self.outcome = Outcome::connect_failed(self.context, clients, refused, first);
                 return Ok(false);
             }
         }
         let done = now();
-        self.tell(json!({
+        self.emit(json!({
             "type": "connected",
             "clients": clients,
             "took_ns": done - started,
@@ -136,7 +142,7 @@ impl<'a> Leader<'a> {
             (begin + load.warmup_ns, begin + load.warmup_ns + load.duration_ns)
         };
         self.window = Window { begin, start, end, interval: load.interval_ns };
-        self.groups.iter().for_each(|group| group.crew.begin(self.window));
+        self.groups.iter().for_each(|group| group.threads.begin(self.window));
         Ok(())
     }
 
@@ -154,7 +160,7 @@ impl<'a> Leader<'a> {
         }
         let start = now() + LEAD;
         self.window = Window { start, end: start + self.groups[0].load.duration_ns, ..self.window };
-        self.groups.iter().for_each(|group| group.crew.measure(self.window));
+        self.groups.iter().for_each(|group| group.threads.measure(self.window));
     }
 
     /// All was made, the last of it at `at`: there the window ends.
@@ -166,8 +172,8 @@ impl<'a> Leader<'a> {
         self.all_made = true;
         self.window.end = end;
         for group in &mut self.groups {
-            group.books.end_at(end);
-            group.crew.end_at(end);
+            group.merger.end_at(end);
+            group.threads.end_at(end);
         }
     }
 
@@ -181,12 +187,12 @@ impl<'a> Leader<'a> {
     }
 
     /// Deals with what happens next.
-    fn work(&mut self) -> Result<(), NoResult> {
-        if let Some((thread, message)) = self.next_message(self.next_phase().1)? {
-            self.note(thread, message)?;
+    fn step(&mut self) -> Result<(), NoResult> {
+        if let Some((thread, event)) = self.next_event(self.next_phase().1)? {
+            self.on_event(thread, event)?;
         }
         while let Some(key) = self.next_interval() {
-            self.tell_interval(key)?;
+            self.emit_interval(key)?;
             self.watch_backlog(key);
             let took_part = self.groups.iter_mut().filter(|group| group.at(key).is_some());
             took_part.for_each(Group::give_back);
@@ -204,14 +210,14 @@ impl<'a> Leader<'a> {
             complete &= group.is_ready();
         }
         let ready = self.groups.iter().filter_map(|group| group.ready.as_ref());
-        ready.map(|slots| slots[0].1.span.key()).min().filter(|_| complete)
+        ready.map(|intervals| intervals[0].1.span.key()).min().filter(|_| complete)
     }
 
     /// The next message, if one comes until `until` or the next tick.
-    fn next_message(&mut self, until: Nanos) -> Result<Option<(usize, Message)>, NoResult> {
+    fn next_event(&mut self, until: Nanos) -> Result<Option<(usize, ThreadEvent)>, NoResult> {
         let wait = Duration::from_nanos(until.saturating_sub(now())).min(TICK);
-        let message = match self.news.recv_timeout(wait) {
-            Ok(message) => Some(message),
+        let event = match self.events.recv_timeout(wait) {
+            Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Err(broken("every thread is gone").into()),
         };
@@ -219,47 +225,49 @@ impl<'a> Leader<'a> {
         if now >= self.ticked + TICK.as_nanos() as Nanos {
             self.ticked = now;
             let go = self.observer.tick();
-            self.heed(go)?;
+            self.apply_directive(go)?;
         }
-        Ok(message)
+        Ok(event)
     }
 
-    fn note(&mut self, thread: usize, message: Message) -> Result<(), NoResult> {
-        match message {
-            Message::Published(Published::Slot(slot)) => self.group_of(thread).put(thread, slot),
-            Message::Published(Published::Trouble(trouble)) => {
+    fn on_event(&mut self, thread: usize, event: ThreadEvent) -> Result<(), NoResult> {
+        match event {
+            ThreadEvent::Published(Published::Interval(interval)) => {
+                self.group_of(thread).put(thread, interval)
+            }
+            ThreadEvent::Published(Published::Trouble(trouble)) => {
                 let mut event = json!({
                     "type": "trouble",
                     "mono_ns": trouble.at,
                     "utc_ns": self.calendar.utc(trouble.at),
                     "code": trouble.code,
-                    "message": trouble.message,
+                    "event": trouble.message,
                     "client": trouble.client,
                 });
-                if self.mix.is_some() {
+                if self.groups_merger.is_some() {
                     event["group"] = self.group_of(thread).name.into();
                 }
-                self.tell(event)?;
+                self.emit(event)?;
                 if trouble.code != RECONNECTED {
                     self.group_of(thread).trouble = Some(trouble);
                 }
             }
-            Message::Finished(Ok(lifetime)) => {
+            ThreadEvent::Finished(Ok(lifetime)) => {
                 self.group_of(thread).done(thread, &lifetime);
                 self.finished += 1;
             }
-            Message::Finished(Err(why)) => return Err(broken(&why).into()),
-            Message::Settled => {
+            ThreadEvent::Finished(Err(why)) => return Err(broken(&why).into()),
+            ThreadEvent::WarmupDrained => {
                 if self.group_of(thread).settles() {
                     self.measure();
                 }
             }
-            Message::Spent(at) => {
-                if let Some(last) = self.group_of(thread).is_spent(at) {
+            ThreadEvent::QuotaExhausted(at) => {
+                if let Some(last) = self.group_of(thread).is_exhausted(at) {
                     self.all_made(last);
                 }
             }
-            Message::Connected | Message::Refused(_) => {}
+            ThreadEvent::Connected | ThreadEvent::Refused(_) => {}
         }
         Ok(())
     }
@@ -269,19 +277,19 @@ impl<'a> Leader<'a> {
         found.expect("every thread is some group's")
     }
 
-    fn tell(&mut self, event: Value) -> Result<(), NoResult> {
+    fn emit(&mut self, event: Value) -> Result<(), NoResult> {
         let go = self.observer.event(&event);
-        self.heed(go)
+        self.apply_directive(go)
     }
 
-    fn heed(&mut self, go: Go) -> Result<(), NoResult> {
+    fn apply_directive(&mut self, go: Directive) -> Result<(), NoResult> {
         match go {
-            Go::On => Ok(()),
-            Go::Stop => {
+            Directive::Continue => Ok(()),
+            Directive::Finish => {
                 self.end_early(Outcome::stopped());
                 Ok(())
             }
-            Go::Abort => Err(NoResult::Aborted),
+            Directive::Abort => Err(NoResult::Aborted),
         }
     }
 
@@ -294,7 +302,7 @@ impl<'a> Leader<'a> {
         if end < self.window.end {
             self.outcome = outcome;
             self.window.end = end;
-            self.groups.iter().for_each(|group| group.crew.end_at(end));
+            self.groups.iter().for_each(|group| group.threads.end_at(end));
         }
     }
 
@@ -315,10 +323,10 @@ impl<'a> Leader<'a> {
             return Ok(());
         }
         self.phase = phase;
-        self.tell(json!({"type": "phase", "phase": phase, "mono_ns": at, "utc_ns": self.calendar.utc(at)}))
+        self.emit(json!({"type": "phase", "phase": phase, "mono_ns": at, "utc_ns": self.calendar.utc(at)}))
     }
 
-    fn tell_interval(&mut self, key: (Phase, u32)) -> Result<(), NoResult> {
+    fn emit_interval(&mut self, key: (Phase, u32)) -> Result<(), NoResult> {
         let (phase, _) = key;
         if !matches!(phase, Phase::Warmup | Phase::Measure) {
             return Ok(());
@@ -327,21 +335,23 @@ impl<'a> Leader<'a> {
         while self.phase < phase {
             self.change_phase()?;
         }
-        let slots = self.groups.iter().map(|group| group.at(key));
-        let (slot, operations) = match &mut self.mix {
-            Some(mix) => {
-                mix.bring_together(slots);
-                (mix.whole(), &mix.operations[..])
+        let intervals = self.groups.iter().map(|group| group.at(key));
+        let (interval, operations) = match &mut self.groups_merger {
+            Some(groups_merger) => {
+                groups_merger.bring_together(intervals);
+                (groups_merger.whole(), &groups_merger.operations[..])
             }
             None => (self.groups[0].at(key).expect("it is ready"), self.groups[0].operations),
         };
         let open = self.groups.iter().any(|group| group.load.schedule.is_some());
-        let mut event = report::interval(slot, operations, &self.calendar, self.window.start, open);
-        if self.mix.is_some() {
-            let took_part = self.groups.iter().filter_map(|group| group.at(key).map(|slot| (group, slot)));
-            event["groups"] = took_part.map(|(group, slot)| report::group_interval(group, slot)).collect();
+        let mut event = report::interval(interval, operations, &self.calendar, self.window.start, open);
+        if self.groups_merger.is_some() {
+            let took_part =
+                self.groups.iter().filter_map(|group| group.at(key).map(|interval| (group, interval)));
+            event["groups"] =
+                took_part.map(|(group, interval)| report::group_interval(group, interval)).collect();
         }
-        self.tell(event)
+        self.emit(event)
     }
 
     /// Gives up when ever more is due than the target takes.
@@ -352,9 +362,9 @@ impl<'a> Leader<'a> {
         let mut overloaded = None;
         for group in self.groups.iter_mut().filter(|group| group.at(key).is_some()) {
             if group.is_overloaded() {
-                let slot = group.at(key).expect("it took part");
-                overloaded =
-                    overloaded.or(Some(Outcome::overloaded(slot, group.load.clients).of_group(group.name)));
+                let interval = group.at(key).expect("it took part");
+                overloaded = overloaded
+                    .or(Some(Outcome::overloaded(interval, group.load.clients).of_group(group.name)));
             }
         }
         if let Some(outcome) = overloaded {
@@ -368,13 +378,13 @@ impl<'a> Leader<'a> {
             return Ok(());
         }
         // Why it is so was told before, and may not be read yet.
-        while let Ok((thread, message)) = self.news.try_recv() {
-            self.note(thread, message)?;
+        while let Ok((thread, event)) = self.events.try_recv() {
+            self.on_event(thread, event)?;
         }
-        let ground = self.ground;
+        let context = self.context;
         let lost = self.groups.iter_mut().filter_map(|group| group.is_lost().then_some(&*group)).next();
         let outcome = lost.map(|group| {
-            Outcome::lost(ground, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name)
+            Outcome::lost(context, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name)
         });
         if let Some(outcome) = outcome {
             self.end_early(outcome);

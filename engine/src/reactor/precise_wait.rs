@@ -18,29 +18,29 @@ const IN_TIME: Nanos = 3;
 /// A look at the events takes less than a microsecond. When one took longer the thread was not running, and used no CPU.
 const LONGEST_LOOK: Nanos = 3 * MICROSECOND;
 
-pub struct Punctual {
+pub struct PreciseWait {
     /// How late a sleep may end.
     lag: Nanos,
-    spun: Nanos,
+    busy_wait_ns: Nanos,
     /// With one core, whoever waits awake keeps the target from working.
-    alone: bool,
+    single_core: bool,
 }
 
-impl Default for Punctual {
+impl Default for PreciseWait {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { lag: LONGEST_SPIN / 2, spun: 0, alone: cores == 1 }
+        Self { lag: LONGEST_SPIN / 2, busy_wait_ns: 0, single_core: cores == 1 }
     }
 }
 
-impl Punctual {
+impl PreciseWait {
     /// Waits until something happens, or it is `until`, or something is `due`; the number of events.
     pub fn wait(&mut self, epoll: &mut Epoll, until: Nanos, due: Nanos) -> io::Result<usize> {
         let mut now = clock::now();
         if now >= due {
             return epoll.sleep(0);
         }
-        let asleep_until = if self.alone { due } else { due.saturating_sub(self.lag) };
+        let asleep_until = if self.single_core { due } else { due.saturating_sub(self.lag) };
         if until < asleep_until {
             return epoll.sleep(until.saturating_sub(now));
         }
@@ -58,7 +58,7 @@ impl Punctual {
             if count > 0 {
                 return Ok(count);
             }
-            self.spun += (looked - now).min(LONGEST_LOOK);
+            self.busy_wait_ns += (looked - now).min(LONGEST_LOOK);
             now = looked;
         }
         Ok(0)
@@ -73,8 +73,8 @@ impl Punctual {
     }
 
     /// The CPU time that was used only to wait, since it was last asked for.
-    pub fn spun(&mut self) -> Nanos {
-        std::mem::take(&mut self.spun)
+    pub fn take_busy_wait_ns(&mut self) -> Nanos {
+        std::mem::take(&mut self.busy_wait_ns)
     }
 }
 
@@ -82,59 +82,59 @@ impl Punctual {
 mod tests {
     use super::*;
     use crate::clock::{MILLISECOND, SECOND};
-    use crate::reactor::Bell;
+    use crate::reactor::Waker;
 
     #[test]
     fn it_is_over_when_something_is_due_and_not_before() {
-        let mut epoll = Epoll::new(Bell::new().unwrap()).unwrap();
-        let mut punctual = Punctual::default();
+        let mut epoll = Epoll::new(Waker::new().unwrap()).unwrap();
+        let mut precise_wait = PreciseWait::default();
         let mut late = Vec::new();
         for _ in 0..200 {
             let due = clock::now() + 500 * MICROSECOND;
-            assert_eq!(punctual.wait(&mut epoll, Nanos::MAX, due).unwrap(), 0);
+            assert_eq!(precise_wait.wait(&mut epoll, Nanos::MAX, due).unwrap(), 0);
             late.push(clock::now().checked_sub(due).expect("not before"));
         }
         late.sort_unstable();
         // Of a machine that has other things to do the best is asked for, not the most; how punctual it is on a free
         // one is for the bench to say.
         assert!(late[0] < MILLISECOND, "all were later than {} ns", late[0]);
-        let spun = punctual.spun();
-        assert!(spun <= 200 * (LONGEST_SPIN + LONGEST_LOOK), "{spun} ns awake");
-        assert_eq!(punctual.spun(), 0);
+        let busy_wait_ns = precise_wait.take_busy_wait_ns();
+        assert!(busy_wait_ns <= 200 * (LONGEST_SPIN + LONGEST_LOOK), "{busy_wait_ns} ns awake");
+        assert_eq!(precise_wait.take_busy_wait_ns(), 0);
     }
 
     #[test]
     fn an_event_ends_it_early_and_so_does_another_deadline() {
-        let bell = Bell::new().unwrap();
-        let mut epoll = Epoll::new(bell.clone()).unwrap();
-        let mut punctual = Punctual::default();
+        let waker = Waker::new().unwrap();
+        let mut epoll = Epoll::new(waker.clone()).unwrap();
+        let mut precise_wait = PreciseWait::default();
         let now = clock::now();
-        assert_eq!(punctual.wait(&mut epoll, now + MILLISECOND, now + SECOND).unwrap(), 0);
+        assert_eq!(precise_wait.wait(&mut epoll, now + MILLISECOND, now + SECOND).unwrap(), 0);
         let passed = clock::now() - now;
         assert!((MILLISECOND..SECOND).contains(&passed), "{passed} ns");
-        let ringing = std::thread::spawn(move || bell.ring());
-        assert_eq!(punctual.wait(&mut epoll, Nanos::MAX, clock::now() + 60 * SECOND).unwrap(), 1);
+        let ringing = std::thread::spawn(move || waker.wake());
+        assert_eq!(precise_wait.wait(&mut epoll, Nanos::MAX, clock::now() + 60 * SECOND).unwrap(), 1);
         ringing.join().unwrap();
     }
 
     #[test]
     fn what_is_overdue_does_not_keep_events_from_being_seen() {
-        let bell = Bell::new().unwrap();
-        let mut epoll = Epoll::new(bell.clone()).unwrap();
-        let mut punctual = Punctual::default();
-        assert_eq!(punctual.wait(&mut epoll, Nanos::MAX, 1).unwrap(), 0);
-        bell.ring();
-        assert_eq!(punctual.wait(&mut epoll, Nanos::MAX, 1).unwrap(), 1);
+        let waker = Waker::new().unwrap();
+        let mut epoll = Epoll::new(waker.clone()).unwrap();
+        let mut precise_wait = PreciseWait::default();
+        assert_eq!(precise_wait.wait(&mut epoll, Nanos::MAX, 1).unwrap(), 0);
+        waker.wake();
+        assert_eq!(precise_wait.wait(&mut epoll, Nanos::MAX, 1).unwrap(), 1);
     }
 
     #[test]
     fn it_learns_how_late_sleeps_end_within_bounds() {
-        let mut punctual = Punctual::default();
-        (0..100).for_each(|_| punctual.learn(10 * MILLISECOND));
-        assert_eq!(punctual.lag, LONGEST_SPIN);
-        (0..100).for_each(|_| punctual.learn(10 * MICROSECOND));
-        assert!(punctual.lag.abs_diff(10 * MICROSECOND) <= IN_TIME * STEP, "{} ns", punctual.lag);
-        (0..100).for_each(|_| punctual.learn(0));
-        assert!(punctual.lag <= STEP);
+        let mut precise_wait = PreciseWait::default();
+        (0..100).for_each(|_| precise_wait.learn(10 * MILLISECOND));
+        assert_eq!(precise_wait.lag, LONGEST_SPIN);
+        (0..100).for_each(|_| precise_wait.learn(10 * MICROSECOND));
+        assert!(precise_wait.lag.abs_diff(10 * MICROSECOND) <= IN_TIME * STEP, "{} ns", precise_wait.lag);
+        (0..100).for_each(|_| precise_wait.learn(0));
+        assert!(precise_wait.lag <= STEP);
     }
 }

@@ -13,7 +13,7 @@ pub const PORTS: &str = "ports";
 pub const DESCRIPTORS: &str = "descriptors";
 
 /// The code of a failure that says nothing of who was to be connected to: this machine had nothing left for a connection.
-pub fn lack(errno: i32) -> Option<&'static str> {
+pub fn local_exhaustion(errno: i32) -> Option<&'static str> {
     match errno {
         libc::EADDRNOTAVAIL => Some(PORTS),
         libc::EMFILE | libc::ENFILE => Some(DESCRIPTORS),
@@ -21,7 +21,7 @@ pub fn lack(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// What a person can do about such a lack; empty for any other code.
+/// What a person can do about such a local_exhaustion; empty for any other code.
 pub fn advice(code: &str) -> &'static str {
     match code {
         PORTS => {
@@ -63,7 +63,7 @@ pub fn allow_connections(clients: u32) -> Result<(), Problem> {
 /// Gives the calling thread a table of descriptors of its own, in which are standard input, output and error, `keep` and what it
 /// opens from here on. With a shared table every call that names a descriptor has to take hold of the file and let go of it by
 /// locked writes; nothing but that is lost where the kernel refuses. The thread's are in `/proc/PID/task/TID/fd`.
-pub fn keep_descriptors_apart(keep: RawFd) {
+pub fn unshare_fd_table(keep: RawFd) {
     const LAST: libc::c_uint = libc::c_uint::MAX;
     let keep = keep as libc::c_uint;
     let close = |from: libc::c_uint, to: libc::c_uint| {
@@ -92,7 +92,7 @@ pub fn max_rss_bytes() -> u64 {
 }
 
 /// Has the calling thread's sleeps end when they are to: by default the kernel may add 50 microseconds to each.
-pub fn wake_up_promptly() {
+pub fn set_timer_slack() {
     // SAFETY: no pointers. It concerns this thread only, and cannot fail.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
@@ -113,7 +113,7 @@ mod tests {
         let (told, hear) = std::sync::mpsc::channel();
         let descriptor = to.as_raw_fd();
         let thread = std::thread::spawn(move || {
-            keep_descriptors_apart(descriptor);
+            unshare_fd_table(descriptor);
             to.write_all(b"kept").unwrap();
             told.send(()).unwrap();
             wait.recv().unwrap();
@@ -140,8 +140,14 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_named_with_a_remedy() {
-        assert_eq!((lack(libc::EADDRNOTAVAIL), lack(libc::EMFILE)), (Some(PORTS), Some(DESCRIPTORS)));
-        assert_eq!((lack(libc::ENFILE), lack(libc::ECONNREFUSED)), (Some(DESCRIPTORS), None));
+        assert_eq!(
+            (local_exhaustion(libc::EADDRNOTAVAIL), local_exhaustion(libc::EMFILE)),
+            (Some(PORTS), Some(DESCRIPTORS))
+        );
+        assert_eq!(
+            (local_exhaustion(libc::ENFILE), local_exhaustion(libc::ECONNREFUSED)),
+            (Some(DESCRIPTORS), None)
+        );
         for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host]
         {
             let advice = protocol.advice();

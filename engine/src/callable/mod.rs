@@ -4,16 +4,16 @@
 //! tells of itself while it is called (its parts, in a [`Log`]) is put into the record afterwards, each of it in the interval
 //! in which it happened.
 
-mod log;
-mod task;
+mod client;
+mod span_log;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use log::Log;
-pub use task::Calls;
+pub use client::Calls;
+pub use span_log::Log;
 
-use crate::direct::Fault;
+use crate::blocking::Fault;
 use crate::record::{Kind, Operation};
 use crate::session::Failure;
 use crate::spec::Problem;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{Fault, Settings, Task, Worker};
 use crate::clock::{MILLISECOND, Nanos, now};
-use crate::pace::{Arrivals, Closed, Open, Pacer, Piece, Share};
-use crate::reactor::{Control, Mail};
-use crate::record::{Kind, Operation, Outlet, Phase, Published, Recorder, Slot, TRANSACTION, Window};
+use crate::pace::{Arrivals, ClosedLoop, OpenLoop, Pacer, RateSegment, ScheduleShare};
+use crate::reactor::{Control, EventSender};
+use crate::record::{IntervalStats, Kind, Operation, Phase, Published, Recorder, Sink, TRANSACTION, Window};
 
 const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
 
@@ -42,33 +42,33 @@ impl Task for Nothing {
 }
 
 /// What one thread records that hears of a window when it has begun `late` ago, and of which `length` is left.
-fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<Slot> {
+fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<IntervalStats> {
     let (to, published) = channel();
-    let (_give, spares) = channel();
+    let (_give, free_list) = channel();
     let send = Box::new(move |what| to.send(what).unwrap());
-    let recorder = Recorder::publishing(OPS, Outlet { send, spares });
+    let recorder = Recorder::publishing(OPS, Sink { send, free_list });
     let control = Arc::new(Control::new().unwrap());
-    let mail = Mail { thread: 0, to: channel().0 };
+    let events = EventSender { thread: 0, to: channel().0 };
     let settings = Settings { client: 0, batch, bounds: None };
-    let worker = Worker::new(Nothing::default(), settings, pacer, recorder, control.clone(), mail).unwrap();
+    let worker = Worker::new(Nothing::default(), settings, pacer, recorder, control.clone(), events).unwrap();
     let begin = now();
     std::thread::sleep(Duration::from_nanos(late));
     control.begin(Window { begin, start: begin, end: now() + length, interval: 5 * MILLISECOND });
     worker.run().unwrap();
-    let slot = |what| match what {
-        Published::Slot(slot) if slot.span.phase == Phase::Measure => Some(*slot),
+    let interval = |what| match what {
+        Published::Interval(interval) if interval.span.phase == Phase::Measure => Some(*interval),
         _ => None,
     };
-    published.try_iter().filter_map(slot).collect()
+    published.try_iter().filter_map(interval).collect()
 }
 
 #[test]
 fn a_thread_that_wakes_up_late_owes_the_time_since_the_window_began() {
     for batch in [1, 3] {
-        let slots = measured(Closed, batch, 40 * MILLISECOND, 200 * MILLISECOND);
-        let longest = slots.iter().map(|slot| slot.tallies[0].response.max()).max().unwrap();
+        let intervals = measured(ClosedLoop, batch, 40 * MILLISECOND, 200 * MILLISECOND);
+        let longest = intervals.iter().map(|interval| interval.operations[0].response.max()).max().unwrap();
         assert!(longest >= 40 * MILLISECOND, "{longest}");
-        let late = slots.iter().map(|slot| slot.lateness.max()).max().unwrap();
+        let late = intervals.iter().map(|interval| interval.lateness.max()).max().unwrap();
         assert!(late >= 40 * MILLISECOND, "{late}");
     }
 }
@@ -76,10 +76,11 @@ fn a_thread_that_wakes_up_late_owes_the_time_since_the_window_began() {
 #[test]
 fn what_falls_due_while_the_client_is_free_is_started_late_and_does_not_wait_for_it() {
     // So far apart that the client is free again, however busy the machine is: it does nothing.
-    let pieces = vec![Piece::constant(100.0, 1.0)];
-    let pacer = Open::new(Arrivals::Constant, pieces, Share { thread: 0, threads: 1, clients: 1 }, 1);
-    let slots = measured(pacer, 1, 0, 100 * MILLISECOND);
-    let late: u64 = slots.iter().map(|slot| slot.lateness.count()).sum();
-    let made: u64 = slots.iter().map(|slot| slot.tallies[0].counts.succeeded).sum();
+    let segments = vec![RateSegment::constant(100.0, 1.0)];
+    let pacer =
+        OpenLoop::new(Arrivals::Constant, segments, ScheduleShare { thread: 0, threads: 1, clients: 1 }, 1);
+    let intervals = measured(pacer, 1, 0, 100 * MILLISECOND);
+    let late: u64 = intervals.iter().map(|interval| interval.lateness.count()).sum();
+    let made: u64 = intervals.iter().map(|interval| interval.operations[0].counts.succeeded).sum();
     assert!(late > 0 && late <= made, "{late} of {made}");
 }

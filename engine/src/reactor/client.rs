@@ -3,13 +3,13 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::desk::Desk;
 use super::epoll::Token;
-use super::timers::Alarm;
-use super::{Message, Settings};
+use super::thread_state::ThreadState;
+use super::timers::Timer;
+use super::{Settings, ThreadEvent};
 use crate::clock::Nanos;
 use crate::pace::Pacer;
-use crate::session::{Context, Failure, Session, Want};
+use crate::session::{Context, Failure, NextAction, Session};
 use crate::transport::Transport;
 
 /// Where a client stands.
@@ -53,7 +53,7 @@ impl Loss {
     }
 
     pub fn closed() -> Self {
-        Self::new("connection", "the server closed the connection")
+        Self::new("client", "the server closed the client")
     }
 
     /// A transaction took longer than it may.
@@ -63,7 +63,7 @@ impl Loss {
 
     pub fn overdue(settings: &Settings) -> Self {
         let seconds = settings.connect_timeout_ns as f64 / 1e9;
-        Self::new("timeout", format!("the connection was not ready after {seconds} s"))
+        Self::new("timeout", format!("the client was not ready after {seconds} s"))
     }
 }
 
@@ -80,7 +80,7 @@ impl From<Failure> for Loss {
 }
 
 /// One client.
-pub struct Connection<S> {
+pub struct Client<S> {
     pub session: S,
     /// Its number in this reactor, and in the load.
     pub index: usize,
@@ -114,7 +114,7 @@ pub struct Connection<S> {
     pub address: usize,
 }
 
-impl<S: Session> Connection<S> {
+impl<S: Session> Client<S> {
     pub fn new(session: S, index: usize, client: u32) -> Self {
         Self {
             session,
@@ -145,238 +145,251 @@ impl<S: Session> Connection<S> {
 
     /// Bytes arrived at `now`.
     #[inline]
-    pub fn take<P: Pacer>(&mut self, desk: &mut Desk<P>, bytes: &[u8], now: Nanos) -> Result<(), Loss> {
-        let cx = &mut Context { recorder: &mut desk.recorder };
-        let want = if self.unread.is_empty() {
-            let step = self.session.received(cx, now, bytes, &mut desk.output)?;
+    pub fn take<P: Pacer>(
+        &mut self,
+        thread: &mut ThreadState<P>,
+        bytes: &[u8],
+        now: Nanos,
+    ) -> Result<(), Loss> {
+        let cx = &mut Context { recorder: &mut thread.recorder };
+        let action = if self.unread.is_empty() {
+            let step = self.session.received(cx, now, bytes, &mut thread.output)?;
             if step.consumed < bytes.len() {
                 self.unread.extend_from_slice(&bytes[step.consumed..]);
             }
-            step.want
+            step.action
         } else {
             self.unread.extend_from_slice(bytes);
-            let step = self.session.received(cx, now, &self.unread, &mut desk.output)?;
+            let step = self.session.received(cx, now, &self.unread, &mut thread.output)?;
             self.unread.drain(..step.consumed);
-            step.want
+            step.action
         };
-        self.follow(desk, want, now)
+        self.follow(thread, action, now)
     }
 
     /// Does what the session wants, and sends what it says.
     #[inline]
-    pub fn follow<P: Pacer>(&mut self, desk: &mut Desk<P>, want: Want, now: Nanos) -> Result<(), Loss> {
-        match want {
-            Want::Reply => {}
-            Want::Turn => {
+    pub fn follow<P: Pacer>(
+        &mut self,
+        thread: &mut ThreadState<P>,
+        action: NextAction,
+        now: Nanos,
+    ) -> Result<(), Loss> {
+        match action {
+            NextAction::Reply => {}
+            NextAction::Idle => {
                 if self.state == State::Busy {
-                    desk.busy -= 1;
+                    thread.busy -= 1;
                     (self.free, self.ready) = (now, now);
-                    self.turn(desk, now);
+                    self.turn(thread, now);
                 } else if self.state == State::Opening && self.within {
-                    return self.renewed(desk, now);
+                    return self.renewed(thread, now);
                 } else if self.state == State::Opening {
-                    self.opened(desk, now)?;
-                    self.turn(desk, now);
+                    self.opened(thread, now)?;
+                    self.turn(thread, now);
                 }
             }
-            Want::Another => self.another(desk, now),
-            Want::Connect => self.want_connection(desk),
-            Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
-            Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
-            Want::Secure => {
+            NextAction::CanStartMore => self.another(thread, now),
+            NextAction::Connect => self.want_connection(thread),
+            NextAction::Pause(until) => thread.timers.set(until, Timer::Resume, self.token()),
+            NextAction::AwaitReadable(descriptor) => self.await_outside(thread, descriptor, now),
+            NextAction::StartTls => {
                 // What came before TLS must not be taken for what came under its protection.
                 if !self.unread.is_empty() {
                     return Err(Loss::new("protocol", "the server sent more than its agreement to TLS"));
                 }
                 self.state = State::Securing;
             }
-            Want::Close => return Err(Loss::new("connection", "the conversation is over")),
+            NextAction::Close => return Err(Loss::new("client", "the conversation is over")),
         }
-        self.send(desk)
+        self.send(thread)
     }
 
     /// The session is ready for transactions.
     #[cold]
-    fn opened<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
+    fn opened<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
         self.state = State::Idle;
         self.ready = now;
         (self.failed_attempts, self.detours) = (0, 0);
-        desk.opening -= 1;
-        desk.recorder.connected(now, self.made);
-        desk.count_connections();
+        thread.opening -= 1;
+        thread.recorder.connected(now, self.made);
+        thread.count_connections();
         if !std::mem::replace(&mut self.made, true) {
-            desk.mail.send(Message::Connected);
+            thread.events.send(ThreadEvent::Connected);
         }
         // From here on it matters only now and then when the socket takes bytes: see `send`.
-        self.watch(desk, self.blocked)
+        self.watch(thread, self.blocked)
     }
 
     /// The transaction in progress needs a connection: the reactor makes it next.
-    fn want_connection<P>(&mut self, desk: &mut Desk<P>) {
+    fn want_connection<P>(&mut self, thread: &mut ThreadState<P>) {
         (self.state, self.within) = (State::Connecting, true);
-        desk.renewing.push_back(self.index);
+        thread.renewing.push_back(self.index);
     }
 
     /// The connection that the transaction in progress wanted is ready for it. That its socket is still watched for taking
     /// bytes, too, wakes nobody up: it takes them.
-    fn renewed<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
+    fn renewed<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
         (self.state, self.within) = (State::Busy, false);
         (self.failed_attempts, self.detours) = (0, 0);
-        desk.recorder.renewed();
-        self.resume(desk, now)
+        thread.recorder.count_connect();
+        self.resume(thread, now)
     }
 
     /// The client's next transaction: now if one is due, when it has rested, or it joins those that wait for one.
     #[inline]
-    pub fn turn<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
+    pub fn turn<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
         self.state = State::Idle;
-        if now < desk.opens || now >= desk.closes {
+        if now < thread.opens || now >= thread.closes {
             return;
         }
         if P::SCHEDULED {
-            desk.pacer.pass(now + 1, &mut desk.recorder);
+            thread.pacer.mark_due_until(now + 1, &mut thread.recorder);
             // Whoever waits already goes first.
-            let due = desk.pacer.due(now);
-            if desk.idle.is_empty() && due <= now {
-                self.begin(desk, due, now);
+            let due = thread.pacer.due(now);
+            if thread.idle.is_empty() && due <= now {
+                self.begin(thread, due, now);
             } else {
-                desk.idle.push_back(self.index);
+                thread.idle.push_back(self.index);
             }
             return;
         }
-        if !self.may_begin(desk, now) {
+        if !self.may_begin(thread, now) {
             return;
         }
-        let free = self.free.max(desk.opens);
-        let due = desk.pacer.due(free.saturating_add(self.session.rest(free)));
+        let free = self.free.max(thread.opens);
+        let due = thread.pacer.due(free.saturating_add(self.session.think_time(free)));
         if due > now {
             self.state = State::Pausing;
             self.due = due;
-            desk.recorder.rest(free);
-            desk.timers.set(due, Alarm::Due, self.token());
+            thread.recorder.begin_rest(free);
+            thread.timers.set(due, Timer::Due, self.token());
         } else {
-            self.begin(desk, due, now);
+            self.begin(thread, due, now);
         }
     }
 
     /// Whether there is a transaction left for the client of a closed loop; if not, it is done with the load.
     #[inline]
-    pub fn may_begin<P>(&mut self, desk: &mut Desk<P>, now: Nanos) -> bool {
-        desk.recorder.serve(self.client);
-        if desk.recorder.allows(1) > 0 {
+    pub fn may_begin<P>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> bool {
+        thread.recorder.set_client(self.client);
+        if thread.recorder.reserve(1) > 0 {
             return true;
         }
         self.state = State::Spent;
         if !std::mem::replace(&mut self.spent, true) {
-            desk.recorder.rest(now);
+            thread.recorder.begin_rest(now);
         }
         false
     }
 
     /// The transaction that is due since `intended`, and has been told of.
     #[inline]
-    pub fn begin<P: Pacer>(&mut self, desk: &mut Desk<P>, intended: Nanos, now: Nanos) {
-        desk.recorder.serve(self.client);
+    pub fn begin<P: Pacer>(&mut self, thread: &mut ThreadState<P>, intended: Nanos, now: Nanos) {
+        thread.recorder.set_client(self.client);
         if self.ready > intended {
-            desk.recorder.waited(now - intended);
+            thread.recorder.record_backlog_wait(now - intended);
         } else {
             // A client that is free has been so, as far as the thread could know, since the thread woke up.
-            let at_once = intended == self.free.max(desk.opens);
-            let could = if at_once { desk.woken.min(now).max(desk.opens) } else { intended };
-            desk.recorder.late(now - could);
+            let at_once = intended == self.free.max(thread.opens);
+            let could = if at_once { thread.woken.min(now).max(thread.opens) } else { intended };
+            thread.recorder.record_lateness(now - could);
         }
-        desk.pacer.take(&mut desk.recorder);
+        thread.pacer.start_next(&mut thread.recorder);
         self.state = State::Busy;
         self.begun = now;
-        desk.busy += 1;
-        let cx = &mut Context { recorder: &mut desk.recorder };
-        match self.session.begin(cx, intended, now, &mut desk.output) {
-            Want::Pause(until) => desk.timers.set(until, Alarm::Resume, self.token()),
-            Want::Until(descriptor) => self.await_outside(desk, descriptor, now),
-            Want::Turn => self.done_at_once(desk, now),
-            Want::Connect => self.want_connection(desk),
-            want => debug_assert_eq!(want, Want::Reply, "nothing else comes of beginning"),
+        thread.busy += 1;
+        let cx = &mut Context { recorder: &mut thread.recorder };
+        match self.session.begin(cx, intended, now, &mut thread.output) {
+            NextAction::Pause(until) => thread.timers.set(until, Timer::Resume, self.token()),
+            NextAction::AwaitReadable(descriptor) => self.await_outside(thread, descriptor, now),
+            NextAction::Idle => self.done_at_once(thread, now),
+            NextAction::Connect => self.want_connection(thread),
+            action => debug_assert_eq!(action, NextAction::Reply, "nothing else comes of beginning"),
         }
     }
 
     /// More transactions beside those in progress, if any may be begun.
     #[inline]
-    fn another<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
-        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a connection of its own");
-        desk.recorder.serve(self.client);
-        if self.state != State::Busy || now < desk.opens || now >= desk.closes || desk.recorder.allows(1) == 0
+    fn another<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
+        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a client of its own");
+        thread.recorder.set_client(self.client);
+        if self.state != State::Busy
+            || now < thread.opens
+            || now >= thread.closes
+            || thread.recorder.reserve(1) == 0
         {
             return;
         }
-        desk.recorder.late(now - desk.woken.min(now).max(desk.opens));
-        let cx = &mut Context { recorder: &mut desk.recorder };
-        let want = self.session.begin(cx, now, now, &mut desk.output);
-        debug_assert_eq!(want, Want::Reply, "they have a connection");
+        thread.recorder.record_lateness(now - thread.woken.min(now).max(thread.opens));
+        let cx = &mut Context { recorder: &mut thread.recorder };
+        let action = self.session.begin(cx, now, now, &mut thread.output);
+        debug_assert_eq!(action, NextAction::Reply, "they have a client");
     }
 
     /// A transaction was over without asking anything. Others have their turn before the next one.
     #[cold]
-    fn done_at_once<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) {
-        desk.busy -= 1;
+    fn done_at_once<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
+        thread.busy -= 1;
         (self.free, self.ready, self.due) = (now, now, now);
         if P::SCHEDULED {
             self.state = State::Idle;
-            desk.idle.push_back(self.index);
+            thread.idle.push_back(self.index);
             return;
         }
         self.state = State::Pausing;
-        desk.recorder.rest(now);
-        desk.timers.set(now, Alarm::Due, self.token());
+        thread.recorder.begin_rest(now);
+        thread.timers.set(now, Timer::Due, self.token());
     }
 
     /// The session goes on when `descriptor` can be read; or at once, and finds it is not over, if nobody can tell when.
     #[cold]
-    fn await_outside<P: Pacer>(&mut self, desk: &mut Desk<P>, descriptor: RawFd, now: Nanos) {
-        if desk.epoll.add(descriptor, self.token().outside(), false).is_err() {
-            desk.timers.set(now, Alarm::Resume, self.token());
+    fn await_outside<P: Pacer>(&mut self, thread: &mut ThreadState<P>, descriptor: RawFd, now: Nanos) {
+        if thread.epoll.add(descriptor, self.token().outside(), false).is_err() {
+            thread.timers.set(now, Timer::Resume, self.token());
         }
     }
 
     /// The pause within its transaction is over.
-    pub fn resume<P: Pacer>(&mut self, desk: &mut Desk<P>, now: Nanos) -> Result<(), Loss> {
-        desk.recorder.serve(self.client);
-        let cx = &mut Context { recorder: &mut desk.recorder };
-        let want = self.session.resume(cx, now, &mut desk.output);
-        self.follow(desk, want, now)
+    pub fn resume<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
+        thread.recorder.set_client(self.client);
+        let cx = &mut Context { recorder: &mut thread.recorder };
+        let action = self.session.resume(cx, now, &mut thread.output);
+        self.follow(thread, action, now)
     }
 
     /// Sends what is in the desk's output.
     #[inline]
-    pub fn send<P>(&mut self, desk: &mut Desk<P>) -> Result<(), Loss> {
-        if desk.output.is_empty() {
+    pub fn send<P>(&mut self, thread: &mut ThreadState<P>) -> Result<(), Loss> {
+        if thread.output.is_empty() {
             return Ok(());
         }
         let Some(transport) = &mut self.transport else {
-            desk.output.clear();
+            thread.output.clear();
             return Ok(());
         };
-        let sent = transport.send(&desk.output);
-        desk.output.clear();
+        let sent = transport.send(&thread.output);
+        thread.output.clear();
         let all = sent?;
-        if all == self.blocked { self.block(desk, !all) } else { Ok(()) }
+        if all == self.blocked { self.block(thread, !all) } else { Ok(()) }
     }
 
     /// The transport takes bytes again.
     #[cold]
-    pub fn flush<P>(&mut self, desk: &mut Desk<P>) -> Result<(), Loss> {
+    pub fn flush<P>(&mut self, thread: &mut ThreadState<P>) -> Result<(), Loss> {
         let Some(transport) = &mut self.transport else { return Ok(()) };
-        if transport.flush()? { self.block(desk, false) } else { Ok(()) }
+        if transport.flush()? { self.block(thread, false) } else { Ok(()) }
     }
 
     #[cold]
-    fn block<P>(&mut self, desk: &mut Desk<P>, blocked: bool) -> Result<(), Loss> {
+    fn block<P>(&mut self, thread: &mut ThreadState<P>, blocked: bool) -> Result<(), Loss> {
         self.blocked = blocked;
-        self.watch(desk, blocked || self.state.is_opening())
+        self.watch(thread, blocked || self.state.is_opening())
     }
 
-    fn watch<P>(&self, desk: &Desk<P>, writable: bool) -> Result<(), Loss> {
+    fn watch<P>(&self, thread: &ThreadState<P>, writable: bool) -> Result<(), Loss> {
         let Some(transport) = &self.transport else { return Ok(()) };
-        Ok(desk.epoll.change(transport.socket().fd(), self.token(), writable)?)
+        Ok(thread.epoll.change(transport.socket().fd(), self.token(), writable)?)
     }
 
     /// Forgets everything of the connection that it had.

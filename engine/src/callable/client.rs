@@ -1,9 +1,9 @@
 //! Calls as tasks of a load's threads.
 
-use super::log::{Event, StatementKind};
+use super::span_log::{Event, StatementKind};
 use super::{Callee, Callees, Failed, Log};
+use crate::blocking::{Fault, Task, Tasks};
 use crate::clock::Nanos;
-use crate::direct::{Fault, Task, Tasks};
 use crate::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 
 /// What is called, and what is counted of it.
