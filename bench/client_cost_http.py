@@ -93,7 +93,7 @@ def loadcell(port: int, core: int, seconds: int, version: str = "1.1") -> Cost:
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
     # The worker looks who its parent is, so the core is set for this process instead of by taskset.
     with on_processors(core):
-        cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
+        cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]

@@ -53,7 +53,7 @@ def loadcell(server: MariadbServer, script: str, seconds: int) -> Cost:
         "load": {"clients": CLIENTS, "threads": 1, "warmup_ns": 0, "duration_ns": seconds * 10**9},
     }
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
+    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     return Cost(cpu_s, result["lifetime"]["queries"], result["window"]["duration_ns"] / 1e9)

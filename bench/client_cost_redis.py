@@ -45,7 +45,7 @@ def loadcell(server: RedisServer, verb: str, pipeline: int, seconds: int, thread
     """
     spec = specification(server, verb, pipeline, seconds)
     request = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=request)
+    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=request)
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     assert not result["errors"], result["errors"]

@@ -74,7 +74,7 @@ def load(port: int, processes: int, threads: int, seconds: float) -> Found:
     workers = []
     for _ in range(processes):
         worker = subprocess.Popen(
-            [sys.executable, "-m", "loadcell.run.worker"],
+            [sys.executable, "-m", "loadcell.execution.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
         assert worker.stdin is not None

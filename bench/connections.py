@@ -65,7 +65,7 @@ def _warm(spec: dict[str, Any]) -> dict[str, Any]:
 def load(spec: dict[str, Any]) -> tuple[float, float, int]:
     """Requests a second, CPU microseconds of the load's thread a request, and the worker's resident bytes in the last interval."""
     worker = subprocess.Popen(
-        [sys.executable, "-m", "loadcell.run.worker"],
+        [sys.executable, "-m", "loadcell.execution.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
     assert worker.stdin is not None

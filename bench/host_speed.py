@@ -1,6 +1,6 @@
 """How long `loadcell host` takes: on this machine as a whole process, and its questions alone on machines larger than most.
 
-The aim is below 2 s, also for the page of a baseline (`--baseline RUN`: one that was made before), from an empty process on. The large ones are trees of files (tests/host/trees.py): 1,024 processors on 8 nodes, and 5,000 mounts.
+The aim is below 2 s, also for the page of a baseline (`--baseline RUN`: one that was made before), from an empty process on. The large ones are trees of files (tests/linux/trees.py): 1,024 processors on 8 nodes, and 5,000 mounts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def main() -> None:
     )
     asked = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
-    from host import trees
-    from loadcell.host import inventory
+    from linux import trees
+    from loadcell.linux import inventory
 
     loadcell = str(Path(sys.executable).with_name("loadcell"))
     with TemporaryDirectory(prefix="loadcell-bench-") as home:

@@ -49,7 +49,7 @@ def main() -> None:
     assert server.stdout is not None
     port = int(server.stdout.readline().split()[1])
     worker = subprocess.Popen(
-        [sys.executable, "-m", "loadcell.run.worker"],
+        [sys.executable, "-m", "loadcell.execution.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -38,7 +38,7 @@ def loadcell(target: dict[str, Any], rate: float, arrivals: str, seconds: int) -
     }
     spec = {"version": 1, "seed": 1, "target": target, "workload": {"sysbench": sysbench}, "load": load}
     order = {"mode": "run", "parent": os.getpid(), "spec": paced(spec, (rate, seconds), arrivals=arrivals)}
-    _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=json.dumps(order))
+    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["outcome"] == "completed", result
     kept, (thread,) = result["schedule"], result["client"]["threads"]

@@ -30,7 +30,7 @@ from bench.paired import (
     spread,
     whole_process,
 )
-from loadcell.tools import mbw, sysbench
+from loadcell.ingest.readers import mbw, sysbench
 
 #: Blocks of sysbench's memory test: the default, and sizes at which the tool's own work per block gets lost.
 BLOCKS = {"1KiB": 2**10, "16KiB": 2**14, "256KiB": 2**18, "4MiB": 2**22, "64MiB": 2**26}
@@ -157,7 +157,7 @@ def probe(
         "load": load,
     }
     order = {"mode": "run", "parent": os.getpid(), "spec": spec}
-    _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=json.dumps(order))
+    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=json.dumps(order))
     last = json.loads(output.splitlines()[-1])
     if last["type"] != "result":
         raise SystemExit(str(last))

@@ -39,7 +39,7 @@ from bench.paired import (
     spread,
     whole_process,
 )
-from loadcell.targets.shared.process import free_port
+from loadcell.systems.shared.process import free_port
 
 #: Before each measurement, and not in it.
 RAMP_S = 0.5
@@ -208,7 +208,7 @@ def order(
         "load": {"clients": 1, "warmup_ns": int(ramp_s * 10**9), "duration_ns": seconds * 10**9},
     }
     send = json.dumps({"mode": "run", "parent": os.getpid(), "spec": spec})
-    _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=send)
+    _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
     last: dict[str, Any] = json.loads(output.splitlines()[-1])
     if last["type"] != "result" or last["result"]["outcome"] != "completed":
         raise SystemExit(str(last)[:500])

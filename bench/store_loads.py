@@ -78,7 +78,7 @@ class Stored:
             },
         }
         send = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
-        _, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=send)
+        _, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=send)
         last: dict[str, Any] = json.loads(output.splitlines()[-1])
         if last["type"] != "result":
             raise SystemExit(str(last))

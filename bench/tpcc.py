@@ -41,7 +41,7 @@ def worker(server: PostgresServer, database: str, mode: str, tpcc: Mapping[str, 
         "load": {"clients": 1, "threads": 1, "warmup_ns": 0, "duration_ns": 10**9, **load},
     }
     order = json.dumps({"mode": mode, "parent": os.getpid(), "spec": spec})
-    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.run.worker"], send=order)
+    cpu_s, output = whole_process([sys.executable, "-m", "loadcell.execution.worker"], send=order)
     return cpu_s, json.loads(output.splitlines()[-1])["result"]
 
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from loadcell.monitors.postgres import PostgresMonitor
 from loadcell.store import layout
 from loadcell.store.write import RunWriter, TrialWriter
+from loadcell.systems.postgres.monitor import PostgresMonitor
 
 #: Standard normal quantiles of p50, p90, p95, p99, p99.9, p99.99: the tail is log-normal.
 NORMAL = {

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.reasons import in_words
-from loadcell.targets.base import TargetError
-from loadcell.targets.redis.connection import Address
+from loadcell.systems.base import TargetError
+from loadcell.systems.redis.connection import Address
 from servers import die_with_parent, free_port
 
 _START_LIMIT_S = 30.0

@@ -1,42 +1,58 @@
-"""Gathers every target, workload and monitor there is: the built-in ones and those of entry points."""
+"""Registry of targets, workloads and monitors: the built-in ones and those of entry points.
+
+A built-in part is found by scanning: each module of `workloads` and `monitors`, and in each package of `systems` the modules
+`target`, `workload` and `monitor`. A module registers by defining `PART = TheClass`.
+"""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
-from loadcell import monitors, targets, workloads
-from loadcell.host.topology import topology
+from loadcell import monitors, systems, workloads
+from loadcell.linux.topology import topology
 from loadcell.plan.parts import Parts
 
 
-def _found_in(
-    package: ModuleType, registered: Callable[..., EntryPoints], group: str
-) -> dict[str, type[Any]]:
-    """Every class a module of `package` offers as `PART`, and every one an entry point of `group` names."""
-    found: dict[str, type[Any]] = {}
-    for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        part = getattr(importlib.import_module(module_info.name), "PART", None)
+def _modules(package: ModuleType) -> Iterator[str]:
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        yield module.name
+
+
+def _system_modules(name: str) -> Iterator[str]:
+    """Modules called `name` in the packages of `systems`."""
+    for system in pkgutil.iter_modules(systems.__path__, systems.__name__ + "."):
+        module = f"{system.name}.{name}"
+        if system.ispkg and importlib.util.find_spec(module) is not None:
+            yield module
+
+
+def _registered(modules: Iterable[str], group: str) -> dict[str, type[Any]]:
+    """Classes by name: the `PART` of each module, then each that an entry point of `group` names."""
+    parts: dict[str, type[Any]] = {}
+    for name in modules:
+        part = getattr(importlib.import_module(name), "PART", None)
         if part is not None:
-            found[part.name] = part
-    for entry in registered(group=group):
+            parts[part.name] = part
+    for entry in entry_points(group=group):
         part = entry.load()
-        found.setdefault(part.name, part)
-    return found
+        parts.setdefault(part.name, part)
+    return parts
 
 
 @cache
 def installed() -> Parts:
-    """All parts of this installation. A module registers by defining `PART = TheClass`."""
-    registered = entry_points().select  # reads a file of every package there is
+    """All parts of this installation."""
+    workload_modules = [*_modules(workloads), *_system_modules("workload")]
+    monitor_modules = [*_modules(monitors), *_system_modules("monitor")]
     return Parts(
-        targets=_found_in(targets, registered, "loadcell.targets"),
-        workloads=_found_in(workloads, registered, "loadcell.workloads"),
-        monitors=_found_in(monitors, registered, "loadcell.monitors"),
+        targets=_registered(_system_modules("target"), "loadcell.targets"),
+        workloads=_registered(workload_modules, "loadcell.workloads"),
+        monitors=_registered(monitor_modules, "loadcell.monitors"),
         topology=topology,
     )

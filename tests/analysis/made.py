@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadcell.analysis.energy import Array
+from loadcell.stats.energy import Array
 
 
 def noise(chance: np.random.Generator, n: int, alike: float = 0.0, sd: float = 0.05) -> Array:

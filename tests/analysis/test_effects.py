@@ -10,10 +10,10 @@ import pytest
 
 from analysis.reported import stream
 from analysis.runs import analysis_of, said
-from analysis.simulated import factorial
 from loadcell.analysis.effects import Effects, Main, Together
 from loadcell.analysis.effects_findings import choices
 from loadcell.report.texts import LANGUAGES, Texts
+from stats.simulated import factorial
 
 CUBE = {"a": [1, 2], "b": ["x", "y"], "c": ["u", "v"]}
 

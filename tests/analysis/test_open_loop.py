@@ -9,8 +9,8 @@ import pytest
 from analysis.runs import run_of, said
 from loadcell.analysis import littles_law
 from loadcell.analysis.analyse import Analysis, analyse
-from loadcell.analysis.keeping_up import kept
 from loadcell.analysis.open_loop import OpenLoop
+from loadcell.analysis.open_loop_capacity import kept
 from loadcell.analysis.trials import Trial
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from analysis.reported import storages
 from analysis.runs import analysis_of, run_of, said
-from analysis.simulated import sweep, sweep_run, usl
 from loadcell.analysis import saturation
 from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.saturation import Saturation
@@ -20,6 +19,7 @@ from loadcell.analysis.saturation_findings import reasons
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.usl import Estimate
 from loadcell.report.texts import LANGUAGES, Texts
+from stats.simulated import sweep, sweep_run, usl
 
 POWERS = [1, 2, 4, 8, 16, 32, 64, 128]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.simulated import sweep, usl
 from loadcell.analysis import usl as law
 from loadcell.analysis.sweep import sweeps
 from loadcell.analysis.usl import Usl
+from stats.simulated import sweep, usl
 
 POWERS = [1, 2, 4, 8, 16, 32, 64, 128]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from loadcell.analysis.distribution_checks import impossible
 from loadcell.analysis.phrase import Phrase
-from loadcell.analysis.possible import impossible
 from loadcell.analysis.trials import Check, Trial
 from loadcell.analysis.validity import doubts, findings
 

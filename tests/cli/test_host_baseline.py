@@ -19,8 +19,8 @@ from click.testing import Result
 from lines import CliRunner
 from loadcell.analysis.hosts.scores import SECTIONS
 from loadcell.cli import main
+from loadcell.execution.progress import Progress
 from loadcell.plan.ready import ready_plans
-from loadcell.run.progress import Progress
 from loadcell.store.read import read_run
 from nobody import nobody
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
+from execution.live import until
 from lines import CliRunner, called, command, planned, refused
 from loadcell.cli import main
 from loadcell.cli.redis import redis
 from loadcell.store.read import read_run
 from redis_server import RedisServer
-from run.live import until
 
 
 @pytest.fixture(scope="module")

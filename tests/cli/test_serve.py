@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from execution.live import LOADCELL
 from lines import CliRunner
 from loadcell.cli.host import host
-from loadcell.host.serve import ServeError, welcome, whole
-from run.live import LOADCELL
+from loadcell.systems.host.probe_server import ServeError, welcome, whole
 
 
 def test_it_says_where_it_listens_what_to_type_and_what_it_served(tmp_path: Path) -> None:

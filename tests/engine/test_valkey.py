@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from execution.live import until
 from redis_server import RedisServer, valkey
-from run.live import until
 
 from .loads import MS, assert_counted, failure, operation, prepare, run
 

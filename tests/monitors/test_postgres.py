@@ -16,14 +16,14 @@ import psycopg
 import pytest
 
 from loadcell.monitors.base import MonitorContext, Row
-from loadcell.monitors.postgres import PostgresMonitor, PostgresMonitorOptions, questions
-from loadcell.monitors.postgres.figures import grown
-from loadcell.monitors.postgres.link import APPLICATION
-from loadcell.monitors.postgres.statements import shown
 from loadcell.plan.units import Rate
-from loadcell.targets.postgres import binaries
-from loadcell.targets.postgres.connection import Address
-from loadcell.targets.postgres.observed import Observed
+from loadcell.systems.postgres import binaries
+from loadcell.systems.postgres.connection import Address
+from loadcell.systems.postgres.monitor import PostgresMonitor, PostgresMonitorOptions, queries
+from loadcell.systems.postgres.monitor.activity import grown
+from loadcell.systems.postgres.monitor.link import APPLICATION
+from loadcell.systems.postgres.monitor.statements import shown
+from loadcell.systems.postgres.observed import Observed
 from servers import PostgresServer, debian_postgres
 
 PATIENCE_S = 60.0
@@ -120,7 +120,7 @@ def server(running: PostgresServer) -> PostgresServer:
 
 def _reachable(directory: Path) -> Path:
     """Binaries that the server's user can read, where tests are run by root from a closed directory."""
-    from loadcell.targets.shared import account
+    from loadcell.systems.shared import account
 
     who = account.choose(None, product="PostgreSQL", kind="postgres")
     found = binaries.usable_by(binaries.local(str(directory), None), who)
@@ -467,7 +467,7 @@ def test_statements_are_shown_without_what_they_were_given(text: str, shown_as: 
 
 @pytest.mark.parametrize("major", [12, 13, 14, 15, 16, 17, 18])
 def test_every_version_is_asked_for_the_same_figures_under_the_same_names(major: int) -> None:
-    asked = questions.counters(major * 10000, "load") + (questions.io(major * 10000) or "")
+    asked = queries.counters(major * 10000, "load") + (queries.io(major * 10000) or "")
     assert ("pg_stat_wal" in asked) == (major >= 14)
     assert ("pg_stat_io" in asked) == (major >= 16)
     assert ("pg_stat_checkpointer" in asked) == (major >= 17)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from loadcell.monitors.base import MonitorContext
-from loadcell.monitors.redis import APPLICATION, RedisMonitor, RedisMonitorOptions
-from loadcell.targets.redis.observed import Observed
+from loadcell.systems.redis.monitor import APPLICATION, RedisMonitor, RedisMonitorOptions
+from loadcell.systems.redis.observed import Observed
 from redis_server import RedisServer
 
 

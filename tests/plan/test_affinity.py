@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import pytest
 
+from loadcell.plan.affinity_check import meanings, of
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
-from loadcell.plan.placed import meanings, of
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import Remark, remarks
 from loadcell.plan.topology import Topology

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.design.estimate import estimate
+from loadcell.execution.load import specification
 from loadcell.plan import rate
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
@@ -16,7 +17,6 @@ from loadcell.plan.problems import PlanError
 from loadcell.plan.rate import Ramp, Step, Steps
 from loadcell.plan.remarks import remarks
 from loadcell.plan.units import Rate
-from loadcell.run.load import specification
 from plan.fake_parts import PARTS
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from execution.live import until
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers import perf
 from loadcell.profilers.base import ProfilerError
 from loadcell.profilers.cpu import CpuSampler, named
 from loadcell.profilers.perf import trouble
 from loadcell.store.write import RunWriter
-from run.live import until
 
 #: A process that begins another when it is told to; both do nothing but work.
 BUSY = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from loadcell.profilers import valgrind
-from loadcell.targets.base import TargetContext, TargetError
-from loadcell.targets.command import Command, CommandOptions
+from loadcell.systems.base import TargetContext, TargetError
+from loadcell.systems.command.target import Command, CommandOptions
 
 #: A server of HTTP. It loses 100 bytes with each request for `/lose`, and a block that points to another with `/pair`.
 SERVER = r"""

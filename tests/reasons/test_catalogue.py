@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import loadcell
-from loadcell.loads.duckdb import _trouble
+from loadcell.execution import error_codes
+from loadcell.execution.phases import NAMES
 from loadcell.profilers.perf import trouble
 from loadcell.reasons import SHORT_OF, ReasonedError, texts
-from loadcell.run import meaning
-from loadcell.run.phases import NAMES
-from loadcell.targets.mysql import connection as mysql
-from loadcell.targets.postgres import connection as postgres
-from loadcell.targets.redis import connection as redis
+from loadcell.systems.duckdb.load import _trouble
+from loadcell.systems.mysql import connection as mysql
+from loadcell.systems.postgres import connection as postgres
+from loadcell.systems.redis import connection as redis
 from loadcell.workloads.pgbench import Pgbench
 from loadcell.workloads.tpcc import Tpcc
 from report.test_texts import placeholders
@@ -157,7 +157,7 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
     codes, ends = engines_own(), outcomes()
     assert len(codes) > 20
     assert len(ends) > 3
-    known = meaning.KNOWN.keys() | ends | {code.removeprefix("load.") for code in texts()}
+    known = error_codes.KNOWN.keys() | ends | {code.removeprefix("load.") for code in texts()}
     assert codes - known == set()
     assert {end for end in ends if not {end, f"{end}.advice"} <= texts().keys()} == set()
 
@@ -213,7 +213,7 @@ def test_commands_of_make_that_are_advised_are_there() -> None:
 def test_what_is_done_about_an_error_is_said_of_codes_that_there_are() -> None:
     assert {
         code.removeprefix(SHORT_OF) for code in texts() if code.startswith(SHORT_OF)
-    } <= meaning.KNOWN.keys()
+    } <= error_codes.KNOWN.keys()
 
 
 def test_every_check_that_can_break_says_why() -> None:

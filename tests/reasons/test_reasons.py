@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadcell.reasons import ReasonedError, because, in_words, of_load, remedy_of, texts
-from loadcell.targets.base import TargetError
+from loadcell.systems.base import TargetError
 
 
 def test_a_code_says_what_was_found_and_what_to_do() -> None:

@@ -14,10 +14,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from fake_runs import Shape, write_run
+from loadcell.execution.record import explained
 from loadcell.report import numbers
-from loadcell.report.compact import print_compact
-from loadcell.report.scene import Scene
-from loadcell.run.record import explained
+from loadcell.report.adhoc_summary import print_compact
+from loadcell.report.context import Scene
 from loadcell.store.read import StoredRun, read_run
 
 Stored = Callable[[str], StoredRun]

@@ -19,7 +19,7 @@ from loadcell.report.comparison.build import build
 from loadcell.report.comparison.document import document
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.comparison.terminal import print_comparison
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.terminal import next_steps
 from loadcell.store.errors import StoreError
 from loadcell.store.read import read_run

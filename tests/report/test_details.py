@@ -15,8 +15,8 @@ from loadcell.report import html, markdown, numbers
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import percentiles, style, throughput
+from loadcell.report.context import Scene
 from loadcell.report.html import NO_BREAK, coded, counted, headed
-from loadcell.report.scene import Scene
 from loadcell.report.sections import method, trouble
 from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fake_runs import two_treatments, write_run
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.trouble import evidence
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain

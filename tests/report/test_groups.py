@@ -10,8 +10,8 @@ from typing import Any
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.charts import series
+from loadcell.report.context import Scene
 from loadcell.report.markdown import render
-from loadcell.report.scene import Scene
 from loadcell.store.read import StoredRun, read_run
 
 

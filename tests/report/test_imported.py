@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import machines
-from imports.made import made
+from ingest.made import made
 from loadcell.report import html, markdown
 from loadcell.report.blocks import Block, Code, Definitions, Report, Table
 from loadcell.report.build import build
 from loadcell.store.read import StoredRun, read_run
 
-OUTPUTS = Path(__file__).parents[1] / "tools" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from imports.made import made
+from ingest.made import made
 from loadcell.report import build, figures, markdown, values
 from loadcell.report.blocks import Table
 from loadcell.report.terminal import print_run, told_apart
 from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
 
-OUTPUTS = Path(__file__).parent.parent / "tools" / "outputs"
+OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"
 
 
 def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fake_runs import Fate, Shape, write_run
-from loadcell.analysis.reasons import remedy, why
+from loadcell.analysis.failure_reasons import remedy, why
+from loadcell.execution.trial import _of_outcome
 from loadcell.reasons import Reason, because, of_load, texts
 from loadcell.report import write
 from loadcell.report.texts import Texts
-from loadcell.run.trial import _of_outcome
 from loadcell.store.read import Damage
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from execution.test_search_trials import SEARCH, curve
+from execution.world import World
 from loadcell.analysis.analyse import analyse
+from loadcell.execution.executor import LoadError
 from loadcell.report.blocks import Chart, Table
 from loadcell.report.build import build
+from loadcell.report.context import Scene
 from loadcell.report.html import render as html
 from loadcell.report.markdown import render as markdown
-from loadcell.report.scene import Scene
 from loadcell.report.sections.summary import findings
-from loadcell.run.executor import LoadError
 from loadcell.store.read import StoredRun
-from run.test_searching import SEARCH, curve
-from run.world import World
 
 
 def searched(home: Path, change: tuple[str, str] = ("", ""), more: str = "", **world: Any) -> StoredRun:

@@ -14,8 +14,8 @@ import pytest
 import fake_runs
 from loadcell.report import write
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import series, short, style
-from loadcell.report.scene import Scene
+from loadcell.report.charts import series, short_series, style
+from loadcell.report.context import Scene
 from loadcell.report.sizing import sized
 from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
@@ -141,12 +141,12 @@ def frame(rows: list[tuple[str, float, float, int]]) -> pl.DataFrame:
 
 def test_the_piece_that_a_warm_up_ends_with_is_not_drawn_as_a_fall() -> None:
     rows = [("a", -1.02, 1.0, 0), ("a", -0.02, 0.02, 0), ("a", 0.0, 0.57, 0), ("b", 0.0, 0.1, 0)]
-    assert short.whole(frame(rows))["duration_s"].to_list() == [1.0, 0.57, 0.1]
+    assert short_series.whole(frame(rows))["duration_s"].to_list() == [1.0, 0.57, 0.1]
 
 
 def test_a_piece_with_errors_stays() -> None:
     rows = [("a", 0.0, 1.0, 0), ("a", 1.0, 0.02, 3)]
-    assert short.whole(frame(rows)).height == 2
+    assert short_series.whole(frame(rows)).height == 2
 
 
 def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
@@ -157,7 +157,7 @@ def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
         ("b", 0.0, 0.02, 3),
         ("b", 0.1, 1, 0),
     ]
-    assert short.whole(frame(rows))["failed"].to_list() == [900, 900, 3, 0]
+    assert short_series.whole(frame(rows))["failed"].to_list() == [900, 900, 3, 0]
 
 
 def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
@@ -166,13 +166,13 @@ def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
 
 
 def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:
-    assert short.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
-    assert not short.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+    assert short_series.alone(frame([("a", 0.5, 1, 0), ("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
+    assert not short_series.alone(frame([("b", 0.5, 1, 0), ("b", 1.5, 1, 0)]))
 
 
 @pytest.mark.parametrize(("gap", "digits"), [(1.0, 1), (10.0, 1), (0.1, 2), (0.025, 3), (0.0001, 3)])
 def test_times_get_the_digits_that_tell_them_apart(gap: float, digits: int) -> None:
-    assert short.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
+    assert short_series.digits(frame([("a", n * gap, gap, 0) for n in range(5)])) == digits
 
 
 def test_a_backlog_of_nothing_lies_on_the_axis() -> None:

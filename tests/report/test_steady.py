@@ -14,7 +14,7 @@ import fake_runs
 from loadcell.analysis import steadiness
 from loadcell.report.build import build
 from loadcell.report.charts import series
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.terminal import print_run
 from loadcell.store.read import StoredRun, read_run
 

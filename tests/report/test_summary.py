@@ -20,8 +20,8 @@ from loadcell.cli import main
 from loadcell.report import evidence, html, markdown
 from loadcell.report.blocks import Report, Sentences
 from loadcell.report.build import build
+from loadcell.report.context import Scene
 from loadcell.report.html import render as page
-from loadcell.report.scene import Scene
 from loadcell.report.sections import summary
 from loadcell.report.texts import LANGUAGES, Texts, catalogue
 from loadcell.store.read import StoredRun, read_run

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import fake_runs
-import loadcell.targets
+import loadcell.systems
 from loadcell.report import write
 from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts
 from loadcell.report.values import TARGET_FACTS, fact
 from report import comparisons
 
-TARGETS = Path(loadcell.targets.__file__).parent
+TARGETS = Path(loadcell.systems.__file__).parent
 
 
 def keys(of: ast.Dict) -> Iterator[str]:

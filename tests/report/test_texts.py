@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import loadcell.analysis
-import loadcell.host
+import loadcell.linux
 import loadcell.report
 from loadcell import reasons
 from loadcell.analysis import usl
@@ -30,9 +30,9 @@ from loadcell.analysis.recommend import TAILS
 from loadcell.analysis.steadiness import HOST, TARGET
 from loadcell.analysis.trials import CHECKS, STATUSES
 from loadcell.analysis.unit import UNITS
-from loadcell.design.search.words import Stage, Why
-from loadcell.host.inventory import questions
-from loadcell.monitors.postgres import monitor
+from loadcell.design.search.model import Stage, Why
+from loadcell.execution import error_codes
+from loadcell.linux.inventory import questions
 from loadcell.report import figures, flame
 from loadcell.report.charts import saturation
 from loadcell.report.host import REASONS, SAID
@@ -45,7 +45,7 @@ from loadcell.report.sections.summary import COUNTS
 from loadcell.report.sections.trouble import EVIDENCE
 from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
 from loadcell.report.values import FIELDS, TARGET_FACTS
-from loadcell.run import meaning
+from loadcell.systems.postgres.monitor import monitor
 from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
@@ -117,7 +117,7 @@ FAMILIES = {
     "history.method": ("t-test", "permutation", "windows"),
     "with": ("checkpoints", *HOST, *TARGET),
     "reason": tuple(reasons.texts()),  # held against the code by tests/reasons
-    "code": (*meaning.KNOWN, *(f"class-{kind}" for kind in meaning.CLASSES)),
+    "code": (*error_codes.KNOWN, *(f"class-{kind}" for kind in error_codes.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
     "type": ("READ-MODIFY-WRITE",),
@@ -156,7 +156,7 @@ FAMILIES = {
 
 def sources() -> dict[str, str]:
     """Everything that says something: Python and templates of analysis and report."""
-    homes = [Path(str(files(package))) for package in (loadcell.analysis, loadcell.host, loadcell.report)]
+    homes = [Path(str(files(package))) for package in (loadcell.analysis, loadcell.linux, loadcell.report)]
     return {
         str(path): path.read_text(encoding="utf-8")
         for home in homes
@@ -337,8 +337,8 @@ def test_a_missing_parameter_is_a_mistake() -> None:
 
 def test_codes_mean_in_english_what_the_record_says() -> None:
     said = {key: texts["en"] for key, texts in catalogue().items() if key.startswith("code.")}
-    recorded = {f"code.{code}": text for code, text in meaning.KNOWN.items()}
-    recorded |= {f"code.class-{kind}": text for kind, text in meaning.CLASSES.items()}
+    recorded = {f"code.{code}": text for code, text in error_codes.KNOWN.items()}
+    recorded |= {f"code.class-{kind}": text for kind, text in error_codes.CLASSES.items()}
     assert said == recorded
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from execution.live import loadcell
 from fake_runs import Shape, write_run
 from loadcell.store.errors import StoreError
 from loadcell.store.query import query
-from run.live import loadcell
 
 
 @pytest.fixture(scope="module")

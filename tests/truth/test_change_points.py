@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from loadcell.analysis.change_points import by_permutation, by_t_test, by_windows
-from loadcell.analysis.energy import Array
+from loadcell.stats.change_points import by_permutation, by_t_test, by_windows
+from loadcell.stats.energy import Array
 from truth.figures import at_least, at_most
 
 STEPS = [0.3, 2.4, 1.5, -0.9, -0.5, 99.7, 98.3, 99.1, 149.0, 149.7, 149.5, 149.1, 148.8, 150.0]

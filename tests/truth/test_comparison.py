@@ -12,10 +12,10 @@ import pytest
 
 from analysis.compare.known import drifting, levels_of, runs_of
 from loadcell.analysis.compare.compare import compare
-from loadcell.analysis.compare.correction import benjamini_hochberg
-from loadcell.analysis.compare.effect import Array, of_pairs, rank_sum, signed_rank
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.compare.verdict import judge
+from loadcell.stats.hodges_lehmann import Array, of_pairs, rank_sum, signed_rank
+from loadcell.stats.multiple_testing import benjamini_hochberg
 from truth.figures import at_least, at_most, between
 from truth.known import KnownServer
 from truth.loads import FULL_STRENGTH, load

@@ -186,7 +186,7 @@ def test_a_backlog_takes_no_memory() -> None:
         with KnownServer(service_us=1000) as server:
             specification = paced(spec(server, 4, seconds), (rate, seconds), most_overdue_s=100)
             order = json.dumps({"mode": "run", "parent": os.getpid(), "spec": specification})
-            command = [sys.executable, "-m", "loadcell.run.worker"]
+            command = [sys.executable, "-m", "loadcell.execution.worker"]
             done = subprocess.run(command, input=order, capture_output=True, text=True, check=True)
         result = json.loads(done.stdout.splitlines()[-1])["result"]
         return result["client"]["max_rss_bytes"], result["schedule"]["backlog"]["at_end"]

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from few_ports import few_ports
-from host.fuse import mounted, unmount
-from loadcell.targets.shared.process import free_port
+from linux.fuse import mounted, unmount
+from loadcell.systems.shared.process import free_port
 from truth.figures import agrees
 from truth.loads import FULL_STRENGTH, bound, load, operation, undisturbed
 

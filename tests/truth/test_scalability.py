@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from analysis.simulated import sweep, usl
 from loadcell.analysis import usl as law
 from loadcell.analysis.sweep import sweeps
 from loadcell.analysis.usl import Estimate
+from stats.simulated import sweep, usl
 from truth.figures import at_least, at_most
 
 SEEDS = 200

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.made import dipping, noise, throughput, warming
-from loadcell.analysis import dips
-from loadcell.analysis.steady import judge
-from loadcell.analysis.within import mean_of
+from loadcell.stats import dips
+from loadcell.stats.batch_means import mean_of
+from loadcell.stats.steady_state import judge
 from truth.figures import at_least, at_most, between
 
 SEEDS = 200

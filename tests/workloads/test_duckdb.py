@@ -12,7 +12,7 @@ from loadcell.parts import installed
 from loadcell.plan.load import load_text
 from loadcell.plan.problems import PlanError
 from loadcell.plan.remarks import remarks
-from loadcell.workloads.duckdb import Duckdb, DuckdbOptions
+from loadcell.systems.duckdb.workload import Duckdb, DuckdbOptions
 
 PLAN = "target: {duckdb: {}}\nworkload: {duckdb: {rows: 5000, distinct: 10}}\nload: {clients: 1}\n"
 

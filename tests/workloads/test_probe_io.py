@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from loadcell.run import checks
+from loadcell.execution import checks
 from loadcell.workloads.probe import Probe, ProbeOptions
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadcell.parts import installed
 from loadcell.plan.load import load_plan
-from loadcell.workloads.together import Together
+from loadcell.workloads.composite import Together
 
 CUSTOM = "\\set a random(1, 10)\nUPDATE pgbench_accounts SET abalance = 0 WHERE aid = :a;\n"
 LOOK = "SELECT count(*) FROM pgbench_branches;\n"

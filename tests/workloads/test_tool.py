@@ -12,9 +12,9 @@ from lines import CliRunner
 from loadcell.cli import main
 from loadcell.plan.expect import METRICS
 from loadcell.plan.model import Load
-from loadcell.tools.known import OUTPUTS, TOOLS
 from loadcell.workloads.tool import Tool, ToolOptions
 from loadcell.workloads.tool.options import ReadAs
+from loadcell.workloads.tool_runner.registry import OUTPUTS, TOOLS
 
 PLAN = """\
 target: {{{target}: {{{options}}}}}

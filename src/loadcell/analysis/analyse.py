@@ -7,29 +7,29 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from loadcell.analysis import (
+    comparability,
     documents,
     effects,
     findings,
     groups,
-    measures,
     placements,
     recommend,
     saturation,
 )
 from loadcell.analysis.effects import Effects
 from loadcell.analysis.groups import OfGroup
-from loadcell.analysis.keeping_up import kept
 from loadcell.analysis.layout import Layout, lay_out
 from loadcell.analysis.logarithms import speed_of
+from loadcell.analysis.open_loop_capacity import kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.recommend import Recommendation
-from loadcell.analysis.repeats import Repeats
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched, searched
 from loadcell.analysis.sweep import Sweep
 from loadcell.analysis.treatments import Treatment, treatments
 from loadcell.analysis.trials import Trial, of_run
 from loadcell.analysis.types import OfType
+from loadcell.stats.repeats import Repeats
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def analyse(run: Mapping[str, Any], records: list[dict[str, Any]]) -> Analysis:
     searches = searched(run, records, trials)
     # The probes of a search are no sweep and no design: where they lie depends on what was found.
     lines = () if searches else saturation.find(found)
-    comparable = measures.count(found) <= 1
+    comparable = comparability.count(found) <= 1
     held = () if searches or not comparable else found
     on_throughput = effects.find(held, speed_of, str(run.get("design") or "full"))
     recommendation = recommend.find(held, layout)

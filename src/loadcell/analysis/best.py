@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.repeats import Repeats, interval
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.stats.repeats import Repeats, interval
 
 #: A level with this share of the highest throughput is nearly as good; the last 5 % are often paid dearly in latency.
 NEARLY = 0.95

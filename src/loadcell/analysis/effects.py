@@ -16,13 +16,13 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis import additive
-from loadcell.analysis.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
-from loadcell.analysis.distributions import f_tail, t_quantile
 from loadcell.analysis.layout import asked
 from loadcell.analysis.logarithms import Figure, fit
 from loadcell.analysis.sweep import LOAD
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.stats import additive
+from loadcell.stats.additive import COVERAGE, LEAST_NOISE, Additive, Floats, Whole
+from loadcell.stats.distributions import f_tail, t_quantile
 
 #: A term is told apart from noise when chance gives its F this rarely, over all terms together (Bonferroni).
 SURPRISE = 0.05

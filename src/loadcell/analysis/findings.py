@@ -10,12 +10,12 @@ from typing import Any
 
 from loadcell.analysis import best as best_level
 from loadcell.analysis import (
+    comparability,
     drift,
     effects_findings,
     groups,
-    keeping_up,
     leaks,
-    measures,
+    open_loop_capacity,
     recommend_findings,
     saturation_findings,
     search,
@@ -23,16 +23,16 @@ from loadcell.analysis import (
 )
 from loadcell.analysis.best import Best
 from loadcell.analysis.effects import Effects
+from loadcell.analysis.failure_reasons import why
 from loadcell.analysis.layout import Layout
 from loadcell.analysis.phrase import FigureName, Finding, Meaning, Phrase, Severity, Value
-from loadcell.analysis.reasons import why
 from loadcell.analysis.recommend import RATE, Recommendation
-from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.search import Searched
 from loadcell.analysis.sweep import LOAD, Sweep
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import STATUSES, Judged, Trial
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats further apart than this make small differences between treatments meaningless.
 WIDE_SPREAD = 0.10
@@ -46,7 +46,7 @@ MOST_NAMES = 4
 
 def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Finding]:
     """Where throughput was highest, what that cost, and how surely it was the highest; of unlike things, that none is."""
-    if (unlike := measures.count(treatments)) > 1:
+    if (unlike := comparability.count(treatments)) > 1:
         evidence = tuple(treatment.id for treatment in treatments if treatment.measured)
         yield Finding("throughput", "info", Phrase("found.unlike", {"count": unlike}), evidence)
         return
@@ -66,7 +66,7 @@ def throughput(treatments: Sequence[Treatment], layout: Layout) -> Iterator[Find
         yield Finding("throughput", "info", Phrase("found.alike", alike), tuple(one.id for one in measured))
         return
     only = best.lowest is top
-    behind = keeping_up.fell_behind(top)
+    behind = open_loop_capacity.fell_behind(top)
     told = "p99_ms" in params and not behind
     key = ("found.throughput" if only else "found.highest") + ("" if told else ".no-latency")
     well: Severity = "problem" if not params["throughput_per_s"] else "info" if behind else "good"
@@ -107,7 +107,7 @@ def _beside_the_best(best: Best) -> Iterator[Finding]:
 def _along_the_factor(best: Best) -> Iterator[Finding]:
     """How throughput ends along a numeric factor; of a load, saturation says that and more."""
     top, highest = best.treatment, best.treatment.throughput.median or 0.0
-    if best.at_edge and keeping_up.fell_behind(top):
+    if best.at_edge and open_loop_capacity.fell_behind(top):
         return  # more that falls due would not be answered either
     if best.at_edge:
         yield Finding("throughput", "caution", Phrase("found.at-edge", {"treatment": top.label}), (top.id,))
@@ -294,7 +294,7 @@ def find(
         *(search.findings(searches) if searches else throughput(treatments, layout)),
         *leaks.findings(all_trials),
         *saturation_findings.summary(lines),
-        *keeping_up.findings(treatments),
+        *open_loop_capacity.findings(treatments),
         *effects_findings.summary(effects),
         *([recommend_findings.choice(recommendation)] if recommendation is not None else []),
         *spread(treatments),

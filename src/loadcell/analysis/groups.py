@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis.phrase import Finding, Phrase, Value
-from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.types import FIGURES
+from loadcell.stats.repeats import Repeats, summarise
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment

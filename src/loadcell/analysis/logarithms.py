@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from loadcell.analysis import additive
-from loadcell.analysis.additive import Additive
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
+from loadcell.stats import additive
+from loadcell.stats.additive import Additive
 
 #: What is read from a trial: a number above 0, or None where it has none.
 Figure = Callable[[Trial], float | None]

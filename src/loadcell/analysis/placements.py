@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loadcell.analysis import alike
+from loadcell.analysis import grouping
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import PLACING
 
@@ -56,7 +56,7 @@ def _alike(
 ) -> list[list[str]]:
     """Levels in groups of two and more that were the same place, whatever stood beside them."""
     ran = [label for label in labels if places[label]]
-    same = alike.groups(ran, lambda one, other: places[one] == places[other])
+    same = grouping.groups(ran, lambda one, other: places[one] == places[other])
     return [group for group in same if len(group) > 1]
 
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from loadcell.analysis.condensing import condensed
+from loadcell.analysis.deduplicate import condensed
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.trials import Trial
 

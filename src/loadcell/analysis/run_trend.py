@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadcell.analysis import trend
-from loadcell.analysis.energy import Array
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.analysis.treatments import Treatment
+from loadcell.stats import trend
+from loadcell.stats.energy import Array
 
 #: A trend is said when chance makes it in fewer than this share of runs, and it moves throughput by this share or more.
 LEVEL, NOTABLE = 0.01, 0.03

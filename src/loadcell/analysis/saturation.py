@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loadcell.analysis import additive, usl
-from loadcell.analysis.additive import Floats, Whole
+from loadcell.analysis import usl
 from loadcell.analysis.best import NEARLY
 from loadcell.analysis.sweep import Sweep, sweeps
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.usl import Usl
+from loadcell.stats import additive
+from loadcell.stats.additive import Floats, Whole
 
 #: A curve needs three levels to bend.
 FEWEST_LEVELS = 3

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.phrase import Finding, Phrase, Value
-from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial
 from loadcell.design.search import Answer, Question, Seen, Standing, answer, decide, standing
 from loadcell.design.search.decide import question
-from loadcell.design.search.words import document
+from loadcell.design.search.model import document
+from loadcell.stats.repeats import Repeats, summarise
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from loadcell.analysis import dips as dip_search
 from loadcell.analysis import timelines
 from loadcell.analysis.phrase import Finding, Phrase, Value
-from loadcell.analysis.steady import FEWEST_VALUES, Steadiness, judge
 from loadcell.analysis.timelines import Timeline
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.plan.units import SECONDS, parse
+from loadcell.stats import dips as dip_search
+from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
 
 if TYPE_CHECKING:
     import polars as pl

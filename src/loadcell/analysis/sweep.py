@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadcell.analysis.additive import Additive, Floats
 from loadcell.analysis.logarithms import fit, response_of, speed_of
 from loadcell.analysis.treatments import Treatment, short_keys
+from loadcell.stats.additive import Additive, Floats
 
 #: The factor that is the load of a closed loop.
 LOAD = "load.clients"

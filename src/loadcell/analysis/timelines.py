@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadcell.analysis.energy import Array
+from loadcell.stats.energy import Array
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis import measures
+from loadcell.analysis import comparability as measures
 from loadcell.analysis.quantiles import QUANTILES
-from loadcell.analysis.repeats import Repeats, summarise
 from loadcell.analysis.trials import STATUSES, Trial
 from loadcell.analysis.types import OfType, over
+from loadcell.stats.repeats import Repeats, summarise
 
 #: Response-time figures a treatment has, by their key in a trial's record.
 LATENCIES = ("mean_ms", *QUANTILES, "max_ms")
@@ -44,7 +44,7 @@ class Treatment:
     figures: Mapping[str, Repeats]
     types: tuple[OfType, ...]
     outcomes: tuple[OfType, ...]
-    #: what its throughput is a figure of, as `loadcell.analysis.measures` has it
+    #: what its throughput is a figure of, as `loadcell.analysis.comparability` has it
     measures: str
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.analysis import groups, leaks, open_loop, quantiles, reasons, types
+from loadcell.analysis import failure_reasons, groups, leaks, open_loop, quantiles, types
 from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning, Recorded
@@ -176,8 +176,8 @@ def from_record(record: Mapping[str, Any]) -> Trial:
         repeat=record["repeat"],
         block=record.get("block", record["repeat"]),
         status=record["status"],
-        why=reasons.why(record),
-        remedy=reasons.remedy(record),
+        why=failure_reasons.why(record),
+        remedy=failure_reasons.remedy(record),
         reason_code=record.get("reason_code"),
         throughput_per_s=_number(totals.get("throughput_per_s")),
         queries_per_s=_number(totals.get("queries_per_s")),

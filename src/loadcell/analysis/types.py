@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.quantiles import carried
-from loadcell.analysis.repeats import Repeats, summarise
+from loadcell.stats.repeats import Repeats, summarise
 
 #: How a trial's record calls an operation that is a type of transaction, or an outcome of some that succeeded.
 TYPE, OUTCOME = "type", "outcome"

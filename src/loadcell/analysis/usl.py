@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from loadcell.analysis import additive
-from loadcell.analysis.additive import COVERAGE, Additive, Floats
-from loadcell.analysis.distributions import f_tail
 from loadcell.analysis.sweep import Sweep
+from loadcell.stats import additive
+from loadcell.stats.additive import COVERAGE, Additive, Floats
+from loadcell.stats.distributions import f_tail
 
 #: Three parameters can be bent through any three points; from six loads on a fit can also be wrong (Gunther 2007).
 FEWEST_LOADS = 6

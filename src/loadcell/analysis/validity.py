@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis import littles_law, possible
+from loadcell.analysis import distribution_checks, littles_law
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.trials import CHECKS, Trial
 
@@ -42,7 +42,7 @@ def doubts(trial: Trial) -> tuple[Doubt, ...]:
         found.setdefault(
             "littles-law", Doubt("littles-law", True, {"expected": law.expected, "found": law.found})
         )
-    wrong = possible.impossible(trial.response) if trial.response else {}
+    wrong = distribution_checks.impossible(trial.response) if trial.response else {}
     if wrong:
         found.setdefault("percentiles", Doubt("percentiles", not trial.reported, wrong))
     return tuple(found.values())

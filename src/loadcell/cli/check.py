@@ -56,7 +56,7 @@ def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, An
     from loadcell.design.estimate import NEEDS_CONSENT, estimate
     from loadcell.design.order import trials
     from loadcell.parts import installed
-    from loadcell.plan.placed import meanings
+    from loadcell.plan.affinity_check import meanings
     from loadcell.plan.remarks import remarks
     from loadcell.plan.treatment import short_keys
 

@@ -163,7 +163,7 @@ def compare(
                 machines, workloads, least_effect=_fraction(least_effect), anyway=anyway, fail_on=fail_on,
                 formats=formats, place=place, lang=lang, command=command, as_json=as_json,
             )  # fmt: skip
-        from loadcell.cli.compared import show
+        from loadcell.cli.compare_output import show
         from loadcell.report.comparison import publish
         from loadcell.report.comparison.terminal import print_comparison
 

@@ -35,7 +35,7 @@ def compare_machines(
     as_json: bool,
 ) -> int:
     """Compare, show and write; the exit status. Raises StoreError and CannotCompareError."""
-    from loadcell.cli.compared import show
+    from loadcell.cli.compare_output import show
     from loadcell.report.hosts import publish
     from loadcell.report.hosts.compared import compared
     from loadcell.report.hosts.terminal_comparison import print_machines

@@ -104,8 +104,8 @@ def host(
 
 
 def _show(as_json: bool, anonymous: bool, lang: str) -> None:
-    from loadcell.host.inventory import collect
-    from loadcell.host.remarks import findings
+    from loadcell.analysis.host_remarks import findings
+    from loadcell.linux.inventory import collect
 
     found = collect(anonymous=anonymous)
     said = findings(found)
@@ -126,7 +126,7 @@ def _show(as_json: bool, anonymous: bool, lang: str) -> None:
 def _serve(address: str, *, as_json: bool) -> None:
     import json
 
-    from loadcell.host import serve
+    from loadcell.systems.host import probe_server as serve
 
     def say(event: dict[str, object]) -> None:
         if as_json:

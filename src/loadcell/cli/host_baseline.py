@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import load
-from loadcell.cli.beginning import beginning
 from loadcell.cli.run import progress
-from loadcell.run.interrupts import EXIT_INTERRUPTED
+from loadcell.cli.startup_interrupt import beginning
+from loadcell.execution.interrupts import EXIT_INTERRUPTED
 from loadcell.store.commands import quoted, resume
 
 if TYPE_CHECKING:
+    from loadcell.execution.runner import Ended
     from loadcell.report.hosts.read import Source
-    from loadcell.run.runner import Ended
     from loadcell.store.read import StoredRun
 
 #: The ready-made plan that it runs, and how it is called.
@@ -50,7 +50,7 @@ class Asked:
 
 def measure(asked: Asked) -> int:
     """Run it, or what is left of it, then show it: the exit status is that of `loadcell run`."""
-    from loadcell.run.resume import PlanChangedError
+    from loadcell.execution.resume import PlanChangedError
     from loadcell.store.errors import StoreError
 
     try:
@@ -87,10 +87,10 @@ def _again(path: Path, asked: Asked) -> str:
 
 def _run(asked: Asked, stored: StoredRun | None) -> Ended:
     """All of it, or what is left of `stored`."""
+    from loadcell.execution.anonymise import unname
+    from loadcell.execution.outcome import exit_status
+    from loadcell.execution.runner import Ended, Options, Runner
     from loadcell.parts import installed
-    from loadcell.run.runner import Ended, Options, Runner
-    from loadcell.run.unnamed import unname
-    from loadcell.run.verdicts import exit_status
     from loadcell.store.errors import StoreError
 
     with beginning():
@@ -163,7 +163,7 @@ def _stored(asked: Asked, named: str) -> StoredRun:
 
 def _resumed(stored: StoredRun, asked: Asked) -> tuple[str, tuple[str, ...], tuple[str, ...], Path]:
     """The plan, its changes and the directory of a run that is gone on with: it brings them along, all but its names."""
-    from loadcell.run.unnamed import asked_again
+    from loadcell.execution.anonymise import asked_again
     from loadcell.store.layout import PLAN as WRITTEN
 
     sets = tuple(stored.run.get("sets", ()))
@@ -224,7 +224,7 @@ def _pages(path: Path, asked: Asked) -> None:
 
 def _nameless(source: Source) -> Source:
     """The machine without what tells whose it is."""
-    from loadcell.host.inventory import nameless
+    from loadcell.linux.inventory import nameless
 
     host = nameless(dict(source.machine.host))
     label = source.run.short_id if source.run is not None else source.path.stem

@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.adhoc.complete import words
+from loadcell.cli.adhoc.hidden import Hidden
+from loadcell.cli.adhoc.options import line_options
 from loadcell.cli.arguments import Whole
-from loadcell.cli.line.complete import words
-from loadcell.cli.line.hidden import Hidden
-from loadcell.cli.line.options import line_options
 
 if TYPE_CHECKING:
-    from loadcell.cli.line.options import LineOptions
+    from loadcell.cli.adhoc.options import LineOptions
 
 #: holds the value of the field Authorization
 LOGIN = "LOADCELL_AUTHORIZATION"
@@ -96,9 +96,9 @@ def http(
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: several kinds of requests, checks of bodies, distributions, a server that loadcell starts.
     """
-    from loadcell.cli.line.act import act
-    from loadcell.cli.line.hidden import hide, typed
-    from loadcell.cli.line.plan import Line
+    from loadcell.cli.adhoc.act import act
+    from loadcell.cli.adhoc.hidden import hide, typed
+    from loadcell.cli.adhoc.plan import Line
 
     place, path, shown, login = _place(url)
     target: dict[str, Any] = {"url": place}

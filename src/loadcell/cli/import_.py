@@ -12,8 +12,8 @@ import click
 from loadcell.cli.arguments import language_option
 
 if TYPE_CHECKING:
-    from loadcell.imports.formats import Source
-    from loadcell.report.scene import Scene
+    from loadcell.ingest.formats import Source
+    from loadcell.report.context import Scene
 
 TOOLS = (
     "auto", "sysbench", "pgbench", "pgbench-log", "benchmarksql", "fio", "iperf3", "netperf", "ab", "wrk", "redis-benchmark", "mbw",
@@ -81,21 +81,22 @@ def import_(
     What jstat (-gcutil, -gc), nmon and sar (text, sadf -d, sadf -j) sampled meanwhile is named with auto beside it, a file of samples
     for each file of executions, and becomes samples of these; alone it becomes a run of samples.
     """
-    from loadcell.report.soon import Soon
+    from loadcell.report.prewarm import Soon
 
     with Soon() as soon:  # a process of its own, which gets ready while the rest is loaded
-        from loadcell.imports import arrange, attach, read, run, table
-        from loadcell.imports.formats import ImportProblemError
-        from loadcell.imports.inputs import Inputs
-        from loadcell.imports.progress import Bar
+        from loadcell.ingest import arrange, attach, read, write_run
+        from loadcell.ingest.formats import ImportProblemError
+        from loadcell.ingest.inputs import Inputs
+        from loadcell.ingest.progress import Bar
+        from loadcell.ingest.readers import csv_table
         from loadcell.store.errors import StoreError
 
         try:
             with Inputs() as inputs:
                 plain = inputs.plain(files)
                 if tool == "csv":
-                    mapping = table.parse(columns)
-                    sources = [table.read_csv(file, mapping, unit) for file in plain]
+                    mapping = csv_table.parse(columns)
+                    sources = [csv_table.read_csv(file, mapping, unit) for file in plain]
                     own = (*own, *(column for column, what in mapping.items() if what == "factor"))
                 else:
                     with Bar(sys.stderr, soon.begin) as told:
@@ -105,7 +106,7 @@ def import_(
                 filed = name or (
                     sources[0].tool if len({source.tool for source in sources}) == 1 else "imported"
                 )
-                path = run.write(
+                path = write_run.write(
                     arranged, sources, results=out, name=filed, title=title or f"{filed}: {', '.join(file.name for file in files)}"[:120],
                     command=["loadcell", *sys.argv[1:]],
                 )  # fmt: skip
@@ -125,8 +126,8 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
             )
         )
         return
+    from loadcell.ingest.base import not_understood
     from loadcell.report.terminal import print_scene
-    from loadcell.tools.base import not_understood
 
     print_scene(scene)
     for source in sources:

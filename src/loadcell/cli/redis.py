@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from loadcell.cli.adhoc.complete import several, words
+from loadcell.cli.adhoc.hidden import Hidden
+from loadcell.cli.adhoc.options import Several, line_options
 from loadcell.cli.arguments import Whole
-from loadcell.cli.line.complete import several, words
-from loadcell.cli.line.hidden import Hidden
-from loadcell.cli.line.options import Several, line_options
 from loadcell.workloads.distributions import DISTRIBUTIONS
 
 if TYPE_CHECKING:
-    from loadcell.cli.line.options import LineOptions
+    from loadcell.cli.adhoc.options import LineOptions
 
 LOCAL = "local"
 #: redis-cli's own
@@ -91,9 +91,9 @@ def redis(
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: all verbs and their shares, values and lifetimes of many lengths, settings of a server.
     """
-    from loadcell.cli.line.act import act
-    from loadcell.cli.line.hidden import hide, typed
-    from loadcell.cli.line.plan import Line
+    from loadcell.cli.adhoc.act import act
+    from loadcell.cli.adhoc.hidden import hide, typed
+    from loadcell.cli.adhoc.plan import Line
 
     target, shown, secrets = _target(server, os.environ)
     settings = {

@@ -63,7 +63,7 @@ def _json(path: Path) -> str:
     import json
 
     from loadcell.report import evidence
-    from loadcell.report.scene import Scene
+    from loadcell.report.context import Scene
     from loadcell.report.sections import summary
     from loadcell.store.read import read_run
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
-from loadcell.cli.beginning import beginning
+from loadcell.cli.startup_interrupt import beginning
 
 if TYPE_CHECKING:
+    from loadcell.execution.progress import Progress
+    from loadcell.execution.runner import Ended
     from loadcell.plan.loaded import LoadedPlan
-    from loadcell.run.progress import Progress
-    from loadcell.run.runner import Ended
 
 
 @click.command("run")
@@ -79,8 +79,8 @@ def run(
     PLAN is a file, or the name of a ready-made plan. Ctrl-C once ends in order (the present trial is given up, what was
     started is put away); a second time ends at once. Finished trials are safe whatever happens.
     """
-    from loadcell.run.resume import PlanChangedError
-    from loadcell.run.runner import Options, Runner
+    from loadcell.execution.resume import PlanChangedError
+    from loadcell.execution.runner import Options, Runner
     from loadcell.store.errors import StoreError
 
     try:
@@ -173,7 +173,7 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
     """Very many trials are surely meant only when the user says so."""
     from loadcell.design.estimate import NEEDS_CONSENT, estimate
     from loadcell.design.order import ARMS
-    from loadcell.run.progress import duration
+    from loadcell.execution.progress import duration
 
     expected = estimate(plan, len(ARMS) if aa else 1)
     if yes or expected.trials <= NEEDS_CONSENT:
@@ -186,12 +186,12 @@ def _consent(plan: LoadedPlan, yes: bool, aa: bool) -> None:
 
 def progress(quiet: bool) -> Progress:
     """What shows a run's progress on standard error."""
-    from loadcell.run.progress import LineProgress, Progress
+    from loadcell.execution.progress import LineProgress, Progress
 
     if quiet:
         return Progress()
     if sys.stderr.isatty():
-        from loadcell.run.progress_live import LiveProgress
+        from loadcell.execution.progress_live import LiveProgress
 
         return LiveProgress()
     return LineProgress()

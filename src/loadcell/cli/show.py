@@ -104,7 +104,7 @@ def _show_trial(stored: StoredRun, trial: dict[str, Any]) -> None:
 
 
 def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
-    from loadcell.run.progress import duration, milliseconds, rate
+    from loadcell.execution.progress import duration, milliseconds, rate
 
     totals = trial.get("totals") or {}
     transactions = totals.get("transactions") or {}

@@ -13,12 +13,12 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import click
 from click.shell_completion import CompletionItem
 
-from loadcell.cli.line.complete import words
-from loadcell.cli.line.hidden import Hidden
-from loadcell.cli.line.options import line_options
+from loadcell.cli.adhoc.complete import words
+from loadcell.cli.adhoc.hidden import Hidden
+from loadcell.cli.adhoc.options import line_options
 
 if TYPE_CHECKING:
-    from loadcell.cli.line.options import LineOptions
+    from loadcell.cli.adhoc.options import LineOptions
 
 EMBEDDED = "embedded"
 DEFAULT = "sysbench:oltp_read_only"
@@ -103,9 +103,9 @@ def sql(dsn: str, workload: str | None, query: str | None, script: Path | None, 
     It is run as a plan is: with a run directory, a report and exit statuses as of `loadcell run`. --save-plan FILE shows the plan,
     which can say more: several workloads at once, servers that loadcell starts and sets up, any setting as a factor.
     """
-    from loadcell.cli.line.act import act
-    from loadcell.cli.line.hidden import hide, typed
-    from loadcell.cli.line.plan import Line
+    from loadcell.cli.adhoc.act import act
+    from loadcell.cli.adhoc.hidden import hide, typed
+    from loadcell.cli.adhoc.plan import Line
 
     target, shown, secrets = _target(dsn, os.environ)
     work, what = _work(next(iter(target)), workload, query, script)

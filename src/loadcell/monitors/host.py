@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadcell.linux.procfs import ProcFiles
 from loadcell.monitors.base import Monitor, MonitorContext, Row
 from loadcell.monitors.counters import difference, rate
-from loadcell.monitors.procfs import ProcFiles
 from loadcell.plan.parts import Options
 
 #: Devices that are only a view of others, or memory: counting them too would count the same bytes twice.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadcell.plan import placed, rate
+from loadcell.plan import affinity_check, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.model import Load, Resolved
@@ -53,7 +53,7 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
     """On levels that are different words for one place of this machine."""
     if parts.topology is None:
         return
-    for key, places in placed.meanings((one.resolved for one in every), parts.topology()).items():
+    for key, places in affinity_check.meanings((one.resolved for one in every), parts.topology()).items():
         named: dict[str, list[str]] = {}
         for words, place in places.items():
             named.setdefault(place, []).append(words)
@@ -73,7 +73,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     if hasattr(target, "advice"):
         load = {**settings.load.model_dump(), "clients": settings.clients}
         said += target.advice(settings.target, load)
-    said += placed.remarks(settings, parts)
+    said += affinity_check.remarks(settings, parts)
     for group in settings.each:
         found = _of_group(settings.alone(group), parts)
         said += [Advice(group.placed(own.path), own.text) for own in found]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from loadcell.plan import explain, groups, placed, rate
+from loadcell.plan import affinity_check, explain, groups, rate
 from loadcell.plan.affinity import Affinity
 from loadcell.plan.expect import Expectation
 from loadcell.plan.model import BOUNDS, OPEN_LOOP, Group, Limits, Load, Resolved
@@ -166,7 +166,9 @@ class Resolver:
         affinity = self._section(root, "affinity", Affinity, problems)
         if affinity is not None and affinity.given:
             part = None if target is None else self._parts.targets[target[0]]
-            problems.extend(placed.problems(root, affinity, part, target and target[1], self._parts.topology))
+            problems.extend(
+                affinity_check.problems(root, affinity, part, target and target[1], self._parts.topology)
+            )
         return affinity
 
     def _read(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadcell.monitors.procfs import read_small, tree
-from loadcell.monitors.target import kind_of
+from loadcell.linux.procfs import read_small, tree
+from loadcell.monitors.processes import kind_of
 from loadcell.plan.profile import CpuProfile
 from loadcell.profilers.perf import GoneError, Perf
 from loadcell.store.layout import FLAMES, FOLDED

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadcell.linux import launcher
 from loadcell.profilers.base import ProfilerError
 from loadcell.reasons import NOTHING_SAID, because
-from loadcell.targets.shared import launcher
 
 #: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost callers.
 STACK_BYTES = 8192

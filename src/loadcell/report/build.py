@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loadcell import __version__
 from loadcell.report.blocks import Report, Tone
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections import (
     effects,
     environment,

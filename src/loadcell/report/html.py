@@ -18,9 +18,9 @@ from loadcell.report import bundle, flame, sizing
 from loadcell.report.blocks import Chart, Report
 from loadcell.report.charts.percentiles import MOST_SHOWN
 from loadcell.report.charts.style import CONFIG
-from loadcell.report.compiled import compiled
 from loadcell.report.palette import DARK, LIGHT
 from loadcell.report.spans import Part, pieces
+from loadcell.report.template_cache import compiled
 from loadcell.report.texts import Texts
 
 #: Tables with more rows than this can be filtered and scroll on their own.

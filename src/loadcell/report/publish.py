@@ -8,8 +8,8 @@ from pathlib import Path
 
 from loadcell.report import FORMATS
 from loadcell.report.blocks import Report
+from loadcell.report.gc_pause import uncollected
 from loadcell.report.pictures import VEGA_LITE, Painter
-from loadcell.report.uncollected import uncollected
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.read import read_run

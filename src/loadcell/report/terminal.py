@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from loadcell.analysis.best import reach
-from loadcell.analysis.imported import samples_alone
-from loadcell.analysis.keeping_up import all_kept, kept
+from loadcell.analysis.import_findings import samples_alone
+from loadcell.analysis.open_loop_capacity import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
 from loadcell.report import blocks, evidence, figures, numbers, spans
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns
 from loadcell.report.texts import Texts

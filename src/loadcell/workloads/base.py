@@ -42,7 +42,7 @@ class Workload(ABC, Generic[Opts]):
     Options: ClassVar[type[Options]]
     #: what its throughput counts: transaction, request or operation
     unit: ClassVar[str] = "transaction"
-    #: the module that makes its load in the worker, with the engine's contract (see `loadcell.run.worker`); None: the engine
+    #: the module that makes its load in the worker, with the engine's contract (see `loadcell.execution.worker`); None: the engine
     made_by: ClassVar[str | None] = None
     #: names of the targets this workload can be run on
     targets: ClassVar[tuple[str, ...]]

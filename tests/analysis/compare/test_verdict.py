@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.analysis.compare.effect import Effect
 from loadcell.analysis.compare.verdict import judge
+from loadcell.stats.hodges_lehmann import Effect
 
 
 def effect(ratio: float, low: float | None, high: float | None) -> Effect:

@@ -8,11 +8,11 @@ import pytest
 
 import machines
 from analysis.hosts.test_machines import held, machine
-from loadcell.analysis.compare.effect import Effect
 from loadcell.analysis.hosts.compare import Machine, Times, compare
 from loadcell.analysis.hosts.findings import of_hypothesis
 from loadcell.analysis.hosts.hypothesis import Hypothesis, Workload, hypothesis, workload
 from loadcell.report.texts import Texts
+from loadcell.stats.hodges_lehmann import Effect
 
 
 def of(first: dict[str, Any], second: dict[str, Any], times: float) -> Hypothesis:

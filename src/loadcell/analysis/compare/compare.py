@@ -10,14 +10,14 @@ from statistics import median
 
 import numpy as np
 
-from loadcell.analysis.compare import effect
-from loadcell.analysis.compare.correction import benjamini_hochberg
-from loadcell.analysis.compare.cross_check import CrossCheck, cross_check
-from loadcell.analysis.compare.effect import Array, Effect
 from loadcell.analysis.compare.metrics import USUAL, Metric
 from loadcell.analysis.compare.ranking import Ranked, rank
 from loadcell.analysis.compare.sides import Side, Sides
 from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
+from loadcell.stats import hodges_lehmann as effect
+from loadcell.stats.cross_check import CrossCheck, cross_check
+from loadcell.stats.hodges_lehmann import Array, Effect
+from loadcell.stats.multiple_testing import benjamini_hochberg
 
 #: The context that stands for all of them together.
 OVERALL = "*"

@@ -7,11 +7,11 @@ from statistics import median
 
 from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.differences import Difference
-from loadcell.analysis.compare.effect import Effect
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Side, Sides
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
-from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: How many things a sentence names before it only counts.
 MOST_NAMED = 4

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadcell.analysis.compare import effect
-from loadcell.analysis.compare.effect import Array, Effect
 from loadcell.analysis.quantiles import LEAST_BEYOND_TO_COMPARE
 from loadcell.plan.quantiles import enough
+from loadcell.stats import hodges_lehmann as effect
+from loadcell.stats.hodges_lehmann import Array, Effect
 
 #: Percentiles that are compared, as quantiles.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from loadcell.analysis.compare import alike
+from loadcell.analysis.compare import comparable_levels
 from loadcell.analysis.compare.errors import CannotCompareError
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.trials import Trial, of_run
@@ -96,7 +96,7 @@ def levels(
             context = ", ".join(f"{short} = {one['levels'].get(other)}" for other, short in others.items())
             contexts.setdefault(context, context)
             found[level][context] = trials.get(one["id"], ())
-            if thing := alike.measured(one, found[level][context]):
+            if thing := comparable_levels.measured(one, found[level][context]):
                 measured[level][context] = thing
     shared = {
         context: label
@@ -107,7 +107,7 @@ def levels(
         raise CannotCompareError(
             f"no two treatments differ in {key} alone", advice="Use `design: full`, or name other levels."
         )
-    alike.check(key, measured)
+    comparable_levels.check(key, measured)
     return Sides(
         "levels", tuple(Side(level, found[level]) for level in chosen), shared, paired=True, factor=key
     )

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcell.analysis.compare.correction import FALSE_DISCOVERIES
-from loadcell.analysis.compare.effect import Effect
+from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.multiple_testing import FALSE_DISCOVERIES
 
 Word = Literal["same", "faster", "slower", "ambiguous"]
 #: Why a verdict is what it is. For `ambiguous`: nothing to compare; too few transactions beyond a percentile; too few blocks; the interval holds "no difference"

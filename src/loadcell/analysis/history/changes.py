@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Literal
 
-from loadcell.analysis import change_points
 from loadcell.analysis.compare import differences
 from loadcell.analysis.compare.differences import Difference
 from loadcell.analysis.history.series import Metric, Run, Series, series_of
+from loadcell.stats import change_points
 
 Method = Literal["t-test", "permutation", "windows"]
 #: Runs on either side of a change: two may be a slip and its echo, three are a level.

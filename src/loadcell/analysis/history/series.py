@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadcell.analysis.repeats import summarise
 from loadcell.analysis.treatments import short_keys, treatments
 from loadcell.analysis.trials import Trial, of_run
+from loadcell.stats.repeats import summarise
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadcell.analysis.compare import effect
-from loadcell.analysis.compare.correction import benjamini_hochberg
-from loadcell.analysis.compare.effect import Effect
 from loadcell.analysis.compare.verdict import LEAST_EFFECT, Verdict, judge
 from loadcell.analysis.hosts.facts import Fact, Host, facts
 from loadcell.analysis.hosts.scores import Score
+from loadcell.stats import hodges_lehmann as effect
+from loadcell.stats.hodges_lehmann import Effect
+from loadcell.stats.multiple_testing import benjamini_hochberg
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from loadcell.analysis.hosts.compare import Machine, Machines, Row, Times
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis, Standing, Workload
 from loadcell.analysis.hosts.names import candidate_name, listed, row_name, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
-from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Repeats that lie further apart than this are worth a word: the machine was not at rest, or is shared.
 WIDE = 0.1

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcell.analysis.compare.effect import Effect
 from loadcell.analysis.compare.verdict import LEAST_EFFECT
 from loadcell.analysis.hosts.compare import Machines, Times, times_of
 from loadcell.analysis.hosts.facts import clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
+from loadcell.stats.hodges_lehmann import Effect
 
 #: Two ratios within a tenth of each other are near: by as much do figures of one program differ between installations that
 #: differ in nothing of note (link order, environment size; Mytkowicz et al., ASPLOS 2009).

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from loadcell.analysis.repeats import Repeats, summarise
+from loadcell.stats.repeats import Repeats, summarise
 
 #: The workload whose trials are scores.
 PROBE = "probe"

@@ -7,6 +7,6 @@ alone, so that a run that was killed goes on where it stood, and an old run can 
 from __future__ import annotations
 
 from loadcell.design.search.decide import answer, decide, standing
-from loadcell.design.search.words import Answer, Probe, Question, Seen, Standing
+from loadcell.design.search.model import Answer, Probe, Question, Seen, Standing
 
 __all__ = ["Answer", "Probe", "Question", "Seen", "Standing", "answer", "decide", "standing"]

@@ -7,7 +7,7 @@ above it is not looked at.
 from __future__ import annotations
 
 from loadcell.design.search.maximum import climb
-from loadcell.design.search.words import Probe, Question, Table
+from loadcell.design.search.model import Probe, Question, Table
 
 
 def probe(question: Question, table: Table) -> Probe | None:

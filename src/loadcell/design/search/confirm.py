@@ -12,7 +12,7 @@ from itertools import islice
 
 from loadcell.design.order import blocks
 from loadcell.design.search import bound, maximum
-from loadcell.design.search.words import SEARCHING, Probe, Question, Seen, Table
+from loadcell.design.search.model import SEARCHING, Probe, Question, Seen, Table
 
 #: How often a candidate may be left for a better neighbour. Each time costs repeats; a search that is still undecided says so.
 MOST_MOVES = 3

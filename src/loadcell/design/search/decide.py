@@ -17,7 +17,7 @@ from loadcell.design.search.confirm import (
     overload,
     overload_level,
 )
-from loadcell.design.search.words import SEARCHING, Answer, Probe, Question, Seen, Stage, Standing, Table
+from loadcell.design.search.model import SEARCHING, Answer, Probe, Question, Seen, Stage, Standing, Table
 
 #: how many trials a maximum is looked for with, unless the plan says
 MAXIMUM_TRIALS = 10

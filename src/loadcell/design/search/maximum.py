@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from loadcell.design.search import curve
-from loadcell.design.search.words import Probe, Question, Table
+from loadcell.design.search.model import Probe, Question, Table
 
 #: Each step of the bracket is about so many times the one before: four trials span 32 levels, five a range of 1 to 256.
 STRIDE = 4.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.design.search.words import Probe
+from loadcell.design.search.model import Probe
 from loadcell.plan.search import Search
 
 #: Of what was due, the share that has to be done for a rate to be kept up with: what is under way at the window's ends, and

@@ -14,7 +14,7 @@ from typing import Any
 from loadcell.design.order import DIGITS_AT_LEAST, Trial, blocks
 from loadcell.design.search import decide, observe, standing
 from loadcell.design.search.decide import most, question, usual
-from loadcell.design.search.words import Probe, Seen, Standing
+from loadcell.design.search.model import Probe, Seen, Standing
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.search import Search
 from loadcell.plan.treatment import Treatment

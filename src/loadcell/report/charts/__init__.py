@@ -7,7 +7,7 @@ import pkgutil
 from types import ModuleType
 
 from loadcell.report.blocks import Chart
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 
 def drawn_in(section: str, scene: Scene) -> list[Chart]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 if TYPE_CHECKING:
     import polars as pl

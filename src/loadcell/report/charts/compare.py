@@ -15,13 +15,13 @@ import altair as alt
 
 from loadcell.analysis import best
 from loadcell.analysis.layout import Layout
-from loadcell.analysis.repeats import Repeats
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.analysis.trials import Trial
 from loadcell.report.charts import style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
+from loadcell.stats.repeats import Repeats
 
 FIGURES = "figures"
 #: Height in pixels of one of several lines within a row.

@@ -9,8 +9,8 @@ import altair as alt
 from loadcell.analysis.effects import Effects, Ratio
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 
 SECTION, PLACE = "effects", 1
 

@@ -10,7 +10,7 @@ from loadcell.analysis.effects import Together
 from loadcell.analysis.layout import MOST_SERIES, axis
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 SECTION, PLACE = "effects", 2
 

@@ -9,7 +9,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 SECTION, PLACE = "curves", 2
 SHOWN = ("p50", "p95", "p99")

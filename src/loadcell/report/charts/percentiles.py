@@ -12,8 +12,8 @@ from loadcell.analysis.quantiles import QUANTILES
 from loadcell.analysis.treatments import Treatment, shared_factors
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
 
 SECTION, PLACE = "percentiles", 1

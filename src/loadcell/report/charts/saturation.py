@@ -15,8 +15,8 @@ from loadcell.analysis.saturation import Saturation
 from loadcell.analysis.sweep import LOAD
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 from loadcell.report.texts import Texts
 
 SECTION, PLACE = "saturation", 1

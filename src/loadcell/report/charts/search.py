@@ -9,8 +9,8 @@ import altair as alt
 from loadcell.analysis.search import Searched, Step
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 
 SECTION, PLACE = "search", 1
 _STEPS = "steps"

@@ -12,12 +12,12 @@ from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
-from loadcell.report.charts import by_group, short, style, waits
+from loadcell.report.charts import by_group, short_series, style, waits
 from loadcell.report.charts.clock import Clock, clock_of
 from loadcell.report.charts.panels import DUE, FAILED, PANELS, SENT, WAITS, Line, Panel
-from loadcell.report.charts.short import FEWEST_ROWS
+from loadcell.report.charts.short_series import FEWEST_ROWS
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,9 @@ def draw(scene: Scene) -> Chart | None:
     recorded, groups = scene.stored.intervals(), by_group.names(scene)
     intervals = carried_over_time(recorded)
     load = _failing(
-        short.whole(by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups))
+        short_series.whole(
+            by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups)
+        )
     )
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
@@ -52,7 +54,7 @@ def draw(scene: Scene) -> Chart | None:
     frames = {
         name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
     }
-    sampled, frames = len(frames), short.drawable(frames)
+    sampled, frames = len(frames), short_series.drawable(frames)
     drawn = [_proper(panel, scene) for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
@@ -65,7 +67,7 @@ def draw(scene: Scene) -> Chart | None:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
     reaching: set[str] = set()
-    lone = {source for source in columns if short.alone(frames[source])}
+    lone = {source for source in columns if short_series.alone(frames[source])}
     for source, of_source in columns.items():
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
@@ -244,7 +246,7 @@ def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataF
     }
     return frame.select(
         "trial",
-        pl.col("t_s").round(short.digits(frame)).alias("t"),
+        pl.col("t_s").round(short_series.digits(frame)).alias("t"),
         *((pl.col(column) / by).round_sig_figs(4).alias(column) for column, by in divide.items()),
     )
 
@@ -359,7 +361,7 @@ def _view(
         *(_checkpoints(scene) if panel.source in ("load", "waits", "server") else []),
         *_bands(panel, x, colours, reaching),
         shape,
-        *([short.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
+        *([short_series.point(base, x=x, y=y, color=colour)] if lone and not panel.stacked else []),
         handles,
     ]
     if panel.least:

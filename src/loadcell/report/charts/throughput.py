@@ -7,7 +7,7 @@ from typing import Any
 
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 SECTION, PLACE = "curves", 1
 #: A line of which the highest point lies below this part of another's is flat at the foot of an axis that begins at 0.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from loadcell.analysis.keeping_up import all_kept
+from loadcell.analysis.open_loop_capacity import all_kept
 from loadcell.analysis.trials import Trial
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 SECTION, PLACE = "open-loop", 1
 

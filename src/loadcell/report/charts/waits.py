@@ -12,8 +12,8 @@ from loadcell.analysis.treatments import shared_factors
 from loadcell.analysis.waits import RUNNING
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import compare, style
+from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-from loadcell.report.scene import Scene
 
 SECTION, PLACE = "server", 1
 BARS = "bars"

@@ -12,7 +12,6 @@ from loadcell.analysis.hosts.compare import Machine
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.scores import Score
 from loadcell.analysis.phrase import Finding, Phrase
-from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.report import numbers
 from loadcell.report.blocks import (
     Block,
@@ -34,6 +33,7 @@ from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.read import Source
 from loadcell.report.hosts.remarks import findings
 from loadcell.report.texts import Texts
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 from loadcell.store.durable import write_text
 from loadcell.store.errors import cannot_write
 from loadcell.store.read import StoredRun

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadcell.analysis import trials, validity
+from loadcell.analysis import host_remarks, trials, validity
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.names import listed, score_name
 from loadcell.analysis.phrase import Finding, Phrase, Severity, Value
-from loadcell.host import remarks
 from loadcell.report.hosts.read import Source
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun
@@ -22,7 +21,7 @@ MOST_REASONS = 3
 
 def findings(source: Source, texts: Texts) -> list[Finding]:
     """What hurts measurements on the machine, and what was found while it was measured."""
-    return [*_of_run(source, texts), *remarks.findings(source.machine.host)]
+    return [*_of_run(source, texts), *host_remarks.findings(source.machine.host)]
 
 
 def _of_run(source: Source, texts: Texts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from loadcell.analysis import effects_findings, recommend_findings
 from loadcell.analysis.effects import Main, Together
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 
 def section(scene: Scene) -> Section | None:

@@ -7,7 +7,7 @@ from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.pictures import title
 
 #: What there is room for beside what a group was given.

@@ -9,7 +9,7 @@ from loadcell.analysis.ab import Ab, Times
 from loadcell.analysis.treatments import Treatment
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 ROWS = ("connect", "processing", "waiting", "total")

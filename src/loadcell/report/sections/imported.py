@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis.imported import sources
+from loadcell.analysis.import_findings import sources
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.environment import facts, said
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loadcell.analysis.layout import PER_SECOND
 from loadcell.analysis.treatments import Treatment, short_keys
 from loadcell.report.blocks import Cell
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 #: More factors than this make one column of names instead.
 MOST_FACTOR_COLUMNS = 4

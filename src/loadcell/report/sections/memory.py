@@ -7,7 +7,7 @@ from typing import Any
 
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 KINDS = ("definite", "indirect", "possible")
 

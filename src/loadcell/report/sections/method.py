@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
-from loadcell.analysis.repeats import FEWEST_FOR_INTERVAL
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Code, Column, Definitions, Details, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.summary import loads, phrase_of_count, phrase_of_lengths
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
 
 #: Designs that are said in the reader's language.
 DESIGNS = ("full", "one-at-a-time", "search")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.keeping_up import Kept, all_kept
-from loadcell.analysis.repeats import Repeats
+from loadcell.analysis.open_loop_capacity import Kept, all_kept
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells
+from loadcell.stats.repeats import Repeats
 
 
 def section(scene: Scene) -> Section | None:

@@ -7,7 +7,7 @@ from loadcell.analysis.trials import lack
 from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Details, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections import steady
 
 #: Trials that make a picture: one alone is the figure that stands in the table.

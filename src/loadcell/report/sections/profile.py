@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loadcell.analysis import flames, reasons
+from loadcell.analysis import failure_reasons, flames
 from loadcell.analysis.flames import Profile
 from loadcell.analysis.phrase import Finding, Phrase, Severity
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS
 
 #: Functions in the table: beyond the thirtieth none has a share that anyone would act on.
@@ -39,8 +39,8 @@ def _profile(record: Mapping[str, Any], scored: Mapping[str, float | None], scen
         trial=record["name"],
         treatment=scene.labels.get(record["treatment"], record["treatment"]),
         status=record["status"],
-        why=reasons.why(record),
-        remedy=reasons.remedy(record),
+        why=failure_reasons.why(record),
+        remedy=failure_reasons.remedy(record),
         account=record.get("profile") or {},
         measured_s=(record.get("measure") or {}).get("duration_s"),
         throughput_per_s=(record.get("totals") or {}).get("throughput_per_s"),

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from loadcell.report.blocks import Block, Code, Section
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.store.commands import quoted, resume
 
 

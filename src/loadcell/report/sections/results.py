@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from loadcell.analysis.imported import samples_alone
+from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
 from loadcell.analysis.unit import OPERATION
 from loadcell.report import figures, numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections import groups, types
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 #: How each figure is written, by monitor, in the order of the columns.
 HOST: Mapping[str, numbers.Write] = {

@@ -9,7 +9,7 @@ from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.usl import Estimate
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 
 def section(scene: Scene) -> Section | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.search import Bound, Searched, Step
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 
 def section(scene: Scene) -> Section | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from loadcell.analysis.waits import RUNNING, Waited
 from loadcell.report import charts, numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 
 #: Waits that a row names; the chart has the others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadcell.analysis.steadiness import Judged
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 
 def table(scene: Scene) -> Table | None:

@@ -7,14 +7,14 @@ from datetime import datetime
 from statistics import median
 from typing import Any
 
-from loadcell.analysis import imported, ranking
-from loadcell.analysis.keeping_up import fell_behind
+from loadcell.analysis import import_findings, ranking
+from loadcell.analysis.open_loop_capacity import fell_behind
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
 from loadcell.report import evidence, numbers
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 
 #: The response time of a tile: what says most of how long some wait, of what there is.
 _TIMES = {"p99_ms": "tile.latency", "p95_ms": "tile.latency.p95", "mean_ms": "tile.latency.mean"}
@@ -83,7 +83,7 @@ def _done(varied: bool, repeats: Value) -> str:
 
 def _what_was_read(scene: Scene) -> list[Finding]:
     """Of a run that was made of other tools' outputs: nothing of it was planned."""
-    said = [Finding("done", "info", imported.done(scene.stored.run))]
+    said = [Finding("done", "info", import_findings.done(scene.stored.run))]
     lengths = phrase_of_lengths(scene)
     if lengths is not None:
         lasted = Phrase("done.imported.lasted", {"duration_s": lengths.params["duration_s"]})

@@ -8,12 +8,12 @@ from typing import Any
 from loadcell.analysis import validity
 from loadcell.report import numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.results import names
 from loadcell.report.texts import Texts
 from loadcell.report.values import plain
 
-#: What checks call the figures that they were decided on; `loadcell.run.checks` and its neighbours write them.
+#: What checks call the figures that they were decided on; `loadcell.execution.checks` and its neighbours write them.
 EVIDENCE = (
     "asked_for", "attempted", "busiest", "client", "client_seconds", "commits", "connections_refused", "cores", "corrupt",
     "covered_s", "difference", "failed", "failed_total", "first", "group", "groups", "in_flight", "intervals", "kind",

@@ -9,7 +9,7 @@ from loadcell.analysis.types import FIGURES, OfType
 from loadcell.report import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
-from loadcell.report.scene import Scene
+from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells
 from loadcell.report.sections.pictures import title
 

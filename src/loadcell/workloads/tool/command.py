@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator
 
 from loadcell.plan.problems import listed, nearest
-from loadcell.tools import known, places
-from loadcell.tools.known import PLACES, Tool
+from loadcell.workloads.tool_runner import placeholders, registry
+from loadcell.workloads.tool_runner.registry import PLACES, Tool
 
 
 class CommandError(ValueError):
@@ -26,7 +26,7 @@ class CommandError(ValueError):
 
 def check_places(texts: Iterable[str]) -> None:
     """Raises CommandError for a place that nothing is ever put into."""
-    for name in places.named(texts):
+    for name in placeholders.named(texts):
         if name not in PLACES:
             near = nearest(name, PLACES)
             raise CommandError(
@@ -38,7 +38,7 @@ def check_places(texts: Iterable[str]) -> None:
 
 def _right(command: Any) -> Any:
     try:
-        words = known.split(command)
+        words = registry.split(command)
     except ValueError as error:
         raise CommandError(
             f"it cannot be taken apart: {error}", allowed="a command line as for a shell"
@@ -53,7 +53,7 @@ def _right(command: Any) -> Any:
 
 
 def _not_empty(command: Any) -> Any:
-    if not known.split(command):
+    if not registry.split(command):
         raise CommandError("the command is empty", allowed="a program and its arguments")
     return command
 
@@ -93,7 +93,7 @@ Commands = Annotated[
 def placed(tool: Tool, given: list[str], plan: Path) -> list[str]:
     """The arguments with the files among them found from the plan's directory. Raises CommandError for one that is not there."""
     found = list(given)
-    for index, before, name in known.files(tool, given):
+    for index, before, name in registry.files(tool, given):
         if "${" in name or name == "-":
             continue
         file, at, weight = name.partition("@") if tool.name == "pgbench" else (name, "", "")

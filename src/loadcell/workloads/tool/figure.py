@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from loadcell.ingest import extract
 from loadcell.plan.parts import Options
-from loadcell.tools import figures
 
 Take = Literal["last", "first", "min", "max", "mean", "median", "sum"]
 
@@ -53,7 +53,7 @@ class Figure(Options):
                     r"`pattern` has no group: put the figure in parentheses, such as tps = ([\d.]+)"
                 )
         if self.json_path is not None:
-            figures.path_of(self.json_path)
+            extract.path_of(self.json_path)
         return self
 
     def section(self) -> dict[str, object]:

@@ -17,14 +17,15 @@ from pydantic import (
     model_validator,
 )
 
+from loadcell.ingest import extract as figures
 from loadcell.plan.expect import METRICS
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import listed, nearest
-from loadcell.tools import figures, known
-from loadcell.tools.known import TOOLS, Setting
 from loadcell.workloads.tool import command as commands
 from loadcell.workloads.tool.command import Arguments, Command, CommandError, Commands
 from loadcell.workloads.tool.figure import Figure
+from loadcell.workloads.tool_runner import registry
+from loadcell.workloads.tool_runner.registry import TOOLS, Setting
 
 #: What throughput can count: what there is a word for in a report.
 Unit = Literal["transaction", "request", "operation", "MiB"]
@@ -114,10 +115,10 @@ class ToolOptions(Options):
         if given is None:
             return given
         if name in TOOLS:
-            commands.placed(TOOLS[name], known.split(given), plan)
+            commands.placed(TOOLS[name], registry.split(given), plan)
         else:
             for one in [given] if name == COMMAND else given:
-                commands.program(known.split(one), plan)
+                commands.program(registry.split(one), plan)
         return given
 
     @field_validator("output")
@@ -168,12 +169,12 @@ class ToolOptions(Options):
         if self.name is None:
             if self.program is not None:
                 raise ValueError("`program` is for the tools that are known: a command names its own")
-            self._given = commands.program(known.split(self.command or ()), self._plan)
+            self._given = commands.program(registry.split(self.command or ()), self._plan)
         else:
             if self.read_as is not None:
                 raise ValueError("`read_as` is for a `command`: what a known tool prints is known")
             self._given = commands.placed(
-                TOOLS[self.name], known.split(self._of(self.name) or ()), self._plan
+                TOOLS[self.name], registry.split(self._of(self.name) or ()), self._plan
             )
         return self
 
@@ -203,7 +204,7 @@ class ToolOptions(Options):
 
     def others(self, which: str) -> list[list[str]]:
         """The commands under `prepare`, `before` or `after`; programs named by a path are the plan's."""
-        return [commands.program(known.split(one), self._plan) for one in getattr(self, which)]
+        return [commands.program(registry.split(one), self._plan) for one in getattr(self, which)]
 
     def section(self) -> dict[str, Any]:
         """What the worker is told."""

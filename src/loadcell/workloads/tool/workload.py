@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
-from loadcell.tools import places
-from loadcell.tools.known import ALWAYS, OF_PROTOCOL, PLACES, TOOLS, Setting
-from loadcell.tools.known import Tool as KnownTool
-from loadcell.tools.missing import missing
 from loadcell.workloads.base import Workload
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
+from loadcell.workloads.tool_runner import placeholders
+from loadcell.workloads.tool_runner.missing_programs import missing
+from loadcell.workloads.tool_runner.registry import ALWAYS, OF_PROTOCOL, PLACES, TOOLS, Setting
+from loadcell.workloads.tool_runner.registry import Tool as KnownTool
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -35,7 +35,7 @@ class Tool(Workload[ToolOptions]):
         "other people's tools (sysbench, fio, pgbench, ab, wrk, iperf3 ...), and any command"
     )
     Options = ToolOptions
-    made_by: ClassVar[str] = "loadcell.tools.load"
+    made_by: ClassVar[str] = "loadcell.workloads.tool_runner"
     targets = tuple(_PROTOCOLS)
 
     @property
@@ -98,13 +98,13 @@ class Tool(Workload[ToolOptions]):
             for words in self.options.others(which)
         ]
         for path, words in commands:
-            for name in places.named(words):
+            for name in placeholders.named(words):
                 if name in PLACES and name not in there:
                     yield Misfit(path, f"names ${{{name}}}, and the target {target} has none", listed(there))
 
     def _of_load(self, load: Load, target: str | None) -> Iterator[Misfit]:
         words = self.options.words(self._setting(target, counted=load.requests is not None))
-        named = places.named(words)
+        named = placeholders.named(words)
         what = self.options.name or "the command"
         if load.rate is not None:
             yield Misfit(
@@ -148,7 +148,7 @@ class Tool(Workload[ToolOptions]):
                 one for words in options.others(which) if (one := _missing(words, options.home)) is not None
             ]
             said += [Advice(which, found[0])] if found else []
-        if options.name is None and "duration_s" not in places.named(options.words(Setting())):
+        if options.name is None and "duration_s" not in placeholders.named(options.words(Setting())):
             said.append(
                 Advice(
                     COMMAND,

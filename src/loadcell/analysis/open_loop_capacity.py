@@ -1,0 +1,141 @@
+"""Open loops: whether the target kept up with what was due, and where the time of its requests went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadcell.analysis.phrase import Finding, Phrase, Value
+from loadcell.analysis.treatments import Treatment
+from loadcell.stats.repeats import Repeats, summarise
+
+#: Of what was due, the share that must have been achieved to say that the target kept up: what is under way at the
+#: window's ends, and the chance in Poisson arrivals, are the rest.
+KEPT_UP = 0.98
+#: Response time above service time by less than this factor is not worth a sentence.
+NOTABLE_WAIT = 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """How a treatment's schedule was kept, over the trials that ended well; when none did, over those overloaded.
+
+    `service` and `pacing` are in ms by the keys of `treatments.LATENCIES`; service times only of trials that ended well.
+    """
+
+    treatment: Treatment
+    arrivals: str
+    offered: Repeats
+    achieved: Repeats
+    service: Mapping[str, Repeats]
+    pacing: Mapping[str, Repeats]
+    backlog: Repeats
+    overloaded: int
+
+    @property
+    def share(self) -> float | None:
+        """Achieved of offered."""
+        if not self.offered.median or self.achieved.median is None:
+            return None
+        return self.achieved.median / self.offered.median
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether (nearly) all that was due was achieved, in every trial."""
+        return not self.overloaded and self.share is not None and self.share >= KEPT_UP
+
+
+_SHOWN = ("p50_ms", "p99_ms")
+
+
+def kept(treatment: Treatment) -> Kept | None:
+    """None when no trial was an open loop."""
+    loops = [trial for trial in treatment.trials if trial.open_loop is not None]
+    if not loops:
+        return None
+    well = [trial for trial in loops if trial.counts]
+    overloaded = [trial for trial in loops if trial.overloaded]
+    found = [trial.open_loop for trial in (well or overloaded) if trial.open_loop is not None]
+    return Kept(
+        treatment=treatment,
+        arrivals=loops[0].open_loop.arrivals if loops[0].open_loop else "",
+        offered=summarise([loop.offered_per_s for loop in found]),
+        achieved=summarise([loop.achieved_per_s for loop in found]),
+        service={key: summarise([(trial.service or {}).get(key) for trial in well]) for key in _SHOWN},
+        pacing={key: summarise([(loop.pacing or {}).get(key) for loop in found]) for key in _SHOWN},
+        backlog=summarise([float(loop.backlog_peak) for loop in found]),
+        overloaded=len(overloaded),
+    )
+
+
+def fell_behind(treatment: Treatment) -> bool:
+    """Whether more fell due than was answered: how long its requests took is then a matter of how long the trials lasted."""
+    loop = kept(treatment)
+    return loop is not None and loop.share is not None and not loop.kept_up
+
+
+def all_kept(treatments: Sequence[Treatment]) -> tuple[Kept, ...]:
+    """Of every treatment that was an open loop, in the plan's order."""
+    return tuple(found for treatment in treatments if (found := kept(treatment)) is not None)
+
+
+def findings(treatments: Sequence[Treatment]) -> Iterator[Finding]:
+    """How far the target kept up, what waited, and how punctual the client was; nothing for closed loops."""
+    loops = all_kept(treatments)
+    good = [one for one in loops if one.kept_up]
+    behind = [one for one in loops if not one.kept_up and one.share is not None]
+    if good:
+        top = max(good, key=lambda one: one.offered.median or 0.0)
+        params: dict[str, Value] = {
+            "treatment": top.treatment.label,
+            "offered_per_s": top.offered.median or 0.0,
+        }
+        key = "found.kept-up" if len(loops) == 1 else "found.kept-up.highest"
+        yield Finding("open-loop", "good", Phrase(key, params), (top.treatment.id,))
+    yield from _behind(behind)
+    yield from _waiting(loops)
+    late = [one for one in loops if one.pacing["p50_ms"].median is not None]
+    if late:
+        worst = max(late, key=lambda one: one.pacing["p50_ms"].median or 0.0)
+        params = {
+            "p50_us": (worst.pacing["p50_ms"].median or 0.0) * 1e3,
+            "p99_us": (worst.pacing["p99_ms"].median or 0.0) * 1e3,
+        }
+        yield Finding("open-loop", "info", Phrase("found.pacing", params), (worst.treatment.id,))
+
+
+def _behind(behind: Sequence[Kept]) -> Iterator[Finding]:
+    """The lowest rate at which the target fell behind, and how many others there are."""
+    if not behind:
+        return
+    first = min(behind, key=lambda one: one.offered.median or 0.0)
+    params: dict[str, Value] = {
+        "treatment": first.treatment.label,
+        "offered_per_s": first.offered.median or 0.0,
+        "achieved_per_s": first.achieved.median or 0.0,
+    }
+    if first.overloaded:
+        params |= {"count": first.overloaded, "of": len(first.treatment.trials)}
+        yield Finding("open-loop", "problem", Phrase("found.overloaded", params), (first.treatment.id,))
+    else:
+        yield Finding("open-loop", "caution", Phrase("found.behind", params), (first.treatment.id,))
+    others = tuple(one.treatment.id for one in behind if one is not first)
+    if others:
+        yield Finding("open-loop", "problem", Phrase("found.behind.others", {"count": len(others)}), others)
+
+
+def _waiting(loops: Sequence[Kept]) -> Iterator[Finding]:
+    """Where response time differs most from service time: what a closed loop would not have shown."""
+    both = [
+        (response / service, one, response, service)
+        for one in loops
+        if (response := one.treatment.latency_ms("p99_ms")) and (service := one.service["p99_ms"].median)
+    ]
+    if not both:
+        return
+    factor, most, response, service = max(both, key=lambda item: item[0])
+    if factor >= NOTABLE_WAIT:
+        params: dict[str, Value] = {
+            "treatment": most.treatment.label, "p99_ms": response, "service_p99_ms": service,
+        }  # fmt: skip
+        yield Finding("open-loop", "info", Phrase("found.waiting", params), (most.treatment.id,))

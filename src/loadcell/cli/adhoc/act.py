@@ -1,0 +1,83 @@
+"""Runs the plan that a command line stands for, and says what people look for who have not written one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from loadcell.cli.adhoc.plan import Line, text
+from loadcell.cli.startup_interrupt import beginning
+from loadcell.store.commands import quoted, resume
+
+if TYPE_CHECKING:
+    from loadcell.cli.adhoc.options import LineOptions
+    from loadcell.execution.runner import Ended
+
+
+def act(line: Line, options: LineOptions, env: Mapping[str, str] | None = None) -> int:
+    """Save the plan, or run it: the exit status. `env` holds the secrets (default: the process's environment)."""
+    from loadcell.execution.runner import Options, Runner
+    from loadcell.parts import installed
+    from loadcell.plan.load import load_text
+    from loadcell.plan.secrets import Secrets
+    from loadcell.store.errors import StoreError
+
+    written = text(line, options)
+    secrets = os.environ if env is None else env
+    with beginning():
+        plan = load_text(written, Path(line.name), installed(), env=secrets, placed=False)
+    if options.save_plan is not None:
+        return _save(written, options.save_plan)
+    from loadcell.cli.run import progress
+
+    how = Options(out=options.out, seed=options.seed, command=line.command)
+    runner = Runner(plan, installed(), how, progress(options.quiet), secrets=Secrets(secrets))
+    try:
+        ended = runner.run()
+    except StoreError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 3 if runner.begun else 2
+    return _results(ended, options)
+
+
+def _save(plan: str, path: Path) -> int:
+    """Write the plan, over nothing that is there already."""
+    if str(path) == "-":
+        click.echo(plan, nl=False)
+        return 0
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(plan)
+    except OSError as error:
+        advice = " Name another file, or remove it." if isinstance(error, FileExistsError) else ""
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.{advice}") from None
+    click.echo(f"Wrote {path}. Run it with: loadcell run {quoted(path)}", err=True)
+    return 0
+
+
+def _results(ended: Ended, options: LineOptions) -> int:
+    """Results on standard output, reports into the run's directory."""
+    from loadcell import report
+    from loadcell.cli.run import as_document
+    from loadcell.report.adhoc_summary import print_compact
+    from loadcell.store.read import read_run
+
+    stored = read_run(ended.path)
+    if ended.reason and ended.state == "failed":
+        click.echo(f"The run was {ended.reason}", err=True)
+    reports: list[Path] = []
+    # Who presses Ctrl-C does not wait for pictures of half a trial.
+    drawn = [one for one in stored.trials if ended.state != "interrupted" or one["status"] == "ok"]
+    if options.write_report and any(trial.get("totals") for trial in drawn):
+        reports = report.write(ended.path, lang=options.lang)
+    if options.as_json:
+        click.echo(as_document(ended, stored.trials, reports))
+    elif stored.trials:
+        print_compact(stored, options.lang)
+    if ended.exit_status == 130:
+        click.echo(f"Interrupted. Go on with: {resume(ended.path)}", err=True)
+    return ended.exit_status

@@ -1,0 +1,149 @@
+"""The options that every load without a plan file has, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from loadcell.cli.adhoc import complete
+from loadcell.cli.arguments import Seed, Whole, language_option
+
+#: How long is measured where neither a time nor a number of requests is given.
+DURATION = "10s"
+WARMUP = "1s"
+CLIENTS = "10"
+
+
+@dataclass(frozen=True)
+class LineOptions:
+    """What the options say. Quantities are as a plan writes them."""
+
+    clients: tuple[int, ...]
+    requests: int | None
+    requests_per_client: int | None
+    duration: str | None
+    rate: tuple[str, ...]
+    warmup: str
+    timeout: str | None
+    threads: int | None
+    repeats: int
+    sets: tuple[str, ...]
+    seed: int | None
+    out: Path | None
+    save_plan: Path | None
+    quiet: bool
+    lang: str
+    write_report: bool
+    as_json: bool
+
+
+class Quantity(click.ParamType[str]):
+    """A quantity with its unit, checked and left as it was written."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from loadcell.plan import units
+
+        try:
+            kind = units.Rate if self.name == "rate" else units.Duration
+            return kind.read(str(value)).text
+        except units.UnitError as error:
+            meant = f"; did you mean {error.nearest}?" if error.nearest else f": give {error.allowed}"
+            self.fail(f"{error.finding}{meant}", param, ctx)
+
+
+class Several(click.ParamType[tuple[Any, ...]]):
+    """Values with commas between them, each once."""
+
+    def __init__(self, each: click.ParamType[Any], name: str) -> None:
+        self._each = each
+        self.name = name
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = [self._each.convert(part.strip(), param, ctx) for part in str(value).split(",")]
+        return tuple(dict.fromkeys(found))
+
+
+_COUNT = Whole(min=1)
+_OPTIONS = (
+    click.option(
+        "--clients", "-c", type=Several(Whole(1, 100_000), "numbers"), default=CLIENTS, show_default=True,
+        metavar="N[,N...]", help="Connections at work at once. Several numbers are measured one after the other.",
+    ),
+    click.option(
+        "--requests", "-n", type=_COUNT, metavar="N",
+        help="End after so many requests in all, failed ones included. -d is then the limit (default: 1h).",
+    ),
+    click.option(
+        "--requests-per-client", type=_COUNT, metavar="N",
+        help="The same for each client by itself: end when it has made so many."
+    ),
+    click.option(
+        "--duration", "-d", type=Quantity("duration"), metavar="TIME",
+        help=f"How long to measure, such as 30s or 5min. Default: {DURATION}.",
+    ),
+    click.option(
+        "--rate", type=Several(Quantity("rate"), "rates"), default=(), metavar="RATE[,RATE...]",
+        help="Open loop: so many requests are due, such as 2000/s, answered or not; -c connections carry them.",
+    ),
+    click.option(
+        "--warmup", type=Quantity("duration"), default=WARMUP, show_default=True, metavar="TIME",
+        help="Load before the measurement, which is not counted. 0s: none.",
+    ),
+    click.option(
+        "--timeout", type=Quantity("duration"), metavar="TIME",
+        help="What takes longer has failed, and its connection is made anew. Default: 5s for http, none for the others.",
+    ),
+    click.option(
+        "--threads", type=Whole(1, 1024), metavar="N", help="Threads that make the load. Default: fits the machine."
+    ),
+    click.option(
+        "--repeats", type=Whole(1, 1000), default=1, show_default=True, metavar="N",
+        help="Measure so many times. Six or more give intervals.",
+    ),
+    click.option(
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=complete.paths,
+        help="Any other setting of the plan, such as load.interval=100ms. May be given again.",
+    ),
+    click.option("--seed", type=Seed(), metavar="N", help="Fix what is drawn at random. Default: drawn, and recorded."),
+    click.option(
+        "--save-plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+        help="Write the plan file that this command line stands for, and run nothing. -: to standard output.",
+    ),
+    click.option(
+        "--out", type=click.Path(path_type=Path), metavar="DIR",
+        help="The run's directory. Default: results/<command>/<time>-<id>.",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="No progress: only warnings, results and errors."),
+    language_option("results and report"),
+    click.option(
+        "--report/--no-report", "write_report", default=True, show_default=True,
+        help="Write report.html and report.md, or not.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead, as `loadcell run` does."),
+)  # fmt: skip
+
+
+def line_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command all of them; it gets them together, as `options`."""
+    names = [field.name for field in fields(LineOptions)]
+
+    @wraps(command)
+    def called(**given: Any) -> int:
+        options = LineOptions(**{name: given.pop(name) for name in names})
+        return command(options=options, **given)
+
+    for option in reversed(_OPTIONS):
+        called = option(called)
+    return called

@@ -1,0 +1,129 @@
+"""The plan that a command line stands for, as text: what is written into the run's directory, and what people go on from."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from loadcell import __version__
+from loadcell.cli.adhoc.options import DURATION, LineOptions
+from loadcell.plan.model import LONGEST_COUNT
+from loadcell.plan.units import Duration
+
+#: A time series shorter than this says nothing of steadiness (`loadcell.stats.steady_state`): intervals get shorter, down to
+#: the shortest there is.
+_INTERVALS = 40
+_LONGEST_INTERVAL_S, _SHORTEST_INTERVAL_S = 1.0, 0.1
+_WIDTH = 116
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the words of a command mean: `target` and `workload` as in a plan.
+
+    `command` is the command line without secrets, `name` what the run's directory is called by.
+    """
+
+    name: str
+    title: str
+    target: Mapping[str, Any]
+    workload: Mapping[str, Any]
+    command: tuple[str, ...] = ()
+    load: Mapping[str, Any] = field(default_factory=dict)
+    #: what the words themselves vary, before what the options do
+    factors: Mapping[str, Any] = field(default_factory=dict)
+
+
+def text(line: Line, options: LineOptions) -> str:
+    """The plan of a line with these options, in YAML."""
+    from ruamel.yaml import YAML
+
+    document: dict[str, Any] = {
+        "title": line.title,
+        "target": dict(line.target),
+        "workload": dict(line.workload),
+        "load": {**_load(options), **line.load},
+    }
+    factors = dict(line.factors)
+    factors |= {
+        f"load.{key}": list(levels)
+        for key, levels in (("clients", options.clients), ("rate", options.rate))
+        if len(levels) > 1
+    }
+    if factors:
+        document["factors"] = factors
+    document["repeats"] = options.repeats
+    if options.seed is not None:
+        document["seed"] = options.seed
+    for one in options.sets:
+        _put(document, one)
+    yaml = YAML()
+    yaml.width = _WIDTH
+    yaml.default_flow_style = False
+    out = io.StringIO()
+    yaml.dump(document, out)
+    return _head(line) + out.getvalue()
+
+
+def _put(document: dict[str, Any], given: str) -> None:
+    """What a `--set PATH=VALUE` says; the plan's own reader finds what is wrong with it."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    path, equals, value = given.partition("=")
+    section, _, rest = path.strip().partition(".")
+    if not equals or not section:
+        raise click.UsageError(f"--set {given}: give PATH=VALUE, such as load.interval=100ms.")
+    keys = [section, rest] if section == "factors" and rest else path.strip().split(".")
+    try:
+        read = YAML(typ="safe", pure=True).load(value)
+    except YAMLError:
+        raise click.UsageError(f"--set {path}: {value!r} cannot be understood as YAML.") from None
+    for key in keys[:-1]:
+        below = document.get(key)
+        document[key] = document = dict(below) if isinstance(below, Mapping) else {}
+    document[keys[-1]] = read
+
+
+def _head(line: Line) -> str:
+    """What it stands for, in comments. Nothing of the command may end the comment."""
+    said = "".join(character if character.isprintable() else " " for character in shlex.join(line.command))
+    return (
+        f"# {said}\n"
+        f"# as a plan (loadcell {__version__}): `loadcell run FILE` runs it, `loadcell check FILE` says what would run.\n"
+    )
+
+
+def _load(options: LineOptions) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if len(options.clients) == 1:
+        found["clients"] = options.clients[0]
+    if len(options.rate) == 1:
+        found["rate"] = options.rate[0]
+    for key in ("threads", "timeout"):
+        if getattr(options, key) is not None:
+            found[key] = getattr(options, key)
+    found["warmup"] = options.warmup
+    counted = options.requests is not None or options.requests_per_client is not None
+    for key in ("requests", "requests_per_client"):
+        if getattr(options, key) is not None:
+            found[key] = getattr(options, key)
+    duration = options.duration or (LONGEST_COUNT.text if counted else DURATION)
+    found["duration"] = duration
+    if not counted or options.duration is not None:
+        interval = _interval(Duration.read(duration), counted=counted)
+        if interval != _LONGEST_INTERVAL_S:
+            found["interval"] = Duration(interval).text
+    return found
+
+
+def _interval(duration: Duration, *, counted: bool) -> float:
+    """Rows of the time series: as many as say something, none shorter than can be."""
+    if counted:  # a limit says nothing of how long it will take
+        return max(_SHORTEST_INTERVAL_S, min(_LONGEST_INTERVAL_S, float(duration)))
+    return max(_SHORTEST_INTERVAL_S, min(_LONGEST_INTERVAL_S, float(duration) / _INTERVALS))

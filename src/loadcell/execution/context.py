@@ -1,0 +1,56 @@
+"""What a trial is run with: everything that reaches outside, in one value, so that tests can hand in other things."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadcell.execution import concurrent_runs as neighbours
+from loadcell.execution.executor import Executor
+from loadcell.execution.interrupts import Interrupts
+from loadcell.execution.progress import Progress
+from loadcell.plan.model import Load
+from loadcell.plan.parts import Parts
+
+#: With the target on the same machine, the client takes one core in four and leaves the rest to the target.
+LOCAL_SHARE = 4
+#: From a machine of its own it takes half: the kernel's network work needs the other half.
+REMOTE_SHARE = 2
+
+
+@dataclass
+class Means:
+    """`lines` is what targets say, from whatever thread, on its way to the present trial's output.log."""
+
+    parts: Parts
+    executor: Executor
+    interrupts: Interrupts
+    progress: Progress
+    secret: Callable[[str], str]
+    lines: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
+    neighbours: Callable[[], list[int]] = neighbours.look
+    monotonic_ns: Callable[[], int] = time.monotonic_ns
+    root: Path = Path("/")
+    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+
+    def waiting_lines(self) -> list[str]:
+        """What targets said since the last call."""
+        found = []
+        while not self.lines.empty():
+            found.append(self.lines.get())
+        return found
+
+
+def threads(load: Load, cores: int, *, local: bool, clients: int | None = None) -> int:
+    """How many threads the client uses: what the plan says, or a share of the cores; never more than clients.
+
+    `clients` are those of all groups, where the load has groups.
+    """
+    if isinstance(load.threads, int):
+        return load.threads
+    share = max(1, cores // (LOCAL_SHARE if local else REMOTE_SHARE))
+    return min(share, clients or load.clients or 1)

@@ -1,0 +1,199 @@
+"""What the machine went through while a trial was measured: swapping, throttling, other processes, a client kept waiting.
+
+Each is a difference of counters between the measurement's first instant and its last, so that nothing is missed between
+samples, and nothing of it needs a monitor. All of it is only *noticed*: the figures are right, of a machine in that state.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadcell.execution import background_cpu
+from loadcell.execution.checks import Check
+from loadcell.linux.procfs import ProcessStat, children, read_small
+
+#: Of one core, over the whole measurement: what one process that has no part in the trial may use.
+OTHERS_LIMIT = 0.10
+#: Pages swapped in and out together; the kernel moves a few that nobody needs even when there is memory enough.
+SWAP_LIMIT_BYTES = 4 * 2**20
+#: Of the measurement: how long the limit of a container may have held everything back.
+THROTTLED_LIMIT = 0.01
+#: Of the measurement, a thread of the client on average: how long it may have been ready to run without a core.
+WAITING_LIMIT = 0.10
+#: How many processes the record names.
+MOST_NAMED = 3
+#: By this the client's process is known among the run's children.
+WORKER = "loadcell.execution.worker"
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """The running counters of one instant; None where the kernel does not tell."""
+
+    at_ns: int
+    swapped_pages: int | None
+    throttled_us: int | None
+    hot: int | None
+    waited_ns: dict[int, int]
+    processes: dict[background_cpu.Key, ProcessStat]
+
+
+@dataclass
+class Machine:
+    """Counts from `begin` to `end`; `root` is `/`, or a recorded tree in tests."""
+
+    root: Path = Path("/")
+    own: int = field(default_factory=os.getpid)
+    now_ns: Callable[[], int] = time.monotonic_ns
+    _begun: _Counts | None = None
+    _ended: _Counts | None = None
+
+    def begin(self) -> None:
+        """The measurement begins now."""
+        self._begun, self._ended = self._count(), None
+
+    def end(self) -> None:
+        """The measurement is over."""
+        if self._begun is not None and self._ended is None:
+            self._ended = self._count()
+
+    def checks(self, target: list[int] | None) -> list[Check]:
+        """What there is to say. `target` are its processes here; None when it may be any process of this machine."""
+        before, after = self._begun, self._ended
+        if before is None or after is None or after.at_ns <= before.at_ns:
+            return [Check(name, "unknown", {}) for name in NAMES]
+        seconds = (after.at_ns - before.at_ns) / 1e9
+        return [
+            _swap(before, after),
+            _throttled(before, after, seconds),
+            self._others(before, after, seconds, target),
+            _starved(before, after, seconds),
+        ]
+
+    def _others(self, before: _Counts, after: _Counts, seconds: float, target: list[int] | None) -> Check:
+        if target is None or not after.processes:
+            return Check("other-processes", "unknown", {})
+        used = background_cpu.between(before.processes, after.processes, [self.own, *target])
+        busy = {f"{one.name} ({one.pid})": one.cpu_s / seconds for one in used[:MOST_NAMED]}
+        most = max(busy.values(), default=0.0)
+        verdict = "noticed" if most > OTHERS_LIMIT else "ok"
+        return Check("other-processes", verdict, {"cores": busy, "limit": OTHERS_LIMIT})
+
+    def _count(self) -> _Counts:
+        return _Counts(
+            self.now_ns(),
+            _swapped(self.root),
+            _quota_us(self.root),
+            _hot(self.root),
+            self._waited(),
+            background_cpu.look(self.root),
+        )
+
+    def _waited(self) -> dict[int, int]:
+        """For each thread of the client, how long it has been ready to run without running (schedstat)."""
+        found: dict[int, int] = {}
+        for pid in workers(self.root, self.own):
+            tasks = self.root / "proc" / str(pid) / "task"
+            for thread in _names(tasks):
+                fields = read_small(f"{tasks}/{thread}/schedstat").split()
+                if len(fields) >= 2:
+                    found[int(thread)] = int(fields[1])
+        return found
+
+
+def workers(root: Path, own: int) -> list[int]:
+    """The processes that make load for the run whose process is `own`: children of its own, so no other process is looked at."""
+    return [pid for pid in children(root, own) if WORKER in read_small(f"{root}/proc/{pid}/cmdline")]
+
+
+NAMES = ("swap", "throttled", "other-processes", "client-waiting")
+
+
+def _swap(before: _Counts, after: _Counts) -> Check:
+    """Memory went to the disk and came back."""
+    if before.swapped_pages is None or after.swapped_pages is None:
+        return Check("swap", "unknown", {})
+    moved = (after.swapped_pages - before.swapped_pages) * os.sysconf("SC_PAGE_SIZE")
+    verdict = "noticed" if moved > SWAP_LIMIT_BYTES else "ok"
+    return Check("swap", verdict, {"swapped_bytes": moved})
+
+
+def _throttled(before: _Counts, after: _Counts, seconds: float) -> Check:
+    """The processors were held back: by heat, or by the container's limit of CPU time."""
+    detail: dict[str, float | int] = {}
+    noticed = False
+    if before.hot is not None and after.hot is not None:
+        detail["too_hot_times"] = after.hot - before.hot
+        noticed = after.hot > before.hot
+    if before.throttled_us is not None and after.throttled_us is not None:
+        share = (after.throttled_us - before.throttled_us) / 1e6 / seconds
+        detail |= {"quota_share": share, "limit": THROTTLED_LIMIT}
+        noticed = noticed or share > THROTTLED_LIMIT
+    if not detail:
+        return Check("throttled", "unknown", {})
+    return Check("throttled", "noticed" if noticed else "ok", detail)
+
+
+def _starved(before: _Counts, after: _Counts, seconds: float) -> Check:
+    """The client was ready to send or to read, and had no core to do it on: its response times hold that, too."""
+    both = before.waited_ns.keys() & after.waited_ns.keys()
+    if not both:
+        return Check("client-waiting", "unknown", {})
+    waits = [(after.waited_ns[thread] - before.waited_ns[thread]) / 1e9 / seconds for thread in both]
+    share = max(waits)
+    verdict = "noticed" if share > WAITING_LIMIT else "ok"
+    return Check("client-waiting", verdict, {"share": share, "limit": WAITING_LIMIT, "threads": len(both)})
+
+
+def _swapped(root: Path) -> int | None:
+    """Pages swapped in and out since boot."""
+    counts = dict(line.split(" ", 1) for line in read_small(root / "proc" / "vmstat").splitlines())
+    return int(counts["pswpin"]) + int(counts["pswpout"]) if {"pswpin", "pswpout"} <= counts.keys() else None
+
+
+def _quota_us(root: Path) -> int | None:
+    """How long this process's control group, or one above it, was held back by its CPU limit; None without a limit."""
+    place = next(
+        (
+            line[3:].strip("/")
+            for line in read_small(root / "proc/self/cgroup").splitlines()
+            if line.startswith("0::")
+        ),
+        None,
+    )
+    if place is None:
+        return None
+    home = root / "sys/fs/cgroup"
+    found: list[int] = []
+    for group in (home / place, *(home / place).parents):
+        if not group.is_relative_to(home):
+            break
+        for line in read_small(group / "cpu.stat").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "throttled_usec":
+                found.append(int(value))
+    return max(found, default=None)
+
+
+def _hot(root: Path) -> int | None:
+    """How often processors were slowed down by heat; None where none counts it."""
+    home = root / "sys/devices/system/cpu"
+    counts = [
+        read_small(home / cpu / "thermal_throttle" / name).strip()
+        for cpu in _names(home)
+        if cpu.startswith("cpu") and cpu[3:].isdecimal()
+        for name in ("core_throttle_count", "package_throttle_count")
+    ]
+    known = [int(count) for count in counts if count.isdecimal()]
+    return sum(known) if known else None
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return []

@@ -1,0 +1,119 @@
+"""The phases of a trial: each timed, bounded, and ended in one of the ways a trial can end."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadcell.execution.executor import LoadStoppedError, LoadTimeoutError
+from loadcell.execution.interrupts import Interrupted, Interrupts, LimitReached
+from loadcell.execution.record import utc_text
+from loadcell.reasons import Reason, ReasonedError, because
+from loadcell.store.errors import StoreError
+
+NAMES = ("up", "prepare", "warmup", "measure", "collect", "verify", "cleanup")
+
+#: What each is called in a sentence.
+PHASES = {name: because(f"phase.{name}") for name in NAMES}
+
+#: Which key of the plan's `limits` bounds a phase.
+LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
+
+
+class TrialEndedError(Exception):
+    """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason."""
+
+    def __init__(self, status: str, reason: Reason) -> None:
+        super().__init__(reason.finding)
+        self.status = status
+        self.reason = reason
+
+
+@dataclass
+class Phases:
+    """The phases so far, as trial.json lists them."""
+
+    interrupts: Interrupts
+    monotonic_ns: Callable[[], int]
+    tell: Callable[[str], None]
+    output: Callable[[str], None]
+    event: Callable[[dict[str, Any]], None]
+    found: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def step(self, name: str, limit_s: float | None, *, breakable: bool = True) -> Iterator[None]:
+        """One phase. Whatever goes wrong in it becomes a TrialEndedError; only StoreError goes through as it is."""
+        self.begin(name)
+        if name not in LIMIT_KEYS:  # of the load's own phases the engine tells
+            self.event({"event": "phase", "phase": name, "mono_ns": self.found[-1]["started_mono_ns"]})
+        try:
+            with self.interrupts.bounded(limit_s, breakable=breakable):
+                yield
+        except StoreError:
+            self.end("failed")
+            raise
+        except BaseException as error:
+            ended = self._ending(error, limit_s)
+            self.end("failed")
+            if ended is None:
+                raise
+            self.found[-1]["status"] = (
+                ended.status
+            )  # a load's last phase had ended before the load was found broken
+            raise ended from error
+        self.end("ok")
+
+    def begin(self, name: str, started_mono_ns: int | None = None, started_utc: str | None = None) -> None:
+        """A phase begins; the one before it, if it was still open, ended well."""
+        if self.open:
+            self.end("ok", started_mono_ns)
+        mono_ns = self.monotonic_ns() if started_mono_ns is None else started_mono_ns
+        self.found.append(
+            {"name": name, "started_mono_ns": mono_ns, "started_utc": started_utc or utc_text()}
+        )
+        self.tell(name)
+
+    def end(self, status: str, ended_mono_ns: int | None = None) -> None:
+        """The open phase ends; does nothing when none is open."""
+        if self.open:
+            now_ns = self.monotonic_ns() if ended_mono_ns is None else ended_mono_ns
+            last = self.found[-1]
+            last["duration_s"] = max(0, now_ns - last["started_mono_ns"]) / 1e9
+            last["status"] = status
+
+    @property
+    def open(self) -> bool:
+        """Whether the last phase has not ended."""
+        return bool(self.found) and "status" not in self.found[-1]
+
+    @property
+    def current(self) -> str:
+        """The name of the last phase; empty before the first."""
+        return str(self.found[-1]["name"]) if self.found else ""
+
+    def _ending(self, error: BaseException, limit_s: float | None) -> TrialEndedError | None:
+        """What an exception means for the trial; None for one that is not the trial's business."""
+        name = self.current
+        match error:
+            case TrialEndedError():
+                return error
+            case ReasonedError():
+                return TrialEndedError("failed", error.reason)
+            case LimitReached() | LoadTimeoutError():
+                key = LIMIT_KEYS.get(name, name)
+                limit_s = error.limit_s if isinstance(error, LoadTimeoutError) else limit_s
+                if not limit_s:
+                    return TrialEndedError("timed-out", because("timed-out", phase=PHASES[name], limit=key))
+                why = because("timed-out.within", phase=PHASES[name], limit=key, limit_s=limit_s)
+                return TrialEndedError("timed-out", why)
+            case Interrupted() | LoadStoppedError():
+                return TrialEndedError("aborted", self.interrupts.reason)
+            case Exception():
+                for line in traceback.format_exception(error):
+                    self.output(line.rstrip("\n"))
+                why = because("fault", error=type(error).__name__, said=error)
+                return TrialEndedError("failed", why)
+        return None

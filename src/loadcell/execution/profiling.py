@@ -1,0 +1,103 @@
+"""The trials at a run's end that only profile: which there are, and how they are run. They count in no figure."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loadcell.design.order import Trial
+from loadcell.plan.profile import CpuProfile
+from loadcell.plan.treatment import Treatment
+from loadcell.profilers import perf
+from loadcell.profilers.base import ProfilerError
+from loadcell.profilers.cpu import CpuSampler
+from loadcell.systems.base import Target
+
+if TYPE_CHECKING:
+    from loadcell.store.read import StoredRun
+
+ROLE = "profile"
+
+
+def wanted(
+    profile: CpuProfile, treatments: Sequence[Treatment], records: Sequence[Mapping[str, Any]]
+) -> list[Treatment]:
+    """The treatments to be profiled, in the order of the plan.
+
+    `best` is the one with the highest median throughput over its trials that are `ok`; none when there is none.
+    """
+    if profile.treatments == "all":
+        return list(treatments)
+    if profile.treatments != "best":
+        return [treatment for treatment in treatments if treatment.id in profile.treatments]
+    found: dict[str, list[float]] = {}
+    for record in records:
+        if record["status"] == "ok" and record.get("totals") and not record.get("memory"):
+            found.setdefault(record["treatment"], []).append(record["totals"]["throughput_per_s"])
+    best = max(found, key=lambda treatment: statistics.median(found[treatment]), default=None)
+    return [treatment for treatment in treatments if treatment.id == best]
+
+
+def trials(treatments: Sequence[Treatment], *, after: int, repeats: int) -> list[Trial]:
+    """One trial of each, numbered on from `after`, and a repeat more than was scored."""
+    return [
+        Trial(after + place, treatment, repeats + 1, repeats + 1, f"{ROLE}-{treatment.id}", role=ROLE)
+        for place, treatment in enumerate(treatments, 1)
+    ]
+
+
+def forewarn(note: Callable[[str], None]) -> None:
+    """Say at the beginning what the end would find: that there is nothing to sample with."""
+    try:
+        perf.found()
+    except ProfilerError as error:
+        note(f"profile: {error}: the results will have no profile; {error.advice}")
+
+
+def kept(stored: StoredRun | None, *, retry_failed: bool) -> set[str]:
+    """Names of those that a stored run has, and that need not be done again."""
+    if stored is None:
+        return set()
+    again = {"aborted"} | ({"failed", "timed-out", "invalid"} if retry_failed else set())
+    return {record["name"] for record in stored.unscored if record.get("status") not in again}
+
+
+@contextlib.contextmanager
+def profiling(
+    sampler: CpuSampler | None, target: Target[Any], output: Callable[[str], None]
+) -> Iterator[None]:
+    """Samples the target inside, where there is a sampler; lets go of it in any case. Raises ProfilerError.
+
+    A target in the process that makes the load is not there yet: `inside` samples that.
+    """
+    if sampler is None:
+        yield
+        return
+    try:
+        if not target.in_worker:
+            sampler.attach(target.processes())
+        yield
+    finally:
+        sampler.end()
+        for line in sampler.said():
+            output(f"perf: {line}")
+
+
+def inside(sampler: CpuSampler | None, target: Target[Any]) -> dict[str, Any]:
+    """What the executor is told, so that a target in the process that makes the load is sampled before that begins."""
+    if sampler is None or not target.in_worker:
+        return {}
+    return {"on_start": lambda pid: sampler.attach([pid], by_thread=True)}
+
+
+@contextlib.contextmanager
+def sampler(profile: CpuProfile, work: Path) -> Iterator[CpuSampler]:
+    """A sampler for one trial, whose own files are gone afterwards."""
+    made = CpuSampler(profile, work)
+    try:
+        yield made
+    finally:
+        made.remove()

@@ -1,0 +1,156 @@
+"""Progress on a terminal: finished trials scroll by, and two lines below them live."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from loadcell.execution.progress import (
+    Course,
+    Forecast,
+    Progress,
+    Sought,
+    bracket,
+    duration,
+    milliseconds,
+    outcome,
+    profiled,
+    rate,
+)
+
+_REFRESH_PER_S = 4
+_STYLES = {"ok": "green", "invalid": "yellow", "failed": "red", "timed-out": "red", "aborted": "yellow"}
+_MARKS = {"ok": "✓", "invalid": "!", "failed": "✗", "timed-out": "✗", "aborted": "-"}
+_PHASES = {
+    "up": "starting the target",
+    "prepare": "preparing data",
+    "warmup": "warming up",
+    "measure": "measuring",
+    "collect": "collecting",
+    "verify": "verifying",
+    "cleanup": "cleaning up",
+}
+
+
+class LiveProgress(Progress):
+    """An overall bar with the time left; the present trial with its phase, rate, p99 and errors."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
+        self._console = console or Console(stderr=True, highlight=False)
+        self._forecast: Forecast | None = None
+        self._trial = ""
+        self._phase = ""
+        self._phase_began = 0.0
+        self._figures = ""
+        self._made = ""
+        self._sought: Sought | None = None
+        self._live = Live(
+            console=self._console,
+            refresh_per_second=_REFRESH_PER_S,
+            get_renderable=self._render,
+            transient=True,
+        )
+
+    def run_began(self, course: Course) -> None:
+        self._forecast = Forecast(course)
+        kept = f", {course.reused} kept from before" if course.reused else ""
+        self.say(f"[bold]{_safe(course.title)}[/bold]  {course.size}{kept}")
+        self._console.print(f"[dim]{_safe(str(course.path))}[/dim]", soft_wrap=True)
+        self._live.start()
+
+    def sought(self, sought: Sought, course: Course) -> None:
+        if self._forecast is not None:
+            self._forecast.course = course
+        self._sought = sought
+
+    def trial_began(self, name: str) -> None:
+        if self._forecast is not None:
+            self._forecast.trial_began()
+        self._trial, self._figures, self._made = name.partition("-")[2], "", ""
+
+    def phase(self, name: str) -> None:
+        self._phase, self._phase_began, self._figures = _PHASES.get(name, name), time.monotonic(), ""
+        if name == "measure" and self._forecast is not None:
+            self._forecast.measuring()
+
+    def preparing(self, done_rows: int, total_rows: int) -> None:
+        if total_rows:
+            share = f"{done_rows / total_rows:.0%} of {total_rows:,} rows"
+            self._figures = (
+                share if done_rows < total_rows else f"{total_rows:,} rows, now indexes and checkpoint"
+            )
+
+    def made(self, requests: int, of: int) -> None:
+        self._made = f"{requests / of:.0%} made  "  # the numbers themselves would push the errors off a narrow terminal
+        if self._forecast is not None:
+            self._forecast.share = requests / of
+
+    def interval(self, rate_per_s: float, p99_ms: float | None, errors: int, backlog: int) -> None:
+        p99 = "" if p99_ms is None else f"p99 {milliseconds(p99_ms)}  "
+        waiting = f"  backlog {backlog:,}" if backlog else ""
+        self._figures = f"{self._made}{rate(rate_per_s)}  {p99}errors {errors}{waiting}"
+
+    def trial_ended(self, document: dict[str, Any]) -> None:
+        if self._forecast is not None:
+            self._forecast.trial_ended()
+        status = document["status"]
+        missed = any(one["verdict"] == "missed" for one in document.get("expect", []))
+        style = "yellow" if status == "ok" and missed else _STYLES.get(status, "red")
+        self.say(f"[{style}]{_MARKS.get(status, '?')}[/{style}] {_safe(outcome(document))}")
+        self._trial = self._phase = self._figures = ""
+
+    def unscored_began(self, name: str) -> None:
+        self._trial, self._figures = name, ""
+
+    def unscored_ended(self, document: dict[str, Any]) -> None:
+        super().unscored_ended(document)
+        if document["status"] in ("ok", "invalid"):
+            self.say(f"[green]✓[/green] not scored: {_safe(document['name'])}  {_safe(profiled(document))}")
+        self._trial = self._phase = self._figures = ""
+
+    def run_ended(self) -> None:
+        self._live.stop()
+
+    def note(self, text: str) -> None:
+        super().note(f"[yellow]note[/yellow]  {_safe(text)}")
+
+    def say(self, text: str) -> None:
+        self._console.print(text)
+
+    def _render(self) -> RenderableType:
+        forecast = self._forecast
+        if forecast is None:
+            return Text("")
+        course = forecast.course
+        bar = Table.grid(padding=(0, 1), expand=True)
+        bar.add_column(no_wrap=True)
+        bar.add_column(ratio=1)
+        bar.add_column(no_wrap=True, justify="right")
+        known = not course.counted or forecast.done or forecast.share is not None
+        bar.add_row(
+            Text(f"{course.reused + forecast.done}/{course.of}"),
+            ProgressBar(total=1.0, completed=forecast.share_done()),
+            Text(f"{duration(forecast.left_s())} left" if known else ""),
+        )
+        now = Text(self._trial, overflow="ellipsis", no_wrap=True)
+        if self._phase:
+            now.append(f"  {self._phase} {duration(time.monotonic() - self._phase_began)}", style="dim")
+        if self._figures:
+            now.append(f"  {self._figures}", style="cyan")
+        if self._sought is None:
+            return Group(now, bar)
+        return Group(
+            now, Text(bracket(self._sought), style="magenta", overflow="ellipsis", no_wrap=True), bar
+        )
+
+
+def _safe(text: str) -> str:
+    """Text from outside is not markup."""
+    return text.replace("[", "\\[")

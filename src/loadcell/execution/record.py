@@ -1,0 +1,241 @@
+"""Turns what the engine says (nanoseconds, its own names) into the documents and rows of a run directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from loadcell.execution.error_codes import meaning
+from loadcell.reasons import because, remedy_of
+
+TRANSACTION = "transaction"
+
+#: the engine's names of a distribution's figures, and those of the record
+_FIGURES = {
+    "mean_ns": "mean_ms", "stdev_ns": "stdev_ms", "min_ns": "min_ms", "max_ns": "max_ms", "p50_ns": "p50_ms",
+    "p90_ns": "p90_ms", "p95_ns": "p95_ms", "p99_ns": "p99_ms", "p999_ns": "p99.9_ms", "p9999_ns": "p99.99_ms",
+}  # fmt: skip
+_COUNTS = ("attempted", "carried_in", "succeeded", "failed", "in_flight", "retried")
+
+
+def utc_text(nanoseconds: int | None = None) -> str:
+    """An instant (default: now) as ISO 8601 with microseconds and Z."""
+    nanoseconds = time.time_ns() if nanoseconds is None else nanoseconds
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+
+
+def latency(figures: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A distribution in milliseconds; None when nothing was counted. A tool that gives one may not say of how many (None)."""
+    count = figures.get("count", 0) if figures else 0
+    if not figures or count == 0:
+        return None
+    found: dict[str, Any] = {} if count is None else {"count": count}
+    for theirs, ours in _FIGURES.items():
+        if figures.get(theirs) is not None:
+            found[ours] = figures[theirs] / 1e6
+    return found
+
+
+def interval_rows(event: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of intervals.csv from one interval event; `t_s` is filled in when the measurement's start is known."""
+    seconds = event["duration_ns"] / 1e9
+    rows = []
+    state = {TRANSACTION: event, **{group["name"]: group for group in event.get("groups", ())}}
+    for operation in event["operations"]:
+        now = state.get(operation["name"], {})
+        row = {
+            "mono_ns": event["start_mono_ns"],
+            "utc": utc_text(event["start_utc_ns"]),
+            "phase": event["phase"],
+            "operation": operation["name"],
+            "kind": operation["kind"],
+            "duration_s": seconds,
+            "in_flight": now.get("in_flight"),
+            "backlog": now.get("backlog"),
+            "throughput_per_s": _per_s(operation, seconds),
+        }
+        for count in ("started", "succeeded", "failed", "retried"):
+            row[count] = operation.get(count)
+        for kind in ("response", "service"):
+            for name, value in (latency(operation.get(kind)) or {}).items():
+                row[f"{kind}_{name}"] = value
+        rows.append(row)
+    return rows
+
+
+def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
+    """The parts of trial.json that come from the engine's result: measure, totals, operations, errors, schedule, lifetime,
+    client; of a tool also what it counts, and which it is. `protocol` is what the engine spoke."""
+    window = result.get("window") or {}
+    seconds = window.get("duration_ns", 0) / 1e9
+    operations = {one["name"]: one for one in result.get("operations", [])}
+    found: dict[str, Any] = {
+        "measure": None,
+        "totals": None,
+        "operations": {
+            name: _operation(one, seconds) for name, one in operations.items() if name != TRANSACTION
+        },
+        "errors": [explained(error, protocol) for error in result.get("errors", [])],
+        "schedule": schedule_account(result.get("schedule"), seconds),
+        "lifetime": result.get("lifetime"),
+        "client": client_account(result.get("client")),
+        **{key: result[key] for key in ("unit", "tool") if key in result},
+    }
+    if seconds > 0:
+        found["measure"] = {
+            "started_mono_ns": window["start_mono_ns"],
+            "started_utc": utc_text(window["start_utc_ns"]),
+            "duration_s": seconds,
+        }
+        if TRANSACTION in operations:
+            found["totals"] = _totals(operations[TRANSACTION], result, seconds)
+    return found
+
+
+def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
+    """An error with what its code means, and what to do about it where that is known: in English, and the code of the sentence."""
+    code = error["code"]
+    known = remedy_of(protocol, code)
+    remedy = {"advice": because(known).finding, "advice_code": known} if known is not None else {}
+    return {**error, "meaning": meaning(code), **remedy}
+
+
+def schedule_account(kept: Mapping[str, Any] | None, seconds: float) -> dict[str, Any] | None:
+    """How an open loop was kept; `requests_mean` is how many were due and not answered, on average over the window."""
+    if kept is None:
+        return None
+    backlog = kept["backlog"]
+    return {
+        "arrivals": kept["arrivals"],
+        "offered": kept["offered"],
+        "offered_per_s": kept["offered_per_s"],
+        "achieved_per_s": kept["achieved_per_s"],
+        "pacing_error": latency(kept["pacing_error"]),
+        "backlog_wait": latency(kept["backlog_wait"]),
+        "backlog": {
+            "peak": backlog["peak"],
+            "at_end": backlog["at_end"],
+            "overdue_s": backlog["overdue_ns"] / 1e9,
+        },
+        "requests_mean": kept["presence_ns"] / 1e9 / seconds if seconds > 0 else None,
+    }
+
+
+def _per_s(one: Mapping[str, Any], seconds: float) -> float | None:
+    """What succeeded in that time; where a tool gave its own rate, that, as it printed it."""
+    if "throughput_per_s" in one:
+        return one["throughput_per_s"]  # type: ignore[no-any-return]
+    return one["succeeded"] / seconds if seconds > 0 else None
+
+
+def _operation(one: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return {
+        "kind": one["kind"],
+        **{count: one.get(count) for count in _COUNTS},
+        "throughput_per_s": _per_s(one, seconds),
+        "response": latency(one.get("response")),
+        "service": latency(one.get("service")),
+        "failed_response": latency(one.get("failed_response")),
+    }
+
+
+def _totals(transaction: Mapping[str, Any], result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    queries, received = result.get("queries") or {}, result.get("received") or {}
+    ended = transaction["succeeded"] + transaction["failed"]
+    return {
+        "transactions": {count: transaction.get(count) for count in _COUNTS},
+        "queries": dict(queries),
+        "throughput_per_s": _per_s(transaction, seconds),
+        "queries_per_s": queries["total"] / seconds if "total" in queries else queries.get("per_s"),
+        "received_bytes": received.get("bytes"),
+        "body_bytes": received.get("body_bytes"),
+        "statuses": received.get("statuses"),
+        "received_bytes_per_s": received["bytes"] / seconds if "bytes" in received else None,
+        "errors": transaction["failed"],
+        "error_rate": transaction["failed"] / ended if ended else None,
+        "response": latency(transaction.get("response")),
+        "service": latency(transaction.get("service")),
+        "failed_response": latency(transaction.get("failed_response")),
+    }
+
+
+def client_account(client: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if client is None:
+        return None
+    threads = [
+        {
+            "cpu_s": thread["cpu_ns"] / 1e9,
+            "wall_s": thread["wall_ns"] / 1e9,
+            "spun_s": thread.get("spun_ns", 0) / 1e9,
+            "busy": thread["busy"],
+            "connections": thread.get("connections"),
+            "requests": thread.get("requests"),
+        }
+        for thread in client.get("threads", [])
+    ]
+    return {
+        "threads": threads,
+        "cpu_s": client.get("cpu_ns", 0) / 1e9,
+        "busy_max": max((thread["busy"] for thread in threads), default=None),
+        "max_rss_bytes": client.get("max_rss_bytes"),
+        "lateness": latency(client.get("lateness")),
+        "connects": client.get("connects"),
+        "reconnects": client.get("reconnects"),
+        "reconnecting_s": client.get("reconnecting_ns", 0) / 1e9,
+        "resting_s": client.get("resting_ns", 0) / 1e9,
+        "age_at_start_s": client.get("age_at_start_ns", 0) / 1e9,
+        "age_at_end_s": client.get("age_at_end_ns", 0) / 1e9,
+    }
+
+
+def metrics(document: Mapping[str, Any], target_cpu: float | None) -> dict[str, float | None]:
+    """A trial's figures by the names expectations use, in the units of `loadcell.plan.expect.METRICS`."""
+    totals = document.get("totals") or {}
+    found: dict[str, float | None] = {
+        "throughput": totals.get("throughput_per_s"),
+        "queries": totals.get("queries_per_s"),
+        "errors": totals.get("errors"),
+        "error_rate": totals.get("error_rate"),
+        "retries": (totals.get("transactions") or {}).get("retried"),
+        "client.cpu": (document.get("client") or {}).get("busy_max"),
+        "target.cpu": target_cpu,
+    }
+    found |= totals.get("figures") or {}
+    for kind, lost in ((document.get("memory") or {}).get("lost") or {}).items():
+        found[f"leak.{kind}"] = lost["bytes"]
+    schedule = document.get("schedule") or {}
+    found |= {
+        "offered": schedule.get("offered_per_s"),
+        "backlog": (schedule.get("backlog") or {}).get("peak"),
+    }
+    distributions = {
+        "latency": totals.get("response"),
+        "service": totals.get("service"),
+        "pacing": schedule.get("pacing_error"),
+    }
+    for metric, distribution in distributions.items():
+        for name, value in (distribution or {}).items():
+            found[f"{metric}.{name.removesuffix('_ms')}"] = value
+    return found
+
+
+@dataclass
+class Mean:
+    """An arithmetic mean of however many values, none of which is kept; None of nothing."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Take one more value in."""
+        self.count += 1
+        self.total += value
+
+    @property
+    def mean(self) -> float | None:
+        """The mean so far."""
+        return self.total / self.count if self.count else None

@@ -1,0 +1,403 @@
+"""Runs a plan: every trial in its order, each recorded before the next begins, until the end or until somebody stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets as random_source
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadcell import __version__
+from loadcell.design.order import Trial, draw_seed, trials
+from loadcell.execution import concurrent_runs as neighbours
+from loadcell.execution import environment, profiling, resume, workdir
+from loadcell.execution.abort_policy import hopeless
+from loadcell.execution.anonymise import unnamed
+from loadcell.execution.context import Means
+from loadcell.execution.entries import treatment_entry, trial_entry
+from loadcell.execution.executor import Executor, WorkerExecutor
+from loadcell.execution.interrupts import Interrupts
+from loadcell.execution.outcome import exit_status, verdicts
+from loadcell.execution.progress import Course, Progress
+from loadcell.execution.record import utc_text
+from loadcell.execution.search_trials import Searching
+from loadcell.execution.target_pool import Keeper
+from loadcell.execution.trial import TrialRun
+from loadcell.execution.trial_source import Ahead, Known
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.parts import Parts
+from loadcell.plan.secrets import Secrets
+from loadcell.plan.treatment import Treatment
+from loadcell.reasons import Reason, because
+from loadcell.store import commands
+from loadcell.store.errors import StoreError
+from loadcell.store.layout import SCHEMA, new_run_directory
+from loadcell.store.read import StoredRun, read_run
+from loadcell.store.write import RunWriter
+
+#: How long putting the targets away may take at the run's end.
+_PUT_AWAY_LIMIT_S = 120.0
+
+#: What is left of a run that was interrupted before its directory stood.
+NOTHING_LEFT = "Nothing was run, and nothing is left of it."
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is done, besides the plan. `out` is the run's directory; None: one under `results`.
+
+    `aa` runs every treatment as two identical arms, `anonymous` keeps names and addresses of the machine out of the record; a
+    resumed run keeps what it was begun with.
+    """
+
+    results: Path = Path("results")
+    out: Path | None = None
+    seed: int | None = None
+    resume: Path | None = None
+    retry_failed: bool = False
+    aa: bool = False
+    anonymous: bool = False
+    command: tuple[str, ...] = ()
+    #: what `--resume` goes on with the run by
+    by: str = commands.RUN
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of a run. `exit_status` as the command line has it; `reason` when it ended before its end."""
+
+    path: Path
+    state: str
+    exit_status: int
+    reason: str | None = None
+
+
+@dataclass
+class Runner:
+    """One execution of a plan."""
+
+    plan: LoadedPlan
+    parts: Parts
+    options: Options
+    progress: Progress
+    executor: Executor = field(default_factory=WorkerExecutor)
+    secrets: Secrets = field(default_factory=Secrets)
+    work_home: Path = workdir.HOME
+    neighbours: Callable[[], list[int]] = neighbours.look
+    #: the run's directory once it stands: from then on there is something to resume
+    standing: Path | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to resume."""
+        return self.standing is not None
+
+    def run(self) -> Ended:
+        """Run to the end. Raises StoreError (the directory cannot be written), resume.PlanChangedError.
+
+        A KeyboardInterrupt before the first trial has a note that says what is left of the run; from then on it ends in order.
+        """
+        try:
+            return self._run()
+        except KeyboardInterrupt as error:
+            path = self.standing
+            error.add_note(
+                NOTHING_LEFT if path is None else f"No trial was run. Go on with: {self._again(path)}"
+            )
+            raise
+
+    def _run(self) -> Ended:
+        self.standing = self.options.resume
+        stored = None if self.options.resume is None else read_run(self.options.resume)
+        seed = self._seed(stored)
+        aa = self.options.aa if stored is None else bool(stored.run.get("aa"))
+        search = None if self.plan.search is None else Searching(self.plan, seed)
+        ordered = trials(self.plan, seed, aa=aa) if search is None else ()
+        document = self._document(
+            seed, ordered, self.plan.treatments if search is None else search.known(stored), aa
+        )
+        if stored is not None:
+            now = {**document, "trials": stored.run["trials"]} if search else document
+            resume.compare(stored.run, unnamed(now) if stored.run.get("anonymous") else now)
+        path = self._path(stored)
+        writer = RunWriter(path, self.secrets.redact)
+        try:
+            writer.recover()
+            kept: dict[str, dict[str, Any]] = {}
+            ahead: Known | Searching = search or Known(ordered)
+            if stored is not None:
+                kept, ahead = self._rest(read_run(path), ordered, search)
+                document = {
+                    **stored.run,
+                    "treatments": document["treatments"],
+                    "ended_utc": None,
+                    "state": "running",
+                }
+            document["executions"] = [
+                *document.get("executions", []),
+                {
+                    "pid": os.getpid(),
+                    "started_utc": utc_text(),
+                    "ended_utc": None,
+                    "how": "first" if stored is None else "resumed",
+                    "trials": len(ahead.trials) if isinstance(ahead, Known) else None,
+                    "reused": len(kept),
+                    "loadcell_version": __version__,
+                },
+            ]
+            if stored is None:
+                writer.write_plan(self.plan.text)
+                writer.write_environment(environment.collect(self._role(), anonymous=self.options.anonymous))
+            writer.write_run(document)
+            self.standing = path
+            if search is not None:
+                search.begin(document, writer, self.progress)
+            return self._execute(writer, document, ahead, kept, seed)
+        except KeyboardInterrupt:
+            if not self.begun:
+                writer.discard()
+            raise
+        finally:
+            writer.close()
+
+    def _again(self, path: Path) -> str:
+        """The command that goes on with the run."""
+        return commands.resume(path, by=self.options.by)
+
+    def _rest(
+        self, stored: StoredRun, ordered: Sequence[Trial], search: Searching | None
+    ) -> tuple[dict[str, dict[str, Any]], Known | Searching]:
+        """Of a run that is gone on with: the finished trials by name, and what is left."""
+        if search is not None:
+            return search.replay(stored), search
+        left = resume.remaining(stored, ordered, retry_failed=self.options.retry_failed)
+        return left.kept, Known(left.todo)
+
+    def _execute(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        ahead: Known | Searching,
+        kept: dict[str, dict[str, Any]],
+        seed: int,
+    ) -> Ended:
+        with neighbours.named(), Interrupts(self.executor.kill, self._again(writer.path)) as interrupts:
+            means = Means(
+                self.parts,
+                self.executor,
+                interrupts,
+                self.progress,
+                self.secrets.reveal,
+                neighbours=self.neighbours,
+            )
+            work = workdir.make(writer.path.name, self.work_home)
+            workdir.sweep(self.work_home)
+            keeper = Keeper(self.parts.targets, work, log=means.lines.put, secret=self.secrets.reveal)
+            self.progress.run_began(_course(ahead, document["title"], writer.path, len(kept)))
+            records = list(kept.values())
+            if self.plan.profile is not None:
+                profiling.forewarn(self.progress.note)
+            state, reason = "failed", None
+            try:
+                reason = self._trials(writer, ahead, seed, keeper, means, records)
+                if reason is None and self.plan.profile is not None:
+                    self._profile(writer, document, ahead, seed, keeper, means, records, work)
+                state = "interrupted" if interrupts.requested else "failed" if reason else "finished"
+            finally:
+                self._put_away(keeper, means)
+                workdir.remove(work)
+                self.progress.run_ended()
+                state = "interrupted" if interrupts.requested else state
+                self._close(writer, document, state, reason, records, means)
+        status = exit_status(state, document["trials"], records)
+        if isinstance(ahead, Searching) and state == "finished":
+            status = ahead.exit_status(records)
+        said = None if reason is None else self.secrets.redact(reason.finding)
+        return Ended(writer.path, state, status, said)
+
+    def _trials(
+        self,
+        writer: RunWriter,
+        ahead: Ahead,
+        seed: int,
+        keeper: Keeper,
+        means: Means,
+        records: list[dict[str, Any]],
+    ) -> Reason | None:
+        """Run the trials; returns why the rest was given up, if it was."""
+        mine: list[dict[str, Any]] = []
+        for trial in ahead:
+            if means.interrupts.requested:
+                return because("run.interrupted")
+            self.progress.trial_began(trial.name)
+            record = writer.trial(trial.name)
+            try:
+                document = ahead.ended(TrialRun(trial, seed, keeper, means, record).execute())
+                record.finish(document)
+            except StoreError:
+                record.abandon()
+                raise
+            records.append(document)
+            mine.append(document)
+            self.progress.trial_ended(self._shown(document))
+            if (reason := hopeless(mine)) is not None:
+                return reason
+        return because("run.interrupted") if means.interrupts.requested else None
+
+    def _profile(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        ahead: Known | Searching,
+        seed: int,
+        keeper: Keeper,
+        means: Means,
+        records: Sequence[dict[str, Any]],
+        work: Path,
+    ) -> None:
+        """Run the trials that only profile, in which nothing is measured that counts: what fails there costs no result."""
+        profile = self.plan.profile
+        assert profile is not None
+        stored = read_run(writer.path)
+        treatments = ahead.known(stored) if isinstance(ahead, Searching) else self.plan.treatments
+        chosen = profiling.wanted(profile, treatments, records)
+        if not chosen:
+            self.progress.note("nothing is profiled: no trial was ok")
+        planned = profiling.trials(chosen, after=len(document["trials"]), repeats=self.plan.repeats)
+        document["unscored"] = [trial_entry(trial) for trial in planned]
+        writer.write_run(document)
+        done = profiling.kept(stored, retry_failed=self.options.retry_failed)
+        for trial in planned:
+            if trial.name in done or means.interrupts.requested:
+                continue
+            self.progress.unscored_began(trial.name)
+            record = writer.trial(trial.name)
+            try:
+                with profiling.sampler(profile, work) as sampler:
+                    ended = TrialRun(trial, seed, keeper, means, record, sampler).execute()
+                record.finish(ended)
+            except StoreError:
+                record.abandon()
+                raise
+            self.progress.unscored_ended(self._shown(ended))
+
+    def _put_away(self, keeper: Keeper, means: Means) -> None:
+        """Stop and remove the targets, whatever happened before; a second signal ends even this."""
+        try:
+            with means.interrupts.bounded(_PUT_AWAY_LIMIT_S, breakable=False):
+                keeper.destroy()
+        except BaseException as error:  # the record must still be closed
+            self.progress.note(
+                f"the target could not be put away: {self.secrets.redact(str(error) or type(error).__name__)}"
+            )
+
+    def _close(
+        self,
+        writer: RunWriter,
+        document: dict[str, Any],
+        state: str,
+        reason: Reason | None,
+        records: list[dict[str, Any]],
+        means: Means,
+    ) -> None:
+        """Write how the run ended. On a full disk the old run.json stays, and the run reads as `killed`."""
+        now = utc_text()
+        document.update(
+            state=state,
+            ended_utc=now,
+            reason=reason and reason.finding,
+            reason_code=reason and reason.code,
+            reason_args=reason.arguments if reason else {},
+            verdicts=verdicts(document, records),
+        )
+        document["executions"][-1]["ended_utc"] = now
+        with contextlib.suppress(StoreError):
+            writer.write_run(document)
+            writer.output(means.waiting_lines())
+
+    def _shown(self, document: dict[str, Any]) -> dict[str, Any]:
+        """For the screen, without secrets."""
+        return {**document, "reason": document["reason"] and self.secrets.redact(document["reason"])}
+
+    def _seed(self, stored: StoredRun | None) -> int:
+        if stored is not None and self.options.seed is None and self.plan.seed is None:
+            return int(stored.run["seed"])
+        chosen = self.plan.seed if self.options.seed is None else self.options.seed
+        return draw_seed() if chosen is None else chosen
+
+    def _path(self, stored: StoredRun | None) -> Path:
+        if stored is not None:
+            return stored.path
+        if self.options.out is not None:
+            if self.options.out.exists() and (
+                not self.options.out.is_dir() or any(self.options.out.iterdir())
+            ):
+                raise StoreError(
+                    f"{self.options.out} is there already",
+                    advice=f"Name another directory with --out; to go on with a run that is there: {commands.resume(self.options.out)}",
+                )
+            return self.options.out
+        return new_run_directory(
+            self.options.results, self.plan.name, datetime.now(UTC), random_source.token_hex(2)
+        )
+
+    def _role(self) -> str:
+        return "client" if getattr(self.plan.base.target, "server", None) == "external" else "client+target"
+
+    def _document(
+        self, seed: int, ordered: Sequence[Trial], treatments: Sequence[Treatment], aa: bool
+    ) -> dict[str, Any]:
+        """run.json as it begins. In a search `trials` and `treatments` grow as they are decided on."""
+        plan = self.plan
+        return {
+            "schema": SCHEMA,
+            "plan_name": plan.name,
+            "plan_directory": str(plan.directory),
+            "title": plan.title,
+            "question": plan.question,
+            "seed": seed,
+            "order": plan.order,
+            "design": plan.design,
+            "repeats": plan.repeats,
+            "aa": aa,
+            "factors": [factor.document() for factor in plan.factors],
+            **({} if plan.search is None else {"search": plan.search.document()}),
+            "treatments": [treatment_entry(treatment) for treatment in treatments],
+            "trials": [trial_entry(trial) for trial in ordered],
+            "expect": [one.text for one in plan.expect],
+            "sets": list(plan.sets),
+            "only": list(plan.only),
+            "loadcell_version": __version__,
+            "engine_version": _engine_version(),
+            "python": sys.version.split()[0],
+            "started_utc": utc_text(),
+            "ended_utc": None,
+            "state": "running",
+            "reason": None,
+            "reason_code": None,
+            "reason_args": {},
+            "executions": [],
+            "command": list(self.options.command),
+        }
+
+
+def _course(ahead: Known | Searching, title: str, path: Path, kept: int) -> Course:
+    if isinstance(ahead, Searching):
+        return ahead.course(title)
+    loads = [(trial.name, trial.treatment.resolved.load) for trial in ahead.trials]
+    counted = any(load.expected_s is None for _, load in loads)
+    each = [(name, float(load.warmup) + (load.expected_s or 0.0)) for name, load in loads]
+    return Course(title, path, each, reused=kept, counted=counted)
+
+
+def _engine_version() -> str | None:
+    try:
+        from loadcell import _engine
+    except ImportError:
+        return None
+    return str(_engine.version())

@@ -1,0 +1,153 @@
+"""A search as a run does it: each trial written into run.json before it begins, and gone on with from there when it was broken off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from loadcell.design.order import Trial
+from loadcell.design.search import answer
+from loadcell.design.search.searches import Searches, Step
+from loadcell.execution.entries import treatment_entry, trial_entry
+from loadcell.execution.outcome import EXIT_INCOMPLETE, EXIT_MISSED, EXIT_OK
+from loadcell.execution.progress import Course, Progress, Sought
+from loadcell.execution.record import metrics
+from loadcell.execution.resume import NOT_DONE, PlanChangedError
+from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.treatment import Treatment, short_keys
+from loadcell.store.read import StoredRun
+from loadcell.store.write import RunWriter
+
+
+class Searching:
+    """The trials of a search. `document` is the run's run.json, which grows by each of them."""
+
+    def __init__(self, plan: LoadedPlan, seed: int) -> None:
+        self.searches = Searches(plan, seed)
+        load = plan.base.load
+        self._load_s = float(load.warmup) + (load.expected_s or 0.0)
+        self._counted = load.expected_s is None
+        self._next: Step | None = None
+        self._kept = 0
+
+    def known(self, stored: StoredRun | None) -> list[Treatment]:
+        """The treatments a stored run has already, as the plan has them now."""
+        entries = [] if stored is None else stored.run.get("treatments", [])
+        found = [self.searches.treatment(entry["levels"]) for entry in entries]
+        return [treatment for treatment in found if treatment is not None]
+
+    def replay(self, stored: StoredRun) -> dict[str, dict[str, Any]]:
+        """Take the finished trials of a stored run for what they were decided to be; returns them by name.
+
+        Raises PlanChangedError when they are not those that would be decided on now.
+        """
+        finished = {one["name"]: one for one in stored.trials if one.get("status") not in NOT_DONE}
+        kept: dict[str, dict[str, Any]] = {}
+        while (step := self.searches.following()) is not None:
+            record = finished.get(step.trial.name)
+            if record is None or not _same(record.get("search"), step):
+                self._next = step
+                break
+            self.searches.learn(step, record["search"])
+            kept[step.trial.name] = record
+        strange = sorted(finished.keys() - kept.keys())
+        if strange:
+            raise PlanChangedError(
+                [
+                    f"the search, decided anew, does not come to trial {strange[0]}: it was decided by another loadcell"
+                ]
+            )
+        self._kept = len(kept)
+        return kept
+
+    def begin(self, document: dict[str, Any], writer: RunWriter, progress: Progress) -> None:
+        """From here on trials are run: each is written down first, and shown."""
+        self._document, self._writer, self._progress = document, writer, progress
+
+    def course(self, title: str) -> Course:
+        """What is ahead, as far as it can be told."""
+        done = sum(map(len, self.searches.seen)) - self._kept
+        ahead = [("", self._load_s)] * (done + max(1, self.searches.left()))
+        path = self._writer.path
+        return Course(title, path, ahead, reused=self._kept, about=True, counted=self._counted)
+
+    def __iter__(self) -> Iterator[Trial]:
+        step = self._next or self.searches.following()
+        while step is not None:
+            self._next = step
+            self._plan(step)
+            self._progress.sought(self._sought(step), self.course(self._document["title"]))
+            yield step.trial
+            step = self.searches.following()
+
+    def ended(self, document: dict[str, Any]) -> dict[str, Any]:
+        assert self._next is not None
+        if document["status"] in NOT_DONE:
+            return document
+        figures = metrics(document, None) if document["status"] == "ok" else {}
+        found = self.searches.observed(self._next, document, figures)
+        self.searches.learn(self._next, found)
+        return {**document, "search": found}
+
+    def exit_status(self, records: list[dict[str, Any]]) -> int:
+        """0 when every search has an answer; 3 when one has not; 1 when an expectation was missed at an answer's own level.
+
+        Levels that break the target, or miss an expectation, are what a search goes through.
+        """
+        missed = False
+        for group, seen in enumerate(self.searches.seen):
+            found = answer(self.searches.question, seen)
+            if found.level is None:
+                return EXIT_INCOMPLETE
+            missed |= any(
+                one["verdict"] == "missed"
+                for record in records
+                if _is_at(record.get("search"), group, found.level)
+                for one in record.get("expect", [])
+            )
+        return EXIT_MISSED if missed else EXIT_OK
+
+    def _plan(self, step: Step) -> None:
+        """Write a trial into run.json, its treatment too if it is new, before anything of it happens."""
+        trial, entries = step.trial, self._document["trials"]
+        if not any(entry["name"] == trial.name for entry in entries):
+            entries.append(
+                {**trial_entry(trial), "group": step.group, "stage": step.probe.stage, "why": step.probe.why}
+            )
+        treatments = self._document["treatments"]
+        if not any(entry["id"] == trial.treatment.id for entry in treatments):
+            treatments.append(treatment_entry(trial.treatment))
+            treatments.sort(key=lambda entry: self.searches.place(entry["id"]))
+        self._writer.write_run(self._document)
+
+    def _sought(self, step: Step) -> Sought:
+        stands = self.searches.standing(step.group)
+        search = self.searches.search
+        low, high = stands.low, self.searches.question.top if stands.high is None else stands.high
+        places = self.searches.question.places
+        width = (places[-1] - places[0]) or 1.0
+        return Sought(
+            stage=stands.stage,
+            factor=short_keys([search.key])[0],
+            among=", ".join(self.searches.others(step.group).values()),
+            ends=(search.labels[0], search.labels[-1]),
+            between=(search.labels[low], None if stands.high is None else search.labels[high]),
+            best=None if stands.best is None else search.labels[stands.best],
+            value=stands.best_value,
+            low=(places[low] - places[0]) / width,
+            high=(places[high] - places[0]) / width,
+            at=None if stands.best is None else (places[stands.best] - places[0]) / width,
+        )
+
+
+def _same(observed: Mapping[str, Any] | None, step: Step) -> bool:
+    """Whether a trial's record is of this step."""
+    return observed is not None and (observed["group"], observed["level"], observed["stage"]) == (
+        step.group,
+        step.probe.level,
+        step.probe.stage,
+    )
+
+
+def _is_at(observed: Mapping[str, Any] | None, group: int, level: int) -> bool:
+    return observed is not None and observed["group"] == group and observed["level"] == level

@@ -1,0 +1,88 @@
+"""Keeps the target of the present trial up, and those of other treatments at rest with their data until they are needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from loadcell.plan.model import Resolved
+from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.systems.base import Target, TargetContext
+
+Event = Callable[[dict[str, Any]], None]
+
+
+class Keeper:
+    """One target is up at a time. A treatment with other options of the target, or that runs it elsewhere (`pin`), has a target
+    object of its own: where a process runs is settled when it is started.
+
+    All of one kind share a work directory, so that settings can vary over one data set.
+    """
+
+    def __init__(
+        self,
+        parts: Mapping[str, type[Any]],
+        work: Path,
+        *,
+        log: Callable[[str], None],
+        secret: Callable[[str], str],
+    ) -> None:
+        self._parts = parts
+        self._work = work
+        self._log = log
+        self._secret = secret
+        self._targets: dict[str, Target[Any]] = {}
+        self._up: Target[Any] | None = None
+        self._came_up: set[int] = set()
+
+    def up(self, resolved: Resolved, event: Event, pin: Pin = ANYWHERE) -> Target[Any]:
+        """The target of these settings, answering. Raises TargetError."""
+        target = self._target(resolved, pin)
+        if self._up is not None and self._up is not target:
+            self._up.down()
+        self._up = target
+        if id(target) in self._came_up and not target.alive():
+            event({"event": "restart", "reason": "the target no longer answered when the trial began"})
+            target.down()
+        target.up()
+        self._came_up.add(id(target))
+        return target
+
+    def rest(self, *, unless_alive: bool = False) -> None:
+        """Put the present target to rest: the next trial brings it up again."""
+        if self._up is not None and not (unless_alive and self._up.alive()):
+            target, self._up = self._up, None
+            self._came_up.discard(id(target))
+            target.down()
+
+    def destroy(self) -> None:
+        """Put everything away, at the run's end; every target is tried, and the first trouble is raised at last."""
+        trouble: BaseException | None = None
+        if self._up is not None:
+            try:
+                self._up.down()
+            except Exception as error:  # the others must still be put away
+                trouble = error
+        for target in self._targets.values():
+            try:
+                target.destroy()
+            except Exception as error:
+                trouble = trouble or error
+        self._targets.clear()
+        self._up = None
+        if trouble is not None:
+            raise trouble
+
+    def _target(self, resolved: Resolved, pin: Pin) -> Target[Any]:
+        named = [resolved.target_name, resolved.target.model_dump(mode="json"), pin.cpus, pin.memory]
+        options = json.dumps(named, sort_keys=True)
+        target = self._targets.get(options)
+        if target is None:
+            work = self._work / resolved.target_name
+            work.mkdir(mode=0o755, exist_ok=True)
+            context = TargetContext(work=work, log=self._log, secret=self._secret, pin=pin)
+            part: type[Target[Any]] = self._parts[resolved.target_name]
+            target = self._targets[options] = part(resolved.target, context)
+        return target

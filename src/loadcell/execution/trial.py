@@ -1,0 +1,395 @@
+"""One trial's life: target up, prepare, warm-up, measure, collect, verify, clean up; and the record of it.
+
+Whatever goes wrong on the way is a result and ends in trial.json. Only a StoreError, when the record itself can no longer
+be written, leaves through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadcell.design.order import Trial
+from loadcell.execution import (
+    affinity,
+    background_cpu,
+    checks,
+    groups,
+    profiling,
+    tool_checks,
+)
+from loadcell.execution.all_failed import fruitless, remedy_of, wanted
+from loadcell.execution.context import Means, threads
+from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
+from loadcell.execution.phases import LIMIT_KEYS, Phases, TrialEndedError
+from loadcell.execution.record import measured, metrics, utc_text
+from loadcell.execution.target_pool import Keeper
+from loadcell.plan import secrets
+from loadcell.plan.model import Resolved
+from loadcell.profilers.cpu import CpuSampler
+from loadcell.reasons import Reason, because
+from loadcell.store.layout import SCHEMA
+from loadcell.store.write import TrialWriter
+from loadcell.systems.base import Target
+from loadcell.workloads.composite import Together
+
+#: The engine's outcomes, and the `reason_code`, of a number of requests that were not made within their limit.
+UNFINISHED = ("unfinished", "unsettled")
+
+
+@dataclass
+class TrialRun:
+    """Runs one trial and gives its trial.json, not yet written."""
+
+    trial: Trial
+    run_seed: int
+    keeper: Keeper
+    means: Means
+    writer: TrialWriter
+    sampler: CpuSampler | None = None
+    _document: dict[str, Any] = field(default_factory=dict)
+    _checks: list[checks.Check] = field(default_factory=list)
+    _target: Target[Any] | None = None
+    #: the target's processes; none when it is elsewhere, None when it may be any process of this machine
+    _target_here: list[int] | None = None
+    _pinning: affinity.Pinning | None = None
+    #: what the engine speaks with the target
+    _protocol: str = ""
+
+    @property
+    def _resolved(self) -> Resolved:
+        return self.trial.treatment.resolved
+
+    def execute(self) -> dict[str, Any]:
+        """The whole life. Raises StoreError only."""
+        self._document = self._begun()
+        means, output = self.means, self.writer.output
+        self._phases = Phases(means.interrupts, means.monotonic_ns, means.progress.phase, output, self._event)
+        self._watch = LoadWatch(self.means, self._phases, self.writer, self._resolved, self._event)
+        self._watch.meet(self.means.neighbours())
+        try:
+            self._live()
+        except TrialEndedError as ended:
+            self._end(ended)
+        self._clean_up()
+        return self._ended()
+
+    def _end(self, ended: TrialEndedError) -> None:
+        """It ends for this reason; that the target is dead by now is the better one."""
+        self._conclude(ended.status, ended.reason)
+        if ended.status != "failed" or self._target is None or self._target.alive():
+            return
+        phase = "load" if self._phases.current in LIMIT_KEYS else self._phases.current
+        died = because("died", phase=because(f"phase.{phase}"), why=ended.reason)
+        self._document.update(reason=died.finding, died_during=phase)
+
+    def _conclude(self, status: str, reason: Reason) -> None:
+        """How it ended and why: in English for who reads the record, and as a code with arguments for who writes of it."""
+        self._document.update(
+            status=status,
+            reason=reason.finding,
+            reason_code=reason.code,
+            reason_args=reason.arguments,
+            advice=reason.advice,
+        )
+
+    def _live(self) -> None:
+        limits = self._resolved.limits
+        with self._phases.step("up", limits.up):
+            pins = self._pinning = affinity.of(self._resolved, self.means.parts, self.means.root)
+            target = self._target = self.keeper.up(self._resolved, self._event, pins.target)
+            pins.look("target", "up", target.processes())
+        with self._phases.step("prepare", limits.prepare):
+            self._prepare(target)
+        result = self._load(target)
+        with self._phases.step("collect", limits.collect):
+            self._collect(target, result)
+        with self._phases.step("verify", limits.verify):
+            self._verify(target, result)
+
+    def _prepare(self, target: Target[Any]) -> None:
+        workload = self._workload()
+        data, loading = workload.data(), workload.loading()
+        if data is None:
+            return
+
+        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+            account: dict[str, Any] = {}
+            for kind, section in loading.items():
+                work = secrets.revealed({kind: section}, self.means.secret)
+                spec = specification(endpoint, work, self._resolved, self._threads(target), DATA_SEED)
+                made_by = workload.made_by
+                own = self._execute(
+                    "prepare", {**spec, **made_by, **self._pin}, self._loading, self._resolved.limits.prepare
+                )
+                account = {**own, "rows": account.get("rows", 0) + own["rows"]} if account else own
+            return account
+
+        made = target.prepare(data, load, will_change=workload.changes_data)
+        self._document["data_set"] = {
+            "fingerprint": made.fingerprint,
+            "how": made.how,
+            "duration_s": made.duration_s,
+            "size_bytes": made.size_bytes,
+            **made.detail,
+        }
+
+    def _load(self, target: Target[Any]) -> dict[str, Any]:
+        """Warm-up and measurement, by the executor; the phases between are told by the engine."""
+        resolved = self._resolved
+        limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
+        if self._workload().lays_out:
+            limit_s += float(resolved.limits.prepare)
+        with self._phases.step("warmup", None, breakable=False):
+            spec = self._specification(target)
+            self._protocol = str(spec["target"]["protocol"])
+            self._counters_before = target.counters()
+            self._watch.start_monitors(target)
+            roots = self._watch.target_processes
+            known = bool(roots) or target.in_worker or not background_cpu.on_this_machine(spec["target"])
+            self._target_here = roots if known else None
+            try:
+                with profiling.profiling(self.sampler, target, self.writer.output):
+                    first = profiling.inside(self.sampler, target)
+                    result = self._execute("run", {**spec, **self._pin}, self._told, limit_s, **first)
+                self._placed.look("target", "load", target.processes())
+            finally:
+                self._document["monitors"] = self._watch.stop_monitors()
+            self._document.update(measured(result, self._protocol))
+            self._add_figures(result)
+            if result.get("hlog_header"):
+                self.writer.latency(result.get("hlog", []))
+                self.writer.latency_head(result["hlog_header"])
+            if result["outcome"] != "completed":
+                raise self._broken_off(result)
+        return result
+
+    def _specification(self, target: Target[Any]) -> dict[str, Any]:
+        """What the engine is asked for."""
+        together, settings = self._workload(), self._resolved
+        endpoint, threads = target.endpoint(), self._threads(target)
+        seed = trial_seed(self.run_seed, self.trial.repeat)
+        if settings.groups:
+            spec = specification_of_groups(endpoint, together, settings, threads, seed)
+            return {**spec, "groups": secrets.revealed(spec["groups"], self.means.secret)}
+        [(_, workload)] = together.members
+        work = secrets.revealed(workload.engine(), self.means.secret)
+        return {**specification(endpoint, work, settings, threads, seed), **together.made_by}
+
+    def _add_figures(self, result: dict[str, Any]) -> None:
+        """The workload's own figures, beside those that every workload has."""
+        totals, measure = self._document["totals"], self._document["measure"]
+        if totals is not None:
+            together = self._workload()
+            own = together.figures(result, measure["duration_s"])
+            totals["figures"] = {**own, **result.get("figures", {})}
+            self._document.update(groups.recorded(result, together, measure["duration_s"]))
+
+    def _broken_off(self, result: dict[str, Any]) -> TrialEndedError:
+        """Why a load did not run to its end."""
+        if self.means.interrupts.requested:
+            return TrialEndedError("aborted", self.means.interrupts.reason)
+        outcome = result["outcome"]
+        return TrialEndedError(
+            "timed-out" if outcome in UNFINISHED else "failed", _of_outcome(result, self._protocol)
+        )
+
+    def _collect(self, target: Target[Any], result: dict[str, Any]) -> None:
+        self._document["target"] = target.describe()
+        if self.sampler is not None:
+            title = self.trial.treatment.id
+            self._document["profile"] = self.sampler.collect(self.writer, title, self.writer.output)
+        alone = getattr(self._resolved.target, "server", None) != "external"
+        self._checks.append(self._counted(result, target.counters(), alone=alone))
+
+    def _counted(self, result: dict[str, Any], after: dict[str, int], *, alone: bool) -> checks.Check:
+        """Whether the target counted what the client did."""
+        before, lifetime = self._counters_before, result.get("lifetime")
+        calls = self._workload().calls(result)
+        if calls and lifetime is not None and any(name.startswith("calls_") for name in after):
+            return checks.server_calls(before, after, calls, int(lifetime["failed"]), alone=alone)
+        groups = [group["lifetime"] for group in result.get("groups", [])]
+        return checks.server_counters(before, after, lifetime, alone=alone, groups=groups)
+
+    def _verify(self, target: Target[Any], result: dict[str, Any]) -> None:
+        self._checks += self._placed.checks()
+        if "tool" in result:
+            self._checks = [*tool_checks.held(result), *self._checks]
+        else:
+            held = groups.held(result, self._resolved, self._cores)
+            first = [*held, checks.percentiles(result), *checks.remarks(result)]
+            if self._workload().lays_out:
+                first += checks.in_memory(self._document["target"])
+            self._checks = [*first, *self._checks, checks.intervals_complete(self._watch.covered, result)]
+        for name, conditions in self._workload().verify(target.ask).items():
+            self._checks.append(checks.conditions(name, conditions))
+        if self._workload().verifies_values:
+            values = checks.values(result)
+            self._checks.append(values)
+            if values.verdict == "broken":
+                raise TrialEndedError("failed", checks.broken(values))
+        nothing = fruitless(self._document, self._protocol)
+        if nothing is not None and not wanted(self._resolved.expect, self._figures(None)):
+            raise TrialEndedError("failed", nothing)
+        spoilt = checks.invalidity(self._checks)
+        if spoilt is None:
+            self._document["status"] = "ok"
+        else:
+            self._conclude("invalid", spoilt)
+        self._examine(target)
+
+    def _examine(self, target: Target[Any]) -> None:
+        """Where the target was looked into: what was found at its end."""
+        status, self._document["status"] = self._document["status"], "failed"
+        if (found := target.examine()) is not None:
+            self._document["memory"] = found
+            self.keeper.rest()
+        self._document["status"] = status
+
+    def _clean_up(self) -> None:
+        """Leave a target that works as it is, for the next trial; put one that broke, or hangs, to rest."""
+        status = self._document["status"]
+        try:
+            with self._phases.step("cleanup", self._resolved.limits.cleanup, breakable=False):
+                if status in ("failed", "timed-out"):
+                    self.keeper.rest(unless_alive=status == "failed")
+        except TrialEndedError as ended:
+            self.writer.output(f"cleanup: {ended.reason.finding}")
+
+    def _execute(
+        self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float, **more: Any
+    ) -> dict[str, Any]:
+        return self.means.executor.execute(
+            mode,
+            spec,
+            on_event=on_event,
+            on_output=lambda line: self.writer.output(f"worker: {line}"),
+            on_tick=self._watch.tick,
+            limit_s=limit_s,
+            stop_asked=lambda: self.means.interrupts.requested,
+            **more,
+        )
+
+    def _told(self, event: dict[str, Any]) -> None:
+        """The engine said something while it made the load."""
+        self._watch.event(event)
+        if event.get("type") in ("pinned", "phase"):
+            self._placed.told(event)
+        if self.sampler is not None and event.get("type") == "phase":
+            self.sampler.phase(event["phase"], event["mono_ns"])
+
+    def _loading(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "progress":
+            self.means.progress.preparing(event["done_rows"], event["total_rows"])
+
+    def _of_machine(self) -> list[checks.Check]:
+        """What the machine went through. A system in the load's own threads waits for cores itself: that is measured."""
+        found = self._watch.machine.checks(self._target_here)
+        own = self._target is not None and self._target.in_worker
+        return [check for check in found if not (own and check.name == "client-waiting")]
+
+    def _workload(self) -> Together:
+        return Together.of(self._resolved, self.means.parts)
+
+    def _threads(self, target: Target[Any]) -> int:
+        load, local = self._resolved.load, bool(target.processes())
+        apart = self._placed.apart
+        return threads(load, self._cores, local=local and not apart, clients=self._resolved.clients)
+
+    @property
+    def _placed(self) -> affinity.Pinning:
+        """Where the processes run; nowhere in particular before the target is up."""
+        return self._pinning or affinity.Pinning()
+
+    @property
+    def _pin(self) -> dict[str, Any]:
+        """What the worker is told of where to run."""
+        pin = self._placed.pins.client
+        return {"pin": [pin.cpus, pin.memory]} if pin.given else {}
+
+    @property
+    def _cores(self) -> int:
+        """How many processors the client may use."""
+        return self._placed.pins.client.size or self.means.cores
+
+    def _event(self, event: dict[str, Any]) -> None:
+        self.writer.event({"mono_ns": self.means.monotonic_ns(), "utc": utc_text(), **event})
+
+    def _begun(self) -> dict[str, Any]:
+        treatment = self.trial.treatment
+        return {
+            "schema": SCHEMA,
+            "number": self.trial.number,
+            "name": self.trial.name,
+            "treatment": treatment.id,
+            "levels": dict(treatment.levels),
+            "values": dict(treatment.values),
+            "repeat": self.trial.repeat,
+            "block": self.trial.block,
+            **({"arm": self.trial.arm} if self.trial.arm else {}),
+            **({"role": self.trial.role} if self.trial.role else {}),
+            "status": "failed",
+            "reason": None,
+            "reason_code": None,
+            "reason_args": {},
+            "advice": None,
+            "started_utc": utc_text(),
+            "ended_utc": None,
+            "phases": [],
+            "settings": self._resolved.document(),
+            "unit": self._workload().unit,
+            "notes": self._workload().notes(),
+            "measure": None,
+            "totals": None,
+            "operations": {},
+            "errors": [],
+            "schedule": None,
+            "lifetime": None,
+            "client": None,
+            "checks": [],
+            "target": None,
+            "data_set": None,
+            "monitors": {},
+            "expect": [],
+        }
+
+    def _ended(self) -> dict[str, Any]:
+        """The finished document: the disturbances noticed, and the expectations judged."""
+        watch = self._watch
+        self._checks += [
+            checks.steal(watch.steal_share),
+            checks.clock_step(watch.witness.steps_s),
+            checks.neighbour(sorted(watch.neighbours)),
+            *self._of_machine(),
+        ]
+        cpu = watch.target_cpu.mean
+        # figures that are not trusted meet and miss nothing
+        trusted = self._document["status"] == "ok"
+        figures = self._figures(None if cpu is None else cpu / 100) if trusted else {}
+        verdicts = [(one, one.judge(figures)) for one in self._resolved.expect]
+        for line in self.means.waiting_lines():
+            self.writer.output(line)
+        return {
+            **self._document,
+            "ended_utc": utc_text(),
+            "phases": self._phases.found,
+            "checks": [check.document() for check in self._checks],
+            "expect": [{"expression": one.text, **verdict.document()} for one, verdict in verdicts],
+            **self._placed.document(),
+        }
+
+    def _figures(self, target_cpu: float | None) -> dict[str, float | None]:
+        """What expectations are judged on."""
+        return metrics(self._document, target_cpu) | groups.metrics(self._document)
+
+
+def _of_outcome(result: Mapping[str, Any], protocol: str) -> Reason:
+    """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
+    catalogue knows to do about a failure of this kind in this protocol, or in any."""
+    bare = because("unexplained", outcome=result["outcome"])
+    words = result.get("reason") or bare.finding, result.get("advice") or bare.advice
+    args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
+    if (remedy := remedy_of(protocol, args.get("code"))) is not None:
+        args["remedy"] = remedy
+    return Reason(result["outcome"], args, words)

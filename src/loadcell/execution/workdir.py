@@ -1,0 +1,101 @@
+"""Where a run's target keeps its data when the plan names no place; swept by a later run when its owner is dead."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from loadcell.systems.shared.disk_image import undo_below
+
+HOME = Path("/var/tmp")  # noqa: S108 - on disk, survives a reboot, and what we make in it is checked to be ours
+_OWNER = "owner.json"
+#: A directory without an owner is one that was being made; after this long, by somebody who died.
+_HALF_MADE_S = 3600.0
+
+
+def start_of(pid: int) -> int | None:
+    """When a process started, in ticks since boot: with its id, which process it is. None when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def make(run_id: str, home: Path = HOME) -> Path:
+    """A new directory for this process's run, readable by others (a server run by root has a user of its own)."""
+    base = _base(home)
+    new = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
+    new.chmod(0o755)
+    owner = {"pid": os.getpid(), "pid_start_time": start_of(os.getpid()), "run": run_id}
+    (new / _OWNER).write_text(json.dumps(owner))
+    for attempt in range(1, 100):
+        place = base / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+        with contextlib.suppress(OSError):  # a directory of that name that is not empty
+            return new.rename(place)
+    return new
+
+
+def _base(home: Path) -> Path:
+    """`loadcell-<uid>`, if it is a directory of ours; else one that nobody could have made before us."""
+    base = home / f"loadcell-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        base.mkdir(mode=0o755)
+    found = base.lstat()
+    if not base.is_symlink() and base.is_dir() and found.st_uid == os.getuid():
+        return base
+    made = Path(tempfile.mkdtemp(prefix=f"loadcell-{os.getuid()}-", dir=home))
+    made.chmod(0o755)
+    return made
+
+
+def remove(place: Path) -> bool:
+    """Remove a work directory and all in it, images first. What cannot be unmounted leaves it to a later run: False."""
+    if not undo_below(place):
+        return False
+    shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def sweep(home: Path = HOME) -> list[str]:
+    """Remove what dead runs of this user left; returns their names. What some process still works in stays."""
+    base = home / f"loadcell-{os.getuid()}"
+    swept: list[str] = []
+    try:
+        places = [place for place in base.iterdir() if place.is_dir() and not place.is_symlink()]
+    except OSError:
+        return swept
+    abandoned = [place for place in places if _abandoned(place)]
+    if not abandoned:
+        return swept
+    busy = _working_directories()
+    for place in abandoned:
+        used = any(directory == place or place in directory.parents for directory in busy)
+        if not used and remove(place):
+            swept.append(place.name)
+    return swept
+
+
+def _abandoned(place: Path) -> bool:
+    try:
+        owner: dict[str, Any] = json.loads((place / _OWNER).read_text())
+        return bool(start_of(int(owner["pid"])) != owner["pid_start_time"])
+    except (OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError):
+            return time.time() - place.stat().st_mtime > _HALF_MADE_S
+        return False
+
+
+def _working_directories() -> set[Path]:
+    """Where the processes of this machine are, as far as we may know: a dying server is still in its data."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal():
+            with contextlib.suppress(OSError):
+                found.add((process / "cwd").readlink())
+    return found

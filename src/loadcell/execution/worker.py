@@ -1,0 +1,105 @@
+"""The process that makes one load: `python -m loadcell.execution.worker`, an order on stdin, JSON lines on stdout.
+
+The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null, "spec": {...}}`;
+the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`
+(with `args` where the code is one of `loadcell.reasons`). It imports
+nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
+
+A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
+engine's own contract (`loadcell/_engine.pyi`), and imports as little.
+
+SIGTERM and SIGINT end the load early and in order; the death of the parent ends the process at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies, and do not live when it already has."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
+    """Run there from now on, before there are threads; whether the kernel lets us."""
+    from loadcell.linux import affinity
+
+    try:
+        affinity.pin(cpus, memory)
+    except OSError as error:
+        say(_error("worker.affinity", said=error.strerror))
+        return False
+    there = affinity.pinned()
+    say(json.dumps({"type": "pinned", "cpus": there[0], "memory": there[1]}))
+    return True
+
+
+def main() -> int:
+    """Read the order, carry it out, say what came of it."""
+    order = json.loads(sys.stdin.buffer.read())
+    die_with(order["parent"])
+    lines = os.dup(1)  # whatever a library prints goes to stderr, never between the lines
+    os.dup2(2, 1)
+
+    def say(line: str) -> None:
+        data = memoryview(line.encode() + b"\n")
+        while data:
+            data = data[os.write(lines, data) :]
+
+    if order.get("pin"):
+        cpus, memory = order["pin"]
+        if not settle(cpus, memory, say):
+            return 1
+    try:
+        from loadcell import _engine
+    except ImportError as error:
+        say(_error("worker.no-engine", said=error))
+        return 1
+
+    maker: Any = importlib.import_module(order["made_by"]) if order.get("made_by") else _engine
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: maker.stop())
+    act = {"run": maker.run, "prepare": maker.prepare}[order["mode"]]
+    try:
+        result = act(json.dumps(order["spec"]), say)
+    except _engine.EngineError as error:
+        say(_engine_error(error))
+        return 1
+    except Exception as error:  # the last line must come, whatever happened
+        say(_error("worker.broken", error=type(error).__name__, said=error))
+        raise
+    say('{"type":"result","result":' + result + "}")
+    return 0
+
+
+def _engine_error(error: Exception) -> str:
+    """The engine's error is a JSON text of code, finding and advice; with `args` where it is a reason of the catalogue."""
+    try:
+        document: Any = json.loads(str(error))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        return _error("worker.engine", said=error)
+    return json.dumps({"type": "error", "error": document})
+
+
+def _error(code: str, **args: Any) -> str:
+    from loadcell.reasons import because
+
+    return json.dumps({"type": "error", "error": because(code, **args).document()})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Which execution a monitor's samples belong to: by the order of the files, or by the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadcell.ingest.arrange import Arranged, Execution, Watched
+from loadcell.ingest.base import Measured
+from loadcell.ingest.formats import ImportProblemError, Source
+
+
+def watching(sources: Sequence[Source]) -> list[Source]:
+    """Those that hold a monitor's samples."""
+    return [source for source in sources if source.reading.samples is not None]
+
+
+def alone(source: Source) -> Source:
+    """A monitor's output by itself: an execution of which nothing is known but what the machine did meanwhile."""
+    samples = source.reading.samples
+    assert samples is not None
+    length_s = samples.last_s - samples.first_s
+    began_s = samples.first_s if samples.absolute else None
+    title = source.path.stem
+    measured = Measured(title, "operation", None, duration_s=length_s or None, began_s=began_s)
+    return replace(source, reading=replace(source.reading, measured=(measured,)))
+
+
+def attached(arranged: Arranged, sources: Sequence[Source]) -> Arranged:
+    """With the samples of every monitor at the executions they belong to.
+
+    As many files of a monitor as of loads: the first belongs to the first, and so on. One file of a monitor and several
+    executions: each has what was sampled while it ran, where tool and monitor say when. Raises ImportProblemError.
+    """
+    executions = list(arranged.executions)
+    by_monitor: dict[str, list[Source]] = {}
+    for source in watching(sources):
+        assert source.reading.samples is not None
+        by_monitor.setdefault(source.reading.samples.monitor, []).append(source)
+    loads = [source for source in sources if source.reading.measured]
+    for monitor, watched in by_monitor.items():
+        own_samples = [source for source in watched if source.reading.measured]
+        others = [source for source in watched if not source.reading.measured]
+        if own_samples and others:
+            raise ImportProblemError(
+                f"{own_samples[0].path} has samples of {monitor} itself, and {others[0].path} has more: which to take cannot be told. "
+                f"Leave {others[0].path.name} out, or move {own_samples[0].tool}'s own away."
+            )
+        if own_samples:
+            pairs = [(source, source) for source in watched]
+        elif len(watched) == len(loads):
+            pairs = list(zip(watched, loads, strict=True))
+        elif len(watched) == 1:
+            pairs = [(watched[0], load) for load in loads]
+        else:
+            raise ImportProblemError(
+                f"{len(watched)} files have samples of {monitor} and {len(loads)} have executions: which belongs to which cannot "
+                "be told. Name one file of samples for each file of executions, in the same order, or import them apart."
+            )
+        for source, load in pairs:
+            own = [number for number, one in enumerate(executions) if one.source is load]
+            shared = len(own) > 1 or (len(watched) == 1 and len(loads) > 1)
+            for number in own:
+                executions[number] = _with(executions[number], source, by_time=shared and source is not load)
+    return replace(arranged, executions=tuple(executions))
+
+
+def _with(execution: Execution, source: Source, *, by_time: bool) -> Execution:
+    samples, measured = source.reading.samples, execution.measured
+    assert samples is not None
+    # Its own samples are those of its time, whatever their clock says.
+    known = source is not execution.source and samples.absolute and measured.began_s is not None
+    if by_time and not (known and measured.duration_s):
+        who = source.tool if not samples.absolute else execution.source.tool
+        raise ImportProblemError(
+            f"{source.path} was sampled over several executions of {execution.source.path}, and {who} does not say when it began: "
+            "which sample belongs to which cannot be told. Import it with the output of one execution."
+        )
+    if known and measured.began_s is not None:
+        begin_s = measured.began_s
+        end_s = begin_s + (measured.duration_s or 0.0)
+        overlap = samples.first_s <= end_s and samples.last_s >= begin_s
+        if overlap or by_time:
+            # A sample tells of the time before it.
+            limits = {"begin_s": begin_s, "end_s": end_s + 1.0} if by_time else {}
+            return replace(execution, watched=(*execution.watched, Watched(source, begin_s, **limits)))
+        raise ImportProblemError(
+            f"{source.path} has no sample from the time of {execution.source.path}. Are their clocks, or time zones, alike? "
+            "(`TZ=Asia/Shanghai loadcell import ...` takes times without a zone as those of Shanghai.)"
+        )
+    return replace(execution, watched=(*execution.watched, Watched(source, samples.origin_s)))

@@ -1,0 +1,183 @@
+"""What every reader of a tool's output gives: what was measured, and what of the output was not understood."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from loadcell.reasons import ReasonedError
+
+if TYPE_CHECKING:
+    from loadcell.ingest.samples import Samples
+
+#: Lines that were not understood are counted; so many are kept to be shown.
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A stretch of one execution, as the tool reported it while it ran; `response` in ms by the record's keys (`mean_ms` ...).
+
+    `lowest_per_s` and `highest_per_s` are throughputs of those that were joined to it; None of one that the tool printed.
+    """
+
+    start_s: float
+    duration_s: float
+    throughput_per_s: float
+    failed: int | None = None
+    response: Mapping[str, float] = field(default_factory=dict)
+    lowest_per_s: float | None = None
+    highest_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One execution of a tool, or one of the parts that it reports apart.
+
+    `throughput_per_s` counts `unit`s; `response` has milliseconds by the record's keys (`mean_ms`, `p99_ms` ...), only those that
+    the tool gave; `figures` are its own figures, the unit in the name; None is what the tool did not say, and is never guessed.
+    `parts` are kinds of transaction that it counted apart; `began_s` is when it began, in seconds since 1970.
+    Of a tool whose parts work at once, those of one `turn` do, and turns follow each other.
+    """
+
+    title: str
+    unit: str
+    throughput_per_s: float | None
+    succeeded: int | None = None
+    failed: int | None = None
+    duration_s: float | None = None
+    clients: int | None = None
+    response: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, str | int | float] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    intervals: Sequence[Interval] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    began_s: float | None = None
+    turn: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of transaction (a type, or an outcome of some that succeeded) within an execution."""
+
+    succeeded: int
+    failed: int = 0
+    response: Mapping[str, float] = field(default_factory=dict)
+    kind: str = "type"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that one output held: executions in their order, and how many lines were not understood, with the first of them.
+
+    `samples` is what a monitor's output held instead of executions.
+    """
+
+    measured: tuple[Measured, ...]
+    unread: int = 0
+    examples: tuple[str, ...] = ()
+    samples: Samples | None = None
+
+
+class Reader(Protocol):
+    """A tool's module: its name, and how its output is read."""
+
+    NAME: str
+
+    def read(self, lines: Iterable[str]) -> Reading:
+        """Everything in the output. Raises NotItsOutputError when there is nothing in it that this tool prints."""
+
+
+class NotItsOutputError(ReasonedError):
+    """The text is no output of this tool; the reason says what was looked for."""
+
+
+class Unread:
+    """Counts the lines that nobody understood, and keeps the first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.examples: list[str] = []
+
+    def add(self, line: str) -> None:
+        """One more; an empty one is none."""
+        if line.strip():
+            self.count += 1
+            if len(self.examples) < MOST_SHOWN:
+                self.examples.append(line.strip()[:200])
+
+    def more(self, count: int, example: str = "") -> None:
+        """So many more at once."""
+        if count > 0 and example.strip():
+            self.add(example)
+            count -= 1
+        self.count += max(0, count)
+
+    def reading(self, measured: Iterable[Measured], samples: Samples | None = None) -> Reading:
+        """With what was understood."""
+        return Reading(tuple(measured), self.count, tuple(self.examples), samples)
+
+
+def not_understood(count: int) -> str:
+    """`3 lines were not understood`."""
+    return f"{count} {'line was' if count == 1 else 'lines were'} not understood"
+
+
+def understood(take: Callable[[str], bool], line: str) -> bool:
+    """Whether a reader took a line; one that was cut within a figure is not understood."""
+    try:
+        return take(line)
+    except ValueError:
+        return False
+
+
+_GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?$")
+#: With points (or spaces, or the Swiss apostrophe) between thousands there is a decimal comma, or another group.
+_GROUPED_BY_POINT = re.compile(r"-?\d{1,3}(\.\d{3})+,\d+$|-?\d{1,3}(\.\d{3}){2,}$")
+_GROUPED_BY_SPACE = re.compile(r"-?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?$")
+_COMMA = re.compile(r"-?\d+,\d+$")
+
+
+def number(text: str) -> float:
+    """`12.5`, `1,234,567.8`, `1.234,5`, `1 234,5` (thousands), `0,0667` (a decimal comma). Raises ValueError on anything else, `nan` too.
+
+    `1,234` alone could be either; tools that group write more than one figure that way, so it is taken as thousands.
+    """
+    text = text.strip()
+    if _GROUPED.match(text):
+        return float(text.replace(",", ""))
+    if _GROUPED_BY_POINT.match(text):
+        return float(text.replace(".", "").replace(",", "."))
+    if _GROUPED_BY_SPACE.match(text):
+        return float(re.sub(r"[^\d.,-]", "", text).replace(",", "."))
+    if _COMMA.match(text):
+        return float(text.replace(",", "."))
+    found = float(text)
+    if not math.isfinite(found) or "_" in text:  # `nan`, `inf`, and what is a number to Python alone
+        raise ValueError(f"no figure: {text!r}")
+    return found
+
+
+_TIME_MS = {
+    "ns": 1e-6,
+    "us": 1e-3,
+    "usec": 1e-3,
+    "µs": 1e-3,
+    "ms": 1.0,
+    "msec": 1.0,
+    "s": 1e3,
+    "sec": 1e3,
+    "m": 6e4,
+}
+
+
+def milliseconds(text: str) -> float:
+    """`5.05ms`, `12.31us`, `1.2s` -> ms. Raises ValueError."""
+    match = re.fullmatch(r"\s*([\d.,]+)\s*([a-zµ]+)\s*", text)
+    if match is None or match[2] not in _TIME_MS:
+        raise ValueError(f"no time: {text!r}")
+    return number(match[1]) * _TIME_MS[match[2]]

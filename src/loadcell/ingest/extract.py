@@ -1,0 +1,159 @@
+"""Figures taken from any command's output by a pattern, a path into its JSON, or a column of its CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from statistics import mean, median
+from typing import Any
+
+from loadcell.ingest.base import Measured, number
+from loadcell.reasons import ReasonedError, because
+
+#: Which of several values is the figure.
+TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "last": lambda values: values[-1],
+    "first": lambda values: values[0],
+    "min": min,
+    "max": max,
+    "mean": mean,
+    "median": median,
+    "sum": sum,
+}
+
+#: Figures that every trial has a place for; any other name is a figure of the command's own.
+WHOLE = ("throughput", "succeeded", "failed", "duration")
+LATENCIES = ("mean", "stdev", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
+PLACED = (*WHOLE, *(f"latency.{name}" for name in LATENCIES))
+
+_STEP = re.compile(r"""\.?([A-Za-z_][\w%/ -]*)|\[(-?\d+|\*)\]|\["([^"]*)"\]|\['([^']*)'\]""")
+_DOCUMENT = re.compile(r"^[\[{]", re.MULTILINE)
+_SEPARATORS = (",", ";", "\t")
+
+
+class NoFigureError(ReasonedError):
+    """A figure was not found; the reason says what was looked for."""
+
+
+def path_of(text: str) -> list[str | int | None]:
+    """`jobs[0].read["iops_mean"]` taken apart; None stands for `[*]`, every one. Raises ValueError."""
+    steps: list[str | int | None] = []
+    at = 0
+    while at < len(text):
+        match = _STEP.match(text, at)
+        if match is None or match.end() == at:
+            raise ValueError(f"{text!r} is no path: write keys and indices, such as jobs[0].read.iops")
+        plain, index, *quoted = match.groups()
+        if index is not None:
+            steps.append(None if index == "*" else int(index))
+        else:
+            steps.append(next(one for one in (plain, *quoted) if one is not None))
+        at = match.end()
+    if not steps:
+        raise ValueError("the path is empty")
+    return steps
+
+
+def value(source: Mapping[str, Any], text: str) -> float:
+    """One figure from the whole output. Raises NoFigureError."""
+    if source.get("pattern") is not None:
+        sought = because("figure.pattern", text=repr(source["pattern"]))
+        found = _by_pattern(source["pattern"], text)
+    elif source.get("json") is not None:
+        sought = because("figure.json", text=repr(source["json"]))
+        found = _by_path(source["json"], text)
+    else:
+        sought = because("figure.csv", text=repr(source["csv"]))
+        found = _by_column(source["csv"], text)
+    if not found:
+        raise NoFigureError(because("figure.nothing", sought=sought))
+    try:
+        values = [number(str(one)) for one in found]
+    except ValueError:
+        raise NoFigureError(because("figure.no-number", sought=sought, found=repr(found[-1]))) from None
+    return TAKE[source["take"]](values) * float(source["times"])
+
+
+def _by_pattern(pattern: str, text: str) -> list[Any]:
+    return [match[1] for match in re.finditer(pattern, text, re.MULTILINE) if match[1] is not None]
+
+
+def _by_path(path: str, text: str) -> list[Any]:
+    steps = path_of(path)
+    return [found for document in _documents(text) for found in _follow(document, steps)]
+
+
+def _documents(text: str) -> Iterator[Any]:
+    """Every JSON document that begins where a line does, whatever stands round it. One that was cut is none: what is within it
+    is not taken for the whole."""
+    decoder, at = json.JSONDecoder(), 0
+    while (begin := _DOCUMENT.search(text, at)) is not None:
+        try:
+            document, at = decoder.raw_decode(text, begin.start())
+        except ValueError:
+            at = begin.end()
+        else:
+            yield document
+
+
+def _follow(document: Any, steps: Sequence[str | int | None]) -> Iterator[Any]:
+    if not steps:
+        if isinstance(document, int | float | str) and not isinstance(document, bool):
+            yield document
+        return
+    step, *rest = steps
+    for below in _below(document, step):
+        yield from _follow(below, rest)
+
+
+def _below(document: Any, step: str | int | None) -> list[Any]:
+    """What one step leads to; nothing where there is no such place."""
+    if isinstance(document, dict):
+        return list(document.values()) if step is None else [document[step]] if step in document else []
+    if isinstance(document, list):
+        if step is None:
+            return document
+        if isinstance(step, int) and -len(document) <= step < len(document):
+            return [document[step]]
+    return []
+
+
+def _by_column(column: str, text: str) -> list[Any]:
+    """Below the first line that has a cell of this name, whatever parts its cells, down to the first that has fewer."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        for separator in _SEPARATORS:
+            head = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+            cells = [cell.strip() for cell in head]
+            if column in cells:
+                place = cells.index(column)
+                rows = csv.reader(lines[at + 1 :], delimiter=separator, skipinitialspace=True)
+                whole = takewhile(lambda row: len(row) >= len(cells), rows)  # noqa: B023 (used up at once)
+                return [row[place].strip() for row in whole]
+    return []
+
+
+def measured(values: Mapping[str, float], wall_s: float) -> Measured:
+    """What a command said of itself, by the names that figures have; without a throughput, how often it could run in a second."""
+    duration_s = values.get("duration", wall_s)
+    throughput = values.get("throughput", 1 / wall_s if wall_s > 0 else None)
+    own = {name: one for name, one in values.items() if name not in PLACED}
+    counted = {name: round(values[name]) for name in ("succeeded", "failed") if name in values}
+    if "throughput" not in values:
+        counted.setdefault("succeeded", 1)
+    return Measured(
+        "command", "operation", throughput, counted.get("succeeded"), counted.get("failed"), duration_s,
+        response=response(values), figures=own,
+    )  # fmt: skip
+
+
+def response(values: Mapping[str, float]) -> dict[str, float]:
+    """Those of the figures that are latencies, in ms by the record's keys."""
+    return {
+        f"{name.removeprefix('latency.')}_ms": one
+        for name, one in values.items()
+        if name.startswith("latency.")
+    }

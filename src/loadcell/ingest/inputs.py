@@ -1,0 +1,152 @@
+"""What people name to be imported, as plain files: what is compressed is unpacked, and a pipe is read once and kept."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from loadcell.ingest.formats import ImportProblemError, Source
+
+#: Stands for standard input.
+STDIN = Path("-")
+#: How compressed files begin (RFC 1952; bzip2 and xz by their file formats), and what reads them.
+_UNPACK: dict[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+#: Logs of one execution are told by such names, which stand in one directory.
+_NUMBERED = re.compile(r".*\.\d+")
+
+
+class Inputs(AbstractContextManager["Inputs"]):
+    """Plain files for readers, below a directory of their own that goes when this ends."""
+
+    def __init__(self) -> None:
+        self._home: Path | None = None
+        self._named: dict[Path, Path] = {}
+        self._shown: dict[Path, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def plain(self, files: Sequence[Path]) -> list[Path]:
+        """The files as readers can take them, in their order. Raises ImportProblemError."""
+        packed = any(_unpacker(path) is not None for path in files)
+        found = []
+        for number, path in enumerate(files):
+            if path == STDIN or _is_pipe(path):
+                found.append(self._kept(path, number))
+            elif (unpack := _unpacker(path)) is not None:
+                found.append(self._unpacked(path, unpack))
+            elif packed and _NUMBERED.fullmatch(path.name):
+                found.append(self._beside(path))
+            else:
+                found.append(path)
+        return found
+
+    def as_named(self, sources: Sequence[Source]) -> list[Source]:
+        """The same with the files that were named, where these are still there."""
+        return [
+            replace(
+                source,
+                path=self._named.get(source.path, source.path),
+                also=tuple(self._named.get(path, path) for path in source.also),
+                shown=self._shown.get(source.path, source.shown),
+            )
+            for source in sources
+        ]
+
+    def _kept(self, path: Path, number: int) -> Path:
+        kept = self._directory(number) / "stdin"
+        try:
+            if path == STDIN:
+                _copy(sys.stdin.buffer, kept)
+            else:
+                with path.open("rb") as pipe:
+                    _copy(pipe, kept)
+        except OSError as error:
+            raise ImportProblemError(
+                f"{path} cannot be read: {error.strerror or error}. Write it into a file, and name that."
+            ) from None
+        self._shown[kept] = str(path)
+        unpack = _unpacker(kept)
+        if unpack is None:
+            return kept
+        unpacked = self._unpacked(kept, unpack)
+        del self._named[unpacked]
+        self._shown[unpacked] = str(path)
+        return unpacked
+
+    def _unpacked(self, path: Path, unpack: Callable[[Path], Any]) -> Path:
+        name = path.stem if path.suffix in (".gz", ".bz2", ".xz") else path.name
+        plain = self._directory(path.absolute().parent) / name
+        try:
+            with unpack(path) as packed:
+                _copy(packed, plain)
+        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+            raise ImportProblemError(
+                f"{path} is compressed, and damaged: {error}. Copy it again, or import what can be unpacked of it."
+            ) from None
+        except OSError as error:
+            raise ImportProblemError(
+                f"{path} cannot be unpacked into {plain.parent}: {error.strerror or error}. TMPDIR names another place."
+            ) from None
+        self._named[plain] = path
+        return plain
+
+    def _beside(self, path: Path) -> Path:
+        """A plain log where those are that were unpacked: names in one directory tell what belongs together."""
+        link = self._directory(path.absolute().parent) / path.name
+        link.symlink_to(path.absolute())
+        self._named[link] = path
+        return link
+
+    def _directory(self, of: object) -> Path:
+        if self._home is None:
+            self._home = Path(tempfile.mkdtemp(prefix="loadcell-import-"))
+        place = self._home / f"{abs(hash(of)):x}"
+        place.mkdir(exist_ok=True)
+        return place
+
+
+def _copy(source: Any, to: Path) -> None:
+    with to.open("wb") as kept:
+        shutil.copyfileobj(source, kept, 2**20)
+
+
+def _is_pipe(path: Path) -> bool:
+    """A FIFO, `/dev/stdin`, or what `<(...)` of a shell makes: it can be read once."""
+    try:
+        return path.is_fifo() or path.is_char_device() or path.is_socket()
+    except OSError:
+        return False
+
+
+def _unpacker(path: Path) -> Callable[[Path], Any] | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            head = file.read(6)
+    except OSError:
+        return None  # its reader says why
+    return next((unpack for sign, unpack in _UNPACK.items() if head.startswith(sign)), None)

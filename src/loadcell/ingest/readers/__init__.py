@@ -1,0 +1,1 @@
+"""Readers of other tools' outputs: one module a tool."""

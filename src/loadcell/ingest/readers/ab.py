@@ -1,0 +1,110 @@
+"""ApacheBench 2.3 and 2.4."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
+from loadcell.reasons import because
+
+NAME = "ab"
+
+_HEAD = "This is ApacheBench"
+_FIELDS = {
+    "Concurrency Level": "clients", "Time taken for tests": "duration", "Complete requests": "complete",
+    "Failed requests": "failed", "Non-2xx responses": "non_2xx", "Requests per second": "rate", "Document Length": "length",
+    "Document Path": "path", "Transfer rate": "transfer", "Server Software": "server", "Write errors": "write_errors",
+    "Keep-Alive requests": "keep_alive_requests",
+}  # fmt: skip
+_FIELD = re.compile(r"(?P<name>[A-Z][\w -]+?):\s+(?P<value>\S.*)")
+_CLASSES = re.compile(r"\s*\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
+_TIMES = re.compile(r"(Connect|Processing|Waiting|Total):\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)")
+_PERCENT = re.compile(r"\s+(\d+)%\s+(\d+)")
+_SAID = re.compile(
+    r"Copyright|Licensed|Benchmarking|Completed|Finished|Server (Hostname|Port)|Total transferred|HTML transferred|"
+    r"SSL/TLS|Server Temp|TLS Server|Connection Times|\s+min\s+mean|Percentage|Time per request|Total (POST|PUT|body)|\.\.\.done|"
+    # what it thinks of means and medians, which loadcell judges by itself
+    r"(WARNING|ERROR): The median and mean for|\s+(deviation apart\. )?These results are (probably )?(not that|NOT) reliable"
+)
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Each execution."""
+    found: list[Measured] = []
+    unread, current = Unread(), None
+    for line in lines:
+        if line.startswith(_HEAD):
+            _close(current, found, unread)
+            current = _Execution()
+        elif current is None or not understood(current.take, line):
+            unread.add(line)
+    _close(current, found, unread)
+    if not found and current is None:
+        raise NotItsOutputError(because("output.ab", head=_HEAD))
+    return unread.reading(found)
+
+
+def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+    measured = current.measured() if current is not None else None
+    if measured is not None:
+        found.append(measured)
+    elif current is not None:
+        unread.add("ab: ended without its figures")
+
+
+class _Execution:
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.response: dict[str, float] = {}
+        self.figures: dict[str, float] = {}
+        self.classes: dict[str, int] = {}
+
+    def take(self, line: str) -> bool:
+        """Whether the line was understood."""
+        if (match := _TIMES.match(line)) is not None:
+            name = match[1].lower()
+            if name == "total":
+                self.response |= {"min_ms": float(match[2]), "mean_ms": float(match[3]), "stdev_ms": float(match[4]), "max_ms": float(match[6])}  # fmt: skip
+            else:
+                self.figures[f"{name}_mean_ms"] = float(match[3])
+        elif (match := _PERCENT.match(line)) is not None:
+            if match[1] != "100":
+                self.response[f"p{match[1]}_ms"] = float(match[2])
+        elif (match := _CLASSES.match(line)) is not None:
+            names = ("connect", "receive", "length", "exceptions")
+            self.classes = {
+                name: int(count) for name, count in zip(names, match.groups(), strict=True) if int(count)
+            }
+        elif (match := _FIELD.match(line)) is not None and match["name"] in _FIELDS:
+            self.values[_FIELDS[match["name"]]] = match["value"].strip()
+        else:
+            return _SAID.match(line) is not None or not line.strip()
+        return True
+
+    def measured(self) -> Measured | None:
+        """None when it ended before it said what came out. Answers that are not 2xx, which ab counts as complete, are failures."""
+        values = self.values
+        if "rate" not in values or "complete" not in values:
+            return None
+        complete, failed = int(values["complete"]), int(values.get("failed", 0))
+        other = int(values.get("non_2xx", 0))
+        # A body of another length than the first is no failure of a page that changes.
+        lost = failed - self.classes.get("length", 0)
+        errors = {name: count for name, count in self.classes.items() if name != "length"}
+        if other:
+            errors["non-2xx"] = other
+        # Where connections are kept, nearly all requests make none, and ab counts each of these as one that took no time.
+        figures = {name: ms for name, ms in self.figures.items() if name != "connect_mean_ms" or not int(values.get("keep_alive_requests", 0))}  # fmt: skip
+        duration = number(values["duration"].split()[0]) if "duration" in values else None
+        well = max(0, complete - lost - other)
+        return Measured(
+            "ab", "request", well / duration if duration else None, well, lost + other, duration,
+            int(values["clients"]) if "clients" in values else None, _known(self.response), _known(figures),
+            {key: values[key] for key in ("path", "server", "keep_alive_requests") if key in values}, errors,
+        )  # fmt: skip
+
+
+def _known(times_ms: Mapping[str, float]) -> dict[str, float]:
+    """Without zeros: ab writes whole milliseconds, and what is less than half of one is none of its figures."""
+    return {name: ms for name, ms in times_ms.items() if ms}

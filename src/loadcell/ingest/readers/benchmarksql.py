@@ -1,0 +1,59 @@
+"""BenchmarkSQL 5's result.csv: every transaction of TPC-C, with its end, its time and its type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
+from loadcell.ingest.series import Intervals
+from loadcell.ingest.text_blocks import Output
+from loadcell.reasons import because
+
+NAME = "benchmarksql"
+
+HEAD = b"run,elapsed,latency,dblatency,ttype,rbk,dskipped,error"
+_BOM = b"\xef\xbb\xbf"
+NEW_ORDER = "NEW_ORDER"
+#: In the order of the specification.
+_TYPES = (NEW_ORDER, "PAYMENT", "ORDER_STATUS", "STOCK_LEVEL", "DELIVERY")
+
+
+def read(text: Iterable[str]) -> Reading:
+    """From its lines: of a command that has just ended."""
+    with NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.writelines(text)
+        file.flush()
+        return read_output(Output((Path(file.name),)))
+
+
+def read_output(output: Output) -> Reading:
+    """An execution for each `run` in the table; rows that are none of it are unread."""
+    if not output.first_line().removeprefix(_BOM).startswith(HEAD):
+        raise NotItsOutputError(because("output.benchmarksql", head=HEAD.decode()))
+    from loadcell import _engine
+
+    found = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))
+    measured = tuple(_measured(run) for run in found["runs"] if run["count"] and run["ended_s"])
+    return Reading(measured, found["unread"], tuple(found["examples"]))
+
+
+def _measured(run: Mapping[str, Any]) -> Measured:
+    """tpmC: New-Orders that were committed, or rolled back as specified, a minute."""
+    seconds, count, failed = run["ended_s"], run["count"], run["failed"]
+    figures = {"tpmC": run["types"][NEW_ORDER]["count"] * 60 / seconds, "tpmTotal": count * 60 / seconds}
+    parts = {
+        name.lower(): Part(own["count"], own["failed"], own["response"])
+        for name, own in ((name, run["types"][name]) for name in _TYPES)
+        if own["count"] or own["failed"]
+    }
+    back = run["rolled_back"]
+    if back["count"]:
+        parts["new_order_rolled_back"] = Part(back["count"], 0, back["response"], kind="outcome")
+    return Measured(
+        "tpcc", "transaction", count / seconds, count, failed, seconds, None, run["response"], figures, {},
+        {"error": failed} if failed else {}, Intervals.of_seconds(run["intervals"]), parts,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Plain CSV with a mapping: a row a measurement, its columns named as a run's are."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from itertools import dropwhile, islice
+from pathlib import Path
+
+from loadcell.ingest.base import Measured, Unread, number
+from loadcell.ingest.formats import ImportProblemError, Source, is_directory, must_be_text
+from loadcell.ingest.text_blocks import BLOCK_BYTES, Output
+
+#: What a column can be, beside a factor of its own name: throughput, counts, time, and latencies by `latency.p99` ...
+WHOLE = ("throughput", "succeeded", "failed", "duration", "clients", "title")
+LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99")
+TARGETS = (*WHOLE, *(f"latency.{name}" for name in LATENCIES), "factor")
+
+#: What can stand between cells; where two show the same columns the first is taken.
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+def parse(mapping: Iterable[str]) -> dict[str, str]:
+    """`throughput=tps`, `latency.p99=p99 (ms)`, `factor=storage` -> column -> what it is. Raises ImportProblemError."""
+    found: dict[str, str] = {}
+    for text in mapping:
+        what, equals, column = text.partition("=")
+        if not equals or what not in TARGETS or not column:
+            raise ImportProblemError(
+                f"--column {text!r} maps nothing: write WHAT=COLUMN, where WHAT is one of {', '.join(TARGETS)}."
+            )
+        found[column] = what
+    if "throughput" not in found.values():
+        raise ImportProblemError("no column is mapped to throughput: add --column throughput=COLUMN.")
+    return found
+
+
+def read_csv(path: Path, mapping: Mapping[str, str], unit: str) -> Source:
+    """Every row with a throughput; others are unread. Latencies are taken as milliseconds. Raises ImportProblemError."""
+    try:
+        columns, rows = _table(path, mapping)
+    except (OSError, csv.Error) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ImportProblemError(
+            f"{path} cannot be read: {why}. Check its name, its rights and its quotes."
+        ) from None
+    for column in mapping:
+        if columns.count(column) != 1:
+            has = f"{'no column' if column not in columns else 'several columns'} {column!r}"
+            raise ImportProblemError(
+                f"{path} has {has}: its first line names {', '.join(map(repr, columns)) or 'none'}."
+            )
+    unread, found = Unread(), []
+    for row in rows:
+        try:
+            found.append(_measured(dict(zip(columns, row, strict=True)), mapping, unit))
+        except ValueError:
+            unread.add(",".join(row))
+    return Source(path, "csv", unread.reading(found))
+
+
+def _table(path: Path, mapping: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
+    """The names in the first line, and the rows below, parted by what shows the most of the columns that are asked for."""
+    if is_directory(path):
+        raise ImportProblemError(f"{path} is a directory. Name the files in it.")
+    with path.open("rb") as file:
+        must_be_text(path, file.read(BLOCK_BYTES))
+    text = list(dropwhile(lambda line: not line.strip(), Output([path]).lines()))
+
+    def names(separator: str) -> list[str]:
+        return [cell.strip() for cell in next(csv.reader(text, delimiter=separator, skipinitialspace=True))]
+
+    best = max(_SEPARATORS, key=lambda one: (len(set(names(one)) & set(mapping)), len(names(one))))
+    rows = csv.reader(text, delimiter=best, skipinitialspace=True)
+    return names(best), [row for row in islice(rows, 1, None) if row]
+
+
+def _measured(row: Mapping[str, str], mapping: Mapping[str, str], unit: str) -> Measured:
+    """What a row says. Raises ValueError where it lacks a throughput, or a cell is no number that could be one."""
+    named = {
+        what: row[column] for column, what in mapping.items() if what != "factor" and row[column].strip()
+    }
+    if "throughput" not in named:
+        raise ValueError("no throughput")
+    factors = {column: row[column].strip() for column, what in mapping.items() if what == "factor"}
+    response = {
+        f"{what.removeprefix('latency.')}_ms": number(value)
+        for what, value in named.items()
+        if what.startswith("latency.")
+    }
+    whole = {what: int(number(named[what])) for what in ("succeeded", "failed", "clients") if what in named}
+    duration = number(named["duration"]) if "duration" in named else None
+    throughput = number(named["throughput"])
+    if min(throughput, duration or 0, *whole.values()) < 0:
+        raise ValueError("less than nothing")
+    return Measured(
+        named.get("title", ""), unit, throughput, whole.get("succeeded"), whole.get("failed"),
+        duration, whole.get("clients"), response, {}, dict(factors),
+    )  # fmt: skip

@@ -1,0 +1,41 @@
+"""GNU dd: one copy, in any locale."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
+from loadcell.reasons import because
+
+NAME = "dd"
+
+#: The last line in any language: bytes first, then the time in seconds before the rate. `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.7 s, 1.5 GB/s`.
+_COPIED = re.compile(
+    r"(?P<bytes>\d+)\s*\D.*?[,，]\s*(?P<s>\d[\d.,]*(?:e-\d+)?) ?(?:s|秒|seconds)[,，]\s*[\d.,]+ ?[kMGT]?B/(?:s|秒)"
+)
+#: In Chinese the words come first.
+_RECORDS = re.compile(r"[^\d\n]{0,12}\d+\+\d+ ")
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Each copy: MiB/s by its bytes and its seconds, not by the rounded rate."""
+    found, unread = [], Unread()
+    for line in lines:
+        match = _COPIED.match(line)
+        if match is not None:
+            size, took_s = int(match["bytes"]), _seconds(match["s"])
+            rate = size / took_s / 2**20 if took_s else None
+            found.append(
+                Measured("copy", "MiB", rate, duration_s=took_s, clients=1, settings={"bytes": size})
+            )
+        elif _RECORDS.match(line) is None:
+            unread.add(line)
+    if not found:
+        raise NotItsOutputError(because("output.dd"))
+    return unread.reading(found)
+
+
+def _seconds(text: str) -> float:
+    """dd groups nothing: a comma is a decimal one."""
+    return number(text.replace(",", "."))

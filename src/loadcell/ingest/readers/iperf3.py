@@ -1,0 +1,58 @@
+"""iperf3's JSON (`-J`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.json_documents import documents
+from loadcell.reasons import NOTHING_SAID, Reason, because
+
+NAME = "iperf3"
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
+    unread = Unread()
+    found: list[Measured] = []
+    trouble: Reason = NOTHING_SAID
+    for document in documents(lines, "start", "`iperf3 -J`", unread):
+        try:
+            found.append(_measured(document))
+        except NotItsOutputError as error:
+            trouble = error.reason
+            unread.add(trouble.finding)
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            trouble = because("output.iperf3", said=f"{type(error).__name__}: {error}")
+            unread.add(trouble.finding)
+    if not found:
+        raise NotItsOutputError(trouble)
+    return unread.reading(found)
+
+
+def _measured(document: Mapping[str, Any]) -> Measured:
+    if document.get("error"):
+        raise NotItsOutputError(because("output.iperf3.failed", said=document["error"]))
+    start, end = document["start"], document["end"]
+    test = start.get("test_start", {})
+    received = end.get("sum_received") or end["sum"]
+    sent = end.get("sum_sent") or end["sum"]
+    figures = {"mbits_per_s": received["bits_per_second"] / 1e6}
+    if "retransmits" in sent:
+        figures["retransmits"] = sent["retransmits"]
+    if end.get("cpu_utilization_percent"):
+        figures["client_cpu_percent"] = end["cpu_utilization_percent"]["host_total"]
+    intervals = [
+        Interval(
+            one["sum"]["start"], one["sum"]["seconds"], one["sum"]["bytes"] / 2**20 / one["sum"]["seconds"]
+        )
+        for one in document.get("intervals", [])
+        if one["sum"]["seconds"] > 0
+    ]
+    return Measured(
+        str(test.get("protocol", "TCP")).lower(), "MiB", received["bytes"] / 2**20 / received["seconds"],
+        duration_s=received["seconds"], clients=test.get("num_streams"), figures=figures,
+        settings={"version": start.get("version", ""), "block_bytes": test.get("blksize", 0)}, intervals=tuple(intervals),
+        began_s=(start.get("timestamp") or {}).get("timesecs"),
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+"""jstat -gcutil, -gc and -gccause, of Java 6 to 25, with times (-t) or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.samples import Samples, TooManyError
+from loadcell.reasons import because
+
+NAME = "jstat"
+
+#: A row of jvm.csv: shares of the spaces, sizes, and what was collected since the row before.
+COLUMNS = (
+    "survivor0_percent", "survivor1_percent", "eden_percent", "old_percent", "metaspace_percent", "class_space_percent",
+    "heap_used_bytes", "heap_capacity_bytes", "metaspace_used_bytes", "young_gcs", "young_gc_ms", "full_gcs", "full_gc_ms",
+    "concurrent_gcs", "concurrent_gc_ms",
+)  # fmt: skip
+#: Spaces by what jstat calls them: the share; used and capacity with -gc (KiB).
+_SPACES = {
+    "survivor0_percent": ("S0", "S0U", "S0C"), "survivor1_percent": ("S1", "S1U", "S1C"), "eden_percent": ("E", "EU", "EC"),
+    "old_percent": ("O", "OU", "OC"), "metaspace_percent": ("M", "MU", "MC"), "class_space_percent": ("CCS", "CCSU", "CCSC"),
+}  # fmt: skip
+_HEAP = ("S0", "S1", "E", "O")
+_COUNTERS = {
+    "young_gcs": ("YGC", 1), "young_gc_ms": ("YGCT", 1e3), "full_gcs": ("FGC", 1), "full_gc_ms": ("FGCT", 1e3),
+    "concurrent_gcs": ("CGC", 1), "concurrent_gc_ms": ("CGCT", 1e3),
+}  # fmt: skip
+_KIB = 1024
+#: What jstat is told most often, and what counts where it printed no times.
+INTERVAL_S = 1.0
+
+
+def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
+    """Every line of figures; the first sets the base of what is counted, and gives no row of its own.
+
+    Without times (-t) lines are `interval_s` apart.
+    """
+    samples = Samples("jvm", "jvm.csv", "jstat", COLUMNS, absolute=False)
+    unread, names = Unread(), []
+    before: dict[str, float] = {}
+    number, begun = 0, False
+    for line in lines:
+        words = line.split()
+        if "YGC" in words and ("S0" in words or "S0C" in words):
+            # The causes of collections are words, with blanks in them.
+            names = [word for word in words if word not in ("LGCC", "GCC")]
+            continue
+        values = _values(names, words)
+        if values is None:
+            unread.add(line)
+            continue
+        at_s = values["Timestamp"] if "Timestamp" in values else number * interval_s
+        number += 1
+        if "Timestamp" not in values:
+            samples.assumed_interval_s = interval_s
+        try:
+            if begun:
+                _put(samples, at_s, values, before)
+        except TooManyError:
+            unread.add(line)
+        before, begun = values, True
+    if not names:
+        raise NotItsOutputError(because("output.jstat"))
+    if not len(samples):
+        raise NotItsOutputError(because("output.jstat.too-short"))
+    return unread.reading((), samples)
+
+
+def _values(names: list[str], words: list[str]) -> dict[str, float] | None:
+    """By name; `-` and NaN are left out. None where the line is none of figures."""
+    if not names or len(words) < len(names):
+        return None
+    found = {}
+    for name, word in zip(names, words, strict=False):
+        if word in ("-", "NaN", "\ufffd", "?"):
+            continue
+        try:
+            found[name] = float(word.replace(",", "."))  # jstat groups nothing: a comma is a decimal one
+        except ValueError:
+            return None
+    return found if "YGC" in found else None
+
+
+def _put(samples: Samples, at_s: float, values: dict[str, float], before: dict[str, float]) -> None:
+    samples.touch(at_s)
+    for column, (share, used, capacity) in _SPACES.items():
+        if share in values:
+            samples.put(at_s, column, values[share])
+        elif values.get(capacity) and used in values:
+            samples.put(at_s, column, 100 * values[used] / values[capacity])
+    if "OU" in values:
+        used_kib = sum(values.get(f"{space}U", 0.0) for space in _HEAP)
+        samples.put(at_s, "heap_used_bytes", used_kib * _KIB)
+        samples.put(at_s, "heap_capacity_bytes", sum(values.get(f"{space}C", 0.0) for space in _HEAP) * _KIB)
+    if "MU" in values:
+        samples.put(at_s, "metaspace_used_bytes", values["MU"] * _KIB)
+    if values["YGC"] < before.get("YGC", 0.0):
+        return  # another JVM, or the same started again: nothing is known of what it did before
+    for column, (counter, factor) in _COUNTERS.items():
+        if counter in values and counter in before:
+            samples.put(at_s, column, max(0.0, (values[counter] - before[counter]) * factor))

@@ -1,0 +1,148 @@
+"""netperf 2: its tables of streams and of requests, `-D`'s interim results, and `-k`'s keys of the omni tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
+from loadcell.reasons import because
+
+NAME = "netperf"
+
+_HEAD = re.compile(r"(?:MIGRATED )?(?P<test>[A-Z]{2,}[A-Za-z]*(?: [A-Za-z/]+)+) TEST (?:from|to) ")
+_INTERIM = re.compile(
+    r"Interim result: (?P<rate>[\d.]+) (?P<unit>\S+) over (?P<s>[\d.]+) seconds ending at [\d.]+"
+)
+_KEY = re.compile(r"(?P<key>[A-Z0-9_]{3,})=(?P<value>.*)")
+_ROW = re.compile(r"\s*[\d.]+(?:\s+[-\d.]+)*\s*$")
+_UNITS_OF_HEAD = re.compile(r"(10\^[369]bits|[KMG]Bytes)\s*/s")
+_NOT_CONFIDENT = "!!! Desired confidence was not achieved"
+_CONFIDENCE = re.compile(r"!!! Confidence intervals: Throughput\s*:\s*([\d.]+)%")
+_SAID = re.compile(
+    r"Recv +Send|Local ?/|Socket|Size +|bytes +|Send +|!!!|catcher:|Throughput|Utilization|Service|RX |TX |enable_enobufs|Minimum|Microseconds"
+)
+
+#: The head's words for a test, and what `-t` calls it.
+_TESTS = {"REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR", "UNIDIRECTIONAL SEND": "STREAM"}
+#: Bytes a second of one unit of a stream's throughput.
+_BYTES = {
+    "10^3bits": 1e3 / 8, "10^6bits": 1e6 / 8, "10^9bits": 1e9 / 8, "KBytes": 2**10, "MBytes": 2**20, "GBytes": 2**30,
+}  # fmt: skip
+#: `-k` keys, and the record's keys of times; netperf has them in microseconds.
+_LATENCIES = {
+    "MIN_LATENCY": "min_ms", "MEAN_LATENCY": "mean_ms", "MAX_LATENCY": "max_ms", "STDDEV_LATENCY": "stdev_ms",
+    "P50_LATENCY": "p50_ms", "P90_LATENCY": "p90_ms", "P99_LATENCY": "p99_ms",
+}  # fmt: skip
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Each test: transactions a second of requests, of streams MiB a second that arrived (and 10^6 bit/s as a figure)."""
+    found: list[Measured] = []
+    unread = Unread()
+    current: _Test | None = None
+    for line in lines:
+        head = _HEAD.match(line)
+        if head is not None:
+            _close(current, found, unread)
+            current = _Test(_named(head["test"]))
+        elif current is None or not understood(current.take, line):
+            unread.add(line)
+    _close(current, found, unread)
+    if not found and current is None:
+        raise NotItsOutputError(because("output.netperf"))
+    return unread.reading(found)
+
+
+def _close(current: _Test | None, found: list[Measured], unread: Unread) -> None:
+    if current is None:
+        return
+    measured = current.measured()
+    if measured is None:
+        unread.add(f"netperf {current.name}: ended without its figures")
+    else:
+        found.append(measured)
+
+
+def _named(words: str) -> str:
+    protocol, _, kind = words.partition(" ")
+    return f"{protocol}_{_TESTS.get(kind, kind.replace(' ', '_'))}"
+
+
+class _Test:
+    """Lines of one test, as they come."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stream = not name.endswith(("RR", "_CC"))
+        self.unit = "10^6bits"
+        self.rows: list[list[float]] = []
+        self.keys: dict[str, str] = {}
+        self.intervals: list[Interval] = []
+        self.figures: dict[str, float] = {}
+        self.settings: dict[str, str] = {}
+        self.ended_s = 0.0
+
+    def take(self, line: str) -> bool:
+        """Whether the line was understood."""
+        if (match := _INTERIM.match(line)) is not None:
+            length_s = float(match["s"])
+            rate = self._rate(float(match["rate"]), match["unit"].partition("/")[0])
+            self.intervals.append(Interval(self.ended_s, length_s, rate))
+            self.ended_s += length_s
+        elif (match := _KEY.match(line)) is not None:
+            self.keys[match["key"]] = match["value"].strip()
+        elif _ROW.match(line) is not None:
+            self.rows.append([float(word) for word in line.split()])
+        elif line.startswith(_NOT_CONFIDENT):
+            self.settings["confidence"] = "not achieved"
+        elif (match := _CONFIDENCE.match(line)) is not None:
+            self.figures["throughput_interval_percent"] = float(match[1])
+        else:
+            if (unit := _UNITS_OF_HEAD.search(line)) is not None:
+                self.unit = unit[1]
+            return _SAID.match(line) is not None or not line.strip()
+        return True
+
+    def _rate(self, value: float, unit: str) -> float:
+        """Transactions a second as they are, a stream in MiB."""
+        return value * _BYTES[unit] / 2**20 if unit in _BYTES else value
+
+    def measured(self) -> Measured | None:
+        """None when it ended before it said what came out."""
+        figures = self._of_keys() if "THROUGHPUT" in self.keys else self._of_table()
+        if figures is None:
+            return None
+        value, length_s = figures
+        unit = self.keys.get("THROUGHPUT_UNITS", "").partition("/")[0] or (
+            self.unit if self.stream else "Trans"
+        )
+        if unit in _BYTES:
+            self.figures["mbits_per_s"] = value * _BYTES[unit] * 8 / 1e6
+        response = {
+            name: float(self.keys[key]) / 1e3 for key, name in _LATENCIES.items() if self.keys.get(key)
+        }
+        return Measured(
+            self.name, "MiB" if unit in _BYTES else "transaction", self._rate(value, unit), duration_s=length_s, clients=1,
+            response=response, figures=self.figures, settings=self.settings, intervals=tuple(self.intervals),
+        )  # fmt: skip
+
+    def _of_keys(self) -> tuple[float, float | None]:
+        length = self.keys.get("ELAPSED_TIME")
+        return float(self.keys["THROUGHPUT"]), float(length) if length else None
+
+    def _of_table(self) -> tuple[float, float] | None:
+        """The throughput and the time of the table's row; of datagrams those that arrived, in the second row."""
+        if not self.rows:
+            return None
+        first = self.rows[0]
+        if not self.stream:
+            return (first[5], first[4]) if len(first) >= 6 else None
+        if self.name.startswith("UDP") and len(first) >= 6:
+            self.figures |= {
+                "sent_mbits_per_s": first[5] * _BYTES[self.unit] * 8 / 1e6,
+                "send_errors": first[4],
+            }
+            arrived = self.rows[1] if len(self.rows) > 1 else []
+            return (arrived[3], arrived[1]) if len(arrived) >= 4 else None
+        return (first[4], first[3]) if len(first) >= 5 else None

@@ -1,0 +1,273 @@
+"""sar in all its forms: the text in any locale, `sadf -d`, and `sadf -j` (sysstat 9 to 12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain
+from typing import Any
+
+from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.json_documents import documents
+from loadcell.ingest.readers.sar_activities import Activities
+from loadcell.ingest.samples import Samples, TooManyError
+from loadcell.monitors.host import Host
+from loadcell.reasons import because
+
+NAME = "sar"
+
+#: Columns that name what a row is of.
+_OBJECTS = ("CPU", "DEV", "IFACE", "INTR", "TTY", "FILESYSTEM", "MOUNTPOINT", "FCHOST", "FAN", "TEMP", "IN")
+_BANNER = re.compile(r"Linux \S+ \(.*?\)\s+(?P<date>\S+)")
+_CLOCK = re.compile(
+    r"(?:(?P<before>AM|PM|上午|下午|午前|午後|오전|오후)\s*)?(?P<h>\d{1,2})[:.时時](?P<m>\d{2})[:.分](?P<s>\d{2})秒?"
+    r"(?:\s*(?P<after>AM|PM|am|pm|上午|下午|午前|午後|오전|오후))?\s+(?P<rest>\S.*)$"
+)
+_AFTERNOON = ("PM", "pm", "下午", "午後", "오후")
+#: A summary in any language: a word or two and a colon.
+_AVERAGE = re.compile(r"[^\d\s][^\d:]*:\s")
+_SADF_HEAD = re.compile(r"#? ?hostname;interval;timestamp;(?P<names>.+)")
+_HALF_DAY_S = 43_200
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Every sample; what loadcell's own host monitor has a column for goes there, everything else beside it.
+
+    Times without a zone are taken as this machine's zone; a text without a date counts from its first time.
+    """
+    given = iter(lines)
+    first = ""
+    for first in given:
+        if first.strip():
+            break
+    again = chain([first], given)
+    unread = Unread()
+    if first.lstrip("\ufeff \t").startswith("{"):
+        samples = _json(again, unread)
+    elif _SADF_HEAD.match(first) or first.count(";") > 3:
+        samples = _sadf(again, unread)
+    else:
+        samples = _text(again, unread)
+    return unread.reading((), samples)
+
+
+def _samples(*, absolute: bool) -> Samples:
+    return Samples("host", "host.csv", NAME, Host.columns, absolute=absolute)
+
+
+def _text(lines: Iterable[str], unread: Unread) -> Samples:
+    """Blocks of a head and its rows, each with a clock time before it; the banner has the date."""
+    text = _Text()
+    for line in lines:
+        try:
+            if not text.take(line.strip()):
+                unread.add(line)
+        except (ValueError, TooManyError):
+            unread.add(line)
+    if text.samples is None or not len(text.samples):
+        raise NotItsOutputError(because("output.sar"))
+    return text.samples
+
+
+class _Text:
+    def __init__(self) -> None:
+        self.samples: Samples | None = None
+        self.activities: Activities | None = None
+        self.day: date | None = None
+        self.names: tuple[str, ...] = ()
+        #: Of each table the clock time of its last row, and how many midnights it has passed.
+        self.clocks: dict[tuple[str, ...], tuple[int, int]] = {}
+
+    def take(self, line: str) -> bool:
+        """Whether the line was understood."""
+        if not line or _AVERAGE.match(line):
+            return True
+        banner = _BANNER.match(line)
+        if banner is not None:
+            self.day = _date(banner["date"]) or self.day
+            self.clocks.clear()
+            return True
+        clock = _CLOCK.match(line)
+        if clock is None:
+            return False
+        words = clock["rest"].split()
+        if words[:2] == ["LINUX", "RESTART"]:
+            return True
+        if _is_head(words):
+            self.names = tuple(words)
+            return True
+        if len(words) != len(self.names):
+            return False
+        values, what, kind = _row(self.names, words)
+        self._activities().take(self._instant(clock), kind, what, values)
+        return True
+
+    def _activities(self) -> Activities:
+        if self.activities is None:
+            self.samples = _samples(absolute=self.day is not None)
+            self.activities = Activities(self.samples)
+        return self.activities
+
+    def _instant(self, clock: re.Match[str]) -> float:
+        hour, half = int(clock["h"]), clock["before"] or clock["after"]
+        if half:
+            hour = hour % 12 + (12 if half in _AFTERNOON else 0)
+        second = hour * 3600 + int(clock["m"]) * 60 + int(clock["s"])
+        before, midnights = self.clocks.get(self.names, (second, 0))
+        if second < before - _HALF_DAY_S:
+            midnights += 1
+        self.clocks[self.names] = (second, midnights)
+        if self.day is None:
+            return second + midnights * 86_400.0
+        # The clock's own midnight: a day of a change to summer time is no 24 hours.
+        day = self.day + timedelta(days=midnights)
+        return datetime(day.year, day.month, day.day, hour, int(clock["m"]), int(clock["s"])).timestamp()
+
+
+def _is_head(words: list[str]) -> bool:
+    return not any(_is_number(word) for word in words) and any(
+        word in _OBJECTS or word.startswith(("%", "kb", "ldavg", "runq")) or word.endswith("/s")
+        for word in words
+    )
+
+
+def _is_number(word: str) -> bool:
+    return re.fullmatch(r"-?\d+([.,]\d+)?", word) is not None
+
+
+def _row(names: tuple[str, ...], words: list[str]) -> tuple[dict[str, float], str, str]:
+    """Values by name, what they are of, and the column that says so. Raises ValueError."""
+    kind = next((name for name in names if name in _OBJECTS), "")
+    what = words[names.index(kind)] if kind else ""
+    values = {
+        name: float(word.replace(",", "."))  # sar groups nothing: a comma is a decimal one
+        for name, word in zip(names, words, strict=True)
+        if name != kind and word != "-"
+    }
+    return values, what, kind
+
+
+def _date(text: str) -> date | None:
+    """The banner's date in the locale's form. `08/09/24` is taken as American, which sar's own locale (C) writes."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    if len(numbers) != 3:
+        return None
+    if numbers[0] > 31 or "年" in text:
+        year, month, day = numbers
+    elif "/" in text and numbers[0] <= 12:
+        month, day, year = numbers
+    else:
+        day, month, year = numbers
+    try:
+        return date(year if year > 99 else 2000 + year, month, day)
+    except ValueError:
+        return None
+
+
+def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
+    """`host;interval;timestamp;...` after a head with the names of the columns."""
+    samples = _samples(absolute=True)
+    activities = Activities(samples)
+    names: tuple[str, ...] = ()
+    for line in lines:
+        head = _SADF_HEAD.match(line.strip())
+        fields = line.strip().split(";")
+        if head is not None:
+            names = tuple(name.replace("[...]", "") for name in head["names"].split(";"))
+        elif len(fields) > 3 and fields[3].startswith("LINUX-RESTART"):
+            continue
+        elif len(fields) != len(names) + 3 or not names:
+            unread.add(line)
+        else:
+            try:
+                values, what, kind = _row(names, fields[3:])
+                activities.take(_timestamp(fields[2]), kind, what, values)
+            except (ValueError, TooManyError):
+                unread.add(line)
+    if not len(samples):
+        raise NotItsOutputError(because("output.sadf-rows"))
+    return samples
+
+
+def _timestamp(text: str) -> float:
+    """`2018-04-25 03:15:02 UTC`, the same without a zone (this machine's), or seconds since 1970."""
+    if text.isdecimal():
+        return float(text)
+    when = datetime.fromisoformat(text.removesuffix(" UTC"))
+    return (when.replace(tzinfo=UTC) if text.endswith(" UTC") else when).timestamp()
+
+
+def _json(lines: Iterable[str], unread: Unread) -> Samples:
+    """Every `statistics` of every host in `sadf -j`."""
+    samples = _samples(absolute=True)
+    activities = Activities(samples)
+    for document in documents(lines, "sysstat", "`sadf -j`", unread):
+        for found in _statistics(document):
+            try:
+                at_s = _json_time(found["timestamp"])
+                for kind, what, values in _activities_of(found):
+                    activities.take(at_s, kind, what, values)
+            except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
+                unread.add(f"sadf: statistics without what sadf writes ({type(error).__name__}: {error})")
+    if not len(samples):
+        raise NotItsOutputError(because("output.sadf-json"))
+    return samples
+
+
+def _statistics(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    hosts = (document.get("sysstat") or {}).get("hosts") if isinstance(document.get("sysstat"), dict) else ()
+    for host in hosts or ():
+        for found in (host or {}).get("statistics") or ():
+            if isinstance(found, dict) and "timestamp" in found:
+                yield found
+
+
+def _json_time(stamp: Mapping[str, Any]) -> float:
+    when = datetime.fromisoformat(f"{stamp['date']} {stamp['time']}")
+    return (when.replace(tzinfo=UTC) if stamp.get("utc") else when).timestamp()
+
+
+#: Keys of the JSON that differ from the text's names by more than `/s` or `%`.
+_KEYS: Mapping[str, str] = {
+    "avail": "kbavail", "dirty": "kbdirty", "swpused": "kbswpused", "util-percent": "%util", "usr": "%usr", "sys": "%sys",
+    **{f"{name}": f"%{name}" for name in ("user", "nice", "system", "iowait", "steal", "irq", "soft", "guest", "gnice", "idle")},
+    **{
+        name: f"{name}/s"
+        for name in ("cswch", "majflt", "pswpin", "pswpout", "retrans", "atmptf", "rkB", "wkB", "rd_sec", "wr_sec", "rxkB", "txkB")
+    },
+}  # fmt: skip
+_PRESSURE = {"psi-cpu": "%scpu", "psi-io": "%sio", "psi-mem": "%smem"}
+_NAMED_BY = {"cpu": "CPU", "disk-device": "DEV", "iface": "IFACE"}
+
+
+def _activities_of(node: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Kind, object and values of everything in one sample, however deep."""
+    for key, inner in node.items():
+        if key in ("timestamp", "restarts", "comments"):
+            continue
+        if isinstance(inner, list):
+            for one in inner:
+                if isinstance(one, dict):
+                    named = next((name for name in one if isinstance(one[name], str)), None)
+                    kind = _NAMED_BY.get(named or "", key)
+                    yield kind, str(one.get(named, "")) if named else "", _values(one, _KEYS.get)
+        elif isinstance(inner, dict):
+            own = _values(inner, _KEYS.get)
+            if key in _PRESSURE and "some_avg" in inner:
+                own = {_PRESSURE[key]: float(inner["some_avg"])}
+            for below in inner.values():  # io-reads and io-writes belong to io
+                if isinstance(below, dict) and key == "io":
+                    own |= _values(below, lambda name: {"bread": "bread/s", "bwrtn": "bwrtn/s"}.get(name))
+            if own:
+                yield "", "", own
+            if key != "io":
+                yield from _activities_of(inner)
+
+
+def _values(node: Mapping[str, Any], name_of: Callable[[str], str | None]) -> dict[str, float]:
+    return {
+        name_of(key) or key: float(value)
+        for key, value in node.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }

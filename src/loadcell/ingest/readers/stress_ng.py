@@ -1,0 +1,44 @@
+"""stress-ng with `--metrics` or `--metrics-brief`: bogus operations a second of each stressor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
+from loadcell.reasons import because
+
+NAME = "stress-ng"
+
+_ROW = re.compile(
+    r"stress-ng: (?:metrc|info): +\[\d+\] (?P<name>[\w-]+) +(?P<ops>\d+) +(?P<real>[\d.]+) +(?P<user>[\d.]+) +(?P<system>[\d.]+) +"
+    r"(?P<rate>[\d.]+) +(?P<cpu>[\d.]+)"
+)
+_HOGS = re.compile(r"stress-ng: info: +\[\d+\] dispatching hogs: (?P<hogs>.+)")
+_HOG = re.compile(r"(\d+) ([\w-]+)")
+_SAID = re.compile(r"stress-ng: (info|metrc):")
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """A part for each stressor, by real time."""
+    found: list[Measured] = []
+    hogs: dict[str, int] = {}
+    unread = Unread()
+    for line in lines:
+        if (match := _HOGS.match(line)) is not None:
+            hogs = {name: int(count) for count, name in _HOG.findall(match["hogs"])}
+        elif (match := _ROW.match(line)) is not None:
+            figures = {
+                "per_cpu_s": float(match["cpu"]),
+                "user_s": float(match["user"]),
+                "system_s": float(match["system"]),
+            }
+            name = match["name"]
+            made, took_s = int(match["ops"]), float(match["real"])
+            rate = float(match["rate"])
+            found.append(Measured(name, "operation", rate, made, None, took_s, hogs.get(name), {}, figures))
+        elif _SAID.match(line) is None:
+            unread.add(line)
+    if not found:
+        raise NotItsOutputError(because("output.stress-ng"))
+    return unread.reading(found)

@@ -1,0 +1,107 @@
+"""wrk 4 (and wrk2, which prints the same head)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from loadcell.ingest.base import (
+    Measured,
+    NotItsOutputError,
+    Reading,
+    Unread,
+    milliseconds,
+    number,
+    understood,
+)
+from loadcell.reasons import because
+
+NAME = "wrk"
+
+_HEAD = re.compile(r"Running (\S+) test @ (?P<url>\S+)")
+_SIZE = re.compile(r"\s+(\d+) threads and (?P<clients>\d+) connections")
+_LATENCY = re.compile(r"\s+Latency\s+(?P<mean>[\d.]+\w+)\s+(?P<stdev>[\d.]+\w+)\s+(?P<max>[\d.]+\w+)")
+_PERCENT = re.compile(r"\s+(?P<rank>[\d.]+)%\s+(?P<time>[\d.]+[a-zµ]+)\s*$")
+_COUNT = re.compile(r"\s+(?P<count>\d+) requests in (?P<time>[\d.]+\w+), ")
+_SOCKETS = re.compile(r"\s+Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)")
+_STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d+)")
+_SAID = re.compile(
+    r"\s+(Thread (Stats|calibration)|Req/Sec|Latency Distribution)|(Requests|Transfer)/sec:|\s+Initialised|\s*[-#\[]|\s+Detailed|\s+Value"
+)
+
+
+def read(lines: Iterable[str]) -> Reading:
+    """Each execution."""
+    found: list[Measured] = []
+    unread, current = Unread(), None
+    for line in lines:
+        head = _HEAD.match(line)
+        if head is not None:
+            _close(current, found, unread)
+            current = _Execution(head["url"])
+        elif current is None or not understood(current.take, line):
+            unread.add(line)
+    _close(current, found, unread)
+    if not found and current is None:
+        raise NotItsOutputError(because("output.wrk"))
+    return unread.reading(found)
+
+
+def _close(current: _Execution | None, found: list[Measured], unread: Unread) -> None:
+    if current is None:
+        return
+    if current.count is None or not current.duration_s:
+        unread.add("wrk: ended without its figures")
+        return
+    lost = sum(current.errors.values())
+    well = max(0, current.count - current.errors.get("status", 0))
+    rate, errors = well / current.duration_s, current.errors
+    about = {"url": current.url}
+    found.append(
+        Measured(
+            "wrk",
+            "request",
+            rate,
+            well,
+            lost,
+            current.duration_s,
+            current.clients,
+            current.response,
+            {},
+            about,
+            errors,
+        )
+    )
+
+
+class _Execution:
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.clients: int | None = None
+        self.count: int | None = None
+        self.duration_s: float | None = None
+        self.response: dict[str, float] = {}
+        self.errors: dict[str, int] = {}
+
+    def take(self, line: str) -> bool:
+        """Whether the line was understood."""
+        if (match := _SIZE.match(line)) is not None:
+            self.clients = int(match["clients"])
+        elif (match := _LATENCY.match(line)) is not None:
+            self.response |= {f"{name}_ms": milliseconds(match[name]) for name in ("mean", "stdev", "max")}
+        elif (match := _PERCENT.match(line)) is not None:
+            rank = number(match["rank"])
+            if rank < 100:
+                self.response[f"p{rank:g}_ms"] = milliseconds(match["time"])
+        elif (match := _COUNT.match(line)) is not None:
+            self.count, self.duration_s = int(match["count"]), milliseconds(match["time"]) / 1e3
+        elif (match := _SOCKETS.match(line)) is not None:
+            names = ("connect", "read", "write", "timeout")
+            self.errors |= {
+                name: int(count) for name, count in zip(names, match.groups(), strict=True) if int(count)
+            }
+        elif (match := _STATUS.match(line)) is not None:
+            self.errors["status"] = int(match[1])
+        else:
+            return _SAID.match(line) is not None or not line.strip()
+        return True

@@ -1,0 +1,127 @@
+"""Writes what was imported as a run directory, with every source beside it."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadcell import __version__
+from loadcell.execution.record import utc_text
+from loadcell.ingest import (
+    benchmarksql_folder,
+    intervals,
+    records,
+    write_samples,
+)
+from loadcell.ingest.arrange import Arranged
+from loadcell.ingest.base import not_understood
+from loadcell.ingest.formats import ImportProblemError, Source
+from loadcell.ingest.series import Intervals, Room
+from loadcell.store.durable import sync_directory
+from loadcell.store.layout import INTERVALS, SCHEMA, new_run_directory
+from loadcell.store.write import RunWriter
+
+#: Where a run keeps the files it was made of. Larger ones stay where they are, and are only named.
+SOURCES = "sources"
+MOST_KEPT_BYTES = 64 * 2**20
+
+
+def write(
+    arranged: Arranged,
+    sources: Sequence[Source],
+    *,
+    results: Path,
+    name: str,
+    title: str,
+    command: Sequence[str],
+) -> Path:
+    """A new run directory under `results`. Raises ImportProblemError when nothing was measured, and StoreError."""
+    if not arranged.executions:
+        unread = sum(source.reading.unread for source in sources)
+        raise ImportProblemError(
+            f"nothing was measured in {', '.join(source.name for source in sources)} ({not_understood(unread)}). "
+            "Import outputs of executions that ended."
+        )
+    path = new_run_directory(results, name, datetime.now(UTC), secrets.token_hex(3))
+    writer = RunWriter(path)
+    joined = _joined(arranged)
+    reaching = max(joined) > 1
+    try:
+        writer.write_run(_run(arranged, sources, name, title, command, state="running"))
+        writer.write_environment({"schema": SCHEMA, "collected_utc": utc_text(), "hosts": []})
+        for number, execution in enumerate(arranged.executions, 1):
+            when_ns = execution.source.path.stat().st_mtime_ns
+            trial = writer.trial(records.trial_name(number, execution))
+            if rows := intervals.table(execution, reaching=reaching):
+                trial.text(INTERVALS, rows)
+            watched = write_samples.write(trial, execution)
+            trial.finish(records.trial(number, execution, utc_text(when_ns), watched, joined[number - 1]))
+        _keep(path, sources)
+        writer.write_run(_run(arranged, sources, name, title, command, state="finished"))
+    finally:
+        writer.close()
+    return path
+
+
+def _joined(arranged: Arranged) -> list[int]:
+    """How many printed intervals one stands for in each execution, so that all together are as many as a run has room for."""
+    room = Room()
+    for execution in arranged.executions:
+        if isinstance(execution.measured.intervals, Intervals):
+            room.add(execution.measured.intervals)
+    return [getattr(one.measured.intervals, "joined", 1) for one in arranged.executions]
+
+
+def _keep(path: Path, sources: Sequence[Source]) -> None:
+    home = path / SOURCES
+    home.mkdir(exist_ok=True)
+    kept = [file for source in sources for file in (*benchmarksql_folder.files(source.path), *source.also)]
+    for number, file in enumerate(kept, 1):
+        if file.stat().st_size <= MOST_KEPT_BYTES:
+            shutil.copyfile(file, home / f"{number:02d}-{file.name}")
+    sync_directory(home)
+
+
+def _executions(source: Source) -> int:
+    """Samples alone stand for an execution of which nothing is known, and are none."""
+    measured = source.reading.measured
+    return sum(one.throughput_per_s is not None or source.reading.samples is None for one in measured)
+
+
+def _run(
+    arranged: Arranged,
+    sources: Sequence[Source],
+    name: str,
+    title: str,
+    command: Sequence[str],
+    *,
+    state: str,
+) -> dict[str, Any]:
+    now = utc_text()
+    return {
+        "schema": SCHEMA, "plan_name": name, "title": title, "question": "", "seed": 0, "order": "as-written",
+        "design": "full", "repeats": arranged.repeats,
+        "factors": [
+            {"key": key, "levels": [{"label": str(level), "value": level} for level in levels]}
+            for key, levels in arranged.factors.items()
+        ],
+        "treatments": records.treatments(arranged),
+        "trials": [
+            {"number": number, "name": records.trial_name(number, one), "treatment": one.treatment, "repeat": one.repeat, "block": one.repeat}
+            for number, one in enumerate(arranged.executions, 1)
+        ],
+        "expect": [], "loadcell_version": __version__, "engine_version": None, "python": platform.python_version(),
+        "started_utc": now, "ended_utc": now if state == "finished" else None, "state": state,
+        "executions": [{"pid": 0, "started_utc": now, "ended_utc": now, "how": "imported"}], "command": list(command),
+        "imported": [
+            {"file": source.name, "also": [str(file) for file in source.also], "tool": source.tool, "measured": _executions(source),
+             "samples": 0 if source.reading.samples is None else len(source.reading.samples),
+             "unread": source.reading.unread, "examples": list(source.reading.examples)}
+            for source in sources
+        ],
+    }  # fmt: skip

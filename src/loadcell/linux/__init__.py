@@ -1,0 +1,1 @@
+"""Linux: /proc, processes, affinity, the inventory of a host, probes with time limits."""

@@ -1,0 +1,202 @@
+"""Processors: what they are, how they are laid out, and what holds their clock back."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from loadcell.linux.files import chosen, line, numbers, text, whole
+from loadcell.linux.time_limits import UnavailableError
+from loadcell.plan.affinity import ranges
+
+_CPUS = "sys/devices/system/cpu"
+
+#: Arm cores by implementer and part, which /proc/cpuinfo has instead of a name (Arm's MIDR_EL1; Linux' asm/cputype.h).
+_ARM = {
+    ("0x41", "0xd08"): "Arm Cortex-A72",
+    ("0x41", "0xd0c"): "Arm Neoverse-N1",
+    ("0x41", "0xd40"): "Arm Neoverse-V1",
+    ("0x41", "0xd49"): "Arm Neoverse-N2",
+    ("0x41", "0xd4f"): "Arm Neoverse-V2",
+    ("0x48", "0xd01"): "HiSilicon Kunpeng-920 (TSV110)",
+    ("0x70", "0x662"): "Phytium FTC662",
+    ("0x70", "0x663"): "Phytium FTC663",
+    ("0xc0", "0xac3"): "Ampere-1",
+}
+
+#: Instructions whose presence has explained a difference between machines; of many more flags.
+_SIMD = (
+    "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512_vnni", "amx_tile", "aes", "sha_ni",
+    "asimd", "sve", "sve2", "sha2", "crc32", "atomics",
+)  # fmt: skip
+
+_NO_CPUFREQ = "the kernel has no control over the clock (no cpufreq; of a virtual machine its host has it)"
+
+
+def cpu(root: Path) -> dict[str, Any]:
+    """Model, sockets, cores, threads, the nominal or present clock (MHz), and what this process may use."""
+    about = _first_of_cpuinfo(root)
+    online = numbers(line(root / _CPUS / "online"))
+    layout = [_place(root, number) for number in online]
+    known = [place for place in layout if None not in place]
+    threads = len(online) or text(root / "proc/cpuinfo").count("processor\t") or os.cpu_count()
+    cores = len(set(known)) if len(known) == len(layout) and known else None
+    offline = numbers(line(root / _CPUS / "offline"))
+    clock = root / _CPUS / "cpu0/cpufreq"
+    top, bottom = whole(clock / "cpuinfo_max_freq"), whole(clock / "cpuinfo_min_freq")
+    model = about.get("model name") or _ARM.get((about.get("CPU implementer", ""), about.get("CPU part", "")))
+    mhz = about.get("cpu MHz")
+    return {
+        "model": model or platform.processor() or None,
+        "architecture": platform.machine(),
+        "sockets": len({socket for socket, _ in known}) or None,
+        "cores": cores or threads,
+        "threads": threads,
+        "mhz": float(mhz) if mhz else None,
+        **({"max_mhz": top / 1000} if top else {}),
+        **({"min_mhz": bottom / 1000} if bottom else {}),
+        **({"online": ranges(online)} if offline else {}),
+        **({"offline": ranges(offline)} if offline else {}),
+        "usable_threads": len(os.sched_getaffinity(0)),
+    }
+
+
+def _first_of_cpuinfo(root: Path) -> dict[str, str]:
+    """What /proc/cpuinfo says of the first processor, by key; of later ones only what the first lacks."""
+    found: dict[str, str] = {}
+    for row in text(root / "proc/cpuinfo").splitlines():
+        key, _, value = row.partition(":")
+        if value.strip():
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def _place(root: Path, number: int) -> tuple[int | None, int | None]:
+    """Socket and core of a thread. Arm's firmware may number cores per cluster: then the core is its siblings' first thread."""
+    topology = root / _CPUS / f"cpu{number}/topology"
+    siblings = numbers(line(topology / "thread_siblings_list") or line(topology / "core_cpus_list"))
+    return whole(topology / "physical_package_id"), siblings[0] if siblings else whole(topology / "core_id")
+
+
+def caches(root: Path) -> list[dict[str, Any]] | None:
+    """Each kind of cache: level, type, size of one, how many of them there are, and by how many threads one is shared."""
+    found: Counter[tuple[int, str, int, int]] = Counter()
+    #: By the index of a cache, the threads whose cache is known already: of a thousand few are left to be read.
+    known: dict[str, set[int]] = {}
+    for number in numbers(line(root / _CPUS / "online")):
+        if known and all(number in threads for threads in known.values()):
+            continue
+        for index in sorted((root / _CPUS / f"cpu{number}/cache").glob("index[0-9]*")):
+            threads = known.setdefault(index.name, set())
+            if number in threads:
+                continue
+            level, kind, size = whole(index / "level"), line(index / "type"), line(index / "size")
+            if level is None or kind is None or size is None:
+                continue
+            sharing = numbers(line(index / "shared_cpu_list")) or [number]
+            threads.update(sharing)
+            found[level, kind, _bytes(size), len(sharing)] += 1
+    return [
+        {"level": level, "type": kind.lower(), "size_bytes": size, "count": count, "threads": threads}
+        for (level, kind, size, threads), count in sorted(found.items())
+    ] or None
+
+
+def _bytes(size: str) -> int:
+    """`32K` -> 32768."""
+    return int(size[:-1]) * {"K": 2**10, "M": 2**20, "G": 2**30}[size[-1]] if size[-1] in "KMG" else int(size)
+
+
+def simd(root: Path) -> list[str] | None:
+    """Which of the instructions that matter to performance there are."""
+    about = _first_of_cpuinfo(root)
+    flags = (about.get("flags") or about.get("Features") or "").split()
+    return [name for name in _SIMD if name in flags] or None
+
+
+def governor(root: Path) -> str | None:
+    """What decides the clock: of all processors, where they differ joined. Raises UnavailableError."""
+    found = {
+        line(root / _CPUS / f"cpu{number}/cpufreq/scaling_governor")
+        for number in numbers(line(root / _CPUS / "online"))
+    }
+    names = ", ".join(sorted(name for name in found if name))
+    if not names:
+        raise UnavailableError(_NO_CPUFREQ)
+    return names
+
+
+def turbo(root: Path) -> bool:
+    """Whether the clock may rise above nominal. Raises UnavailableError where nothing says so."""
+    off = line(root / _CPUS / "intel_pstate/no_turbo")
+    if off is not None:
+        return off == "0"
+    boost = line(root / _CPUS / "cpufreq/boost")
+    if boost is not None:
+        return boost == "1"
+    if (root / _CPUS / "cpu0/cpufreq").exists():
+        raise UnavailableError(f"the driver of the clock ({_driver(root)}) does not say")
+    raise UnavailableError(_NO_CPUFREQ)
+
+
+def _driver(root: Path) -> str:
+    return line(root / _CPUS / "cpu0/cpufreq/scaling_driver") or "cpufreq"
+
+
+def highest_clock(root: Path) -> None:
+    """Nothing is asked here but whether the clock's limits are known. Raises UnavailableError where they are not."""
+    if whole(root / _CPUS / "cpu0/cpufreq/cpuinfo_max_freq") is None:
+        raise UnavailableError(_NO_CPUFREQ)
+
+
+def smt(root: Path) -> str | None:
+    """`on`, `off`, `notsupported` ..."""
+    return line(root / _CPUS / "smt/control")
+
+
+def mitigations(root: Path) -> dict[str, str] | None:
+    """What the kernel does against weaknesses of this processor, by their name."""
+    found = {}
+    for file in sorted((root / _CPUS / "vulnerabilities").glob("*")):
+        what = line(file)
+        if what and what != "Not affected":
+            found[file.name] = what
+    return found or None
+
+
+def numa_nodes(root: Path) -> int:
+    """How many there are; one where the kernel knows of none."""
+    return len(_nodes(root)) or 1
+
+
+def numa(root: Path) -> list[dict[str, Any]] | None:
+    """Each node: its threads, its memory, and how far the others are; None when there is one only."""
+    nodes = _nodes(root)
+    if len(nodes) < 2:
+        return None
+    found = []
+    for node in nodes:
+        total = next((row for row in text(node / "meminfo").splitlines() if "MemTotal:" in row), "")
+        size = total.split()[-2:-1]
+        found.append(
+            {
+                "node": int(node.name.removeprefix("node")),
+                "cpus": line(node / "cpulist") or "",
+                "memory_bytes": int(size[0]) * 1024 if size else None,
+                "distances": [int(word) for word in (line(node / "distance") or "").split()],
+            }
+        )
+    return found
+
+
+def _nodes(root: Path) -> list[Path]:
+    folder = root / "sys/devices/system/node"
+    return sorted(folder.glob("node[0-9]*"), key=lambda node: int(node.name.removeprefix("node")))
+
+
+def thp(root: Path) -> str | None:
+    """Transparent huge pages: `always`, `madvise` or `never`."""
+    return chosen(line(root / "sys/kernel/mm/transparent_hugepage/enabled"))

@@ -1,0 +1,118 @@
+"""What a machine is, as far as it bears on performance: environment.json of every run, and `loadcell host`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from loadcell.linux import cpu, disks, memory, network, system
+from loadcell.linux.time_limits import LIMIT_S, UnavailableError, ask
+
+#: What tells who somebody is, and nothing about speed: left out for sharing.
+PRIVATE = ("hostname",)
+
+
+def questions(root: Path = Path("/")) -> dict[str, Callable[[], Any]]:
+    """What is asked, in the order it is shown."""
+    return {
+        "hostname": socket.gethostname,
+        "kernel": system.kernel,
+        "os": lambda: system.os_name(root),
+        "machine": platform.machine,
+        "cpu": lambda: cpu.cpu(root),
+        "caches": lambda: cpu.caches(root),
+        "simd": lambda: cpu.simd(root),
+        "memory_bytes": lambda: memory.total_bytes(root),
+        "dimms": lambda: memory.dimms(root),
+        "swap_bytes": lambda: memory.swap_bytes(root),
+        "swap_used_bytes": lambda: memory.swap_used_bytes(root),
+        "numa_nodes": lambda: cpu.numa_nodes(root),
+        "numa": lambda: cpu.numa(root),
+        "virtualisation": lambda: system.virtualisation(root),
+        "container": lambda: system.container(root),
+        "clocksource": lambda: system.clocksource(root),
+        "time_sync": lambda: system.time_sync(root),
+        "governor": lambda: cpu.governor(root),
+        "turbo": lambda: cpu.turbo(root),
+        "max_mhz": lambda: cpu.highest_clock(root),
+        "smt": lambda: cpu.smt(root),
+        "thp": lambda: cpu.thp(root),
+        "mitigations": lambda: cpu.mitigations(root),
+        "settings": lambda: system.settings(root),
+        "kernel_command_line": lambda: system.command_line(root),
+        "load_at_start": lambda: system.load(root),
+        "limits": system.limits,
+        "disks": lambda: disks.disks(root),
+        "filesystems": lambda: disks.filesystems(root),
+        "network": lambda: network.interfaces(root),
+        "network_speed": lambda: network.speeds(root),
+        "pci_names": lambda: network.pci_names(root),
+    }
+
+
+#: Where answers are read from that every Linux has: where one is not there, it was kept from us (a container, another root).
+READ_FROM = {
+    "caches": "sys/devices/system/cpu/cpu0/cache",
+    "simd": "proc/cpuinfo",
+    "memory_bytes": "proc/meminfo",
+    "clocksource": "sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "thp": "sys/kernel/mm/transparent_hugepage/enabled",
+    "mitigations": "sys/devices/system/cpu/vulnerabilities",
+    "settings": "proc/sys",
+    "kernel_command_line": "proc/cmdline",
+    "load_at_start": "proc/loadavg",
+    "disks": "sys/block",
+    "filesystems": "proc/self/mountinfo",
+    "network": "sys/class/net",
+}
+
+
+def _reasoned(name: str, question: Callable[[], Any], root: Path) -> Callable[[], Any]:
+    """A question that says why it has no answer, where the file that it is read from tells why."""
+
+    def answer() -> Any:
+        found = question()
+        place = READ_FROM[name]
+        if found not in (None, [], {}):
+            return found
+        if not (root / place).exists():
+            raise UnavailableError(f"there is no /{place} to be read")
+        if not os.access(root / place, os.R_OK):
+            raise UnavailableError(f"only root may read /{place}")
+        return found or None
+
+    return answer
+
+
+def collect(root: Path = Path("/"), limit_s: float = LIMIT_S, *, anonymous: bool = False) -> dict[str, Any]:
+    """Every answer by its question's name; `unavailable` says of the others why there is none.
+
+    `anonymous` leaves names and addresses out: of the machine, its network, its mounts' servers, its kernel's command line.
+    """
+    asked = {
+        name: _reasoned(name, question, root) if name in READ_FROM else question
+        for name, question in questions(root).items()
+    }
+    answers = ask(asked, limit_s)
+    host = dict(answers.found)
+    if anonymous:
+        host = nameless(host)
+    if answers.unavailable:
+        host["unavailable"] = dict(answers.unavailable)
+    return host
+
+
+def nameless(host: dict[str, Any]) -> dict[str, Any]:
+    """A host without what tells whose it is."""
+    rest = {key: value for key, value in host.items() if key not in (*PRIVATE, "kernel_command_line")}
+    if "network" in rest:
+        rest["network"] = [{**one, "addresses": []} for one in rest["network"]]
+    if "filesystems" in rest:
+        # Paths and servers are names, too; what remains is what bears on speed.
+        shown = ("type", "options", "size_bytes", "free_bytes", "answers")
+        rest["filesystems"] = [{key: one[key] for key in shown if key in one} for one in rest["filesystems"]]
+    return rest

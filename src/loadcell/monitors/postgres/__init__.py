@@ -1,7 +1,0 @@
-"""The PostgreSQL server's own evidence: its counters, its checkpoints, what its sessions wait for, its statements."""
-
-from loadcell.monitors.postgres.monitor import PostgresMonitor, PostgresMonitorOptions
-
-PART = PostgresMonitor
-
-__all__ = ["PART", "PostgresMonitor", "PostgresMonitorOptions"]

@@ -1,0 +1,145 @@
+"""What every section and chart is made from: a stored run, its analysis, and the language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from loadcell.analysis import import_findings, run_trend, steadiness, unit
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.phrase import Finding
+from loadcell.analysis.steadiness import Judged
+from loadcell.analysis.treatments import Treatment
+from loadcell.report import numbers
+from loadcell.report.texts import Texts
+
+if TYPE_CHECKING:
+    from loadcell.analysis.redis import RedisServed
+    from loadcell.analysis.server import Evidence
+    from loadcell.store.read import StoredRun
+
+
+#: Where all medians and all 99th percentiles of response times are shorter than these (ms), they are read in microseconds:
+#: an embedded store answers in 0.000982 ms, also where one operation in a hundred waits 1.3 ms for a lock.
+MICRO_P50_MS, MICRO_P99_MS = 0.1, 10.0
+
+
+def _is_micro(analysis: Analysis) -> bool:
+    found = [(one.latency_ms("p50_ms"), one.latency_ms("p99_ms")) for one in analysis.treatments]
+    times = [(p50, p99 or 0.0) for p50, p99 in found if p50 is not None]
+    return bool(times) and all(p50 < MICRO_P50_MS and p99 < MICRO_P99_MS for p50, p99 in times)
+
+
+def _named(analysis: Analysis, texts: Texts) -> Analysis:
+    """The same with the name of a treatment that is all there is in the reader's language: it has no levels to be named by."""
+    if len(analysis.treatments) != 1 or analysis.treatments[0].levels:
+        return analysis
+    (only,) = analysis.treatments
+    name = texts.or_none(f"treatment.{only.id}") or only.label
+    return replace(analysis, treatments=(replace(only, label=name, brief=name),))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One run, seen in one language."""
+
+    stored: StoredRun
+    analysis: Analysis
+    texts: Texts
+
+    @classmethod
+    def of(cls, stored: StoredRun, language: str) -> Scene:
+        """Analyse a run and get ready to speak about it."""
+        analysis = analyse(stored.run, stored.trials)
+        texts = Texts(language, unit.of(stored.trials), micro=_is_micro(analysis))
+        return cls(stored, _named(analysis, texts), texts)
+
+    @cached_property
+    def steadiness(self) -> tuple[Judged, ...]:
+        """How steady each trial was that has a timeline."""
+        return steadiness.judge_all(self.analysis.trials, self.stored)
+
+    @cached_property
+    def imported(self) -> bool:
+        """Whether it was made of other tools' outputs, so that there is no plan, no order and no target of ours."""
+        return bool(import_findings.sources(self.stored.run))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything there is to say of the run."""
+        treatments = self.analysis.treatments
+        return (
+            *self.analysis.findings,
+            *import_findings.findings(self.stored.run),
+            *run_trend.findings(treatments),
+            *steadiness.findings(self.steadiness, treatments),
+        )
+
+    def advised(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The same with advice that can be followed: where there is no plan, none for one."""
+        return import_findings.advised(said, self.stored.run) if self.imported else tuple(said)
+
+    @cached_property
+    def records(self) -> dict[str, dict[str, Any]]:
+        """The trials' documents by name."""
+        return {record["name"]: record for record in self.stored.trials}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What treatments are called, by id."""
+        return {treatment.id: treatment.label for treatment in self.analysis.treatments}
+
+    @cached_property
+    def server(self) -> Evidence:
+        """What a database server said of itself."""
+        from loadcell.analysis.server import evidence  # frames: the terminal does without
+
+        stored = self.stored
+        return evidence(
+            stored.samples("postgres"),
+            stored.samples("postgres.waits"),
+            stored.samples("postgres.statements"),
+            stored.events(),
+            stored.trials,
+            self.analysis.treatments,
+        )
+
+    @cached_property
+    def redis(self) -> tuple[RedisServed, ...]:
+        """What a Redis did at each treatment."""
+        from loadcell.analysis.redis import by_treatment
+
+        return by_treatment(self.stored.samples("redis"), self.analysis.treatments)
+
+    @cached_property
+    def best(self) -> Treatment | None:
+        """The treatment with the highest median throughput; where one search was made, the one it found. None of unlike ones is."""
+        if not self.analysis.comparable:
+            return None
+        if len(self.analysis.searches) == 1 and (level := self.analysis.searches[0].level) is not None:
+            key = self.analysis.searches[0].key
+            return next(one for one in self.analysis.treatments if one.levels.get(key) == level)
+        measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
+        return max(measured, key=lambda treatment: treatment.throughput.median or 0.0, default=None)
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether throughput counts one thing in some trials and another in others."""
+        return len({trial.unit for trial in self.analysis.trials if trial.counts}) > 1
+
+    def throughput(self, treatment: Treatment) -> str:
+        """A treatment's throughput a second; with what it counts, where that is not the same for all."""
+        middle = treatment.throughput.median
+        if middle is None:
+            return self.texts("mark.none")
+        units = {trial.unit for trial in treatment.trials if trial.counts}
+        unit = self.texts.or_none(f"unit.{units.pop()}.short") if self.mixed and len(units) == 1 else None
+        return f"{numbers.rate(middle)} {unit}" if unit else numbers.rate(middle)
+
+    @cached_property
+    def has_intervals(self) -> bool:
+        """Whether every measured treatment has repeats enough for an interval."""
+        measured = [treatment for treatment in self.analysis.treatments if treatment.measured]
+        return bool(measured) and all(not treatment.throughput.descriptive_only for treatment in measured)

@@ -1,0 +1,72 @@
+"""A report of a run that is still being made: what draws it, writes it and prints it is loaded meanwhile.
+
+That takes a second and more of a processor's time, which a long output that the engine reads leaves on every core but its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from loadcell.report.gc_pause import uncollected
+from loadcell.report.pictures import VEGA_LITE, Painter
+
+if TYPE_CHECKING:
+    from loadcell.report.blocks import Report
+    from loadcell.report.context import Scene
+
+
+class Soon:
+    """The painter begins at once; the rest when told to `begin` while the run is being made, if that takes a while. `publish` once it
+    is there."""
+
+    def __init__(self) -> None:
+        self._painter = Painter(VEGA_LITE)
+        self._loading: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._painter.__exit__(kind, error, trace)
+
+    def begin(self) -> None:
+        """Start a thread that loads what is still to be loaded; what has begun is not begun again."""
+        if self._loading is None:
+            self._loading = threading.Thread(target=_load, daemon=True)
+            self._loading.start()
+
+    def publish(self, run_dir: Path, lang: str) -> Scene:
+        """Write report.html and report.md into the run's directory; returns what they were made of. Raises StoreError."""
+        if self._loading is not None:
+            self._loading.join()
+        from loadcell.report.context import Scene
+        from loadcell.report.publish import places, write_report
+        from loadcell.store.read import read_run
+
+        scene = Scene.of(read_run(run_dir), lang)
+        where = places(run_dir, "report", ("html", "md"))
+        write_report(lambda: _built(scene), where, run_dir, run_dir, self._painter)
+        return scene
+
+
+def _built(scene: Scene) -> Report:
+    from loadcell.report import build  # after the painter has started
+
+    return build.of_scene(scene)
+
+
+def _load() -> None:
+    """What `publish`, and printing after it, would wait for: modules, texts, templates."""
+    with uncollected():
+        import scipy.special  # noqa: F401 - a tenth of a second
+
+        from loadcell.report import build, html, markdown, terminal, texts  # noqa: F401
+
+        texts.catalogue()
+        for template in html.environment().list_templates(["j2"]):
+            html.environment().get_template(template)

@@ -1,0 +1,1 @@
+"""Statistics without I/O: estimators, tests and fits; `MATH.md` derives them."""

@@ -1,0 +1,79 @@
+"""Whether a trial came to rest, and what it did instead: from one throughput a second to a judgement with figures.
+
+At most 43.5 % of pairs of virtual machine and benchmark reach a steady state (Barrett et al. 2017, *Virtual Machine
+Warmup Blows Hot and Cold*), so *no steady state* is an answer here, and *too short to tell* is another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from loadcell.stats import dips as dip_search
+from loadcell.stats import trend as line
+from loadcell.stats import warmup
+from loadcell.stats.batch_means import Within, mean_of
+from loadcell.stats.dips import Dips
+from loadcell.stats.energy import Array
+from loadcell.stats.trend import Trend
+
+#: A trend counts when chance makes it in fewer than this share of trials,
+LEVEL = 0.01
+#: and when it moves the throughput by at least this share over the measurement.
+NOTABLE_TREND = 0.05
+#: Independent values that a judgement needs: with fewer, a slow swing looks like anything.
+FEWEST_EFFECTIVE = 8.0
+
+#: Values that a judgement needs.
+FEWEST_VALUES = warmup.BATCH * warmup.FEWEST_BATCHES
+
+State = Literal["steady", "never-settled", "trend", "too-short", "too-dependent"]
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How steady the throughput of one trial was.
+
+    `state` says it in a word. `settled_after` is how many values at the beginning were still warm-up (0: none).
+    `within` is the mean of the rest, `trend` its trend, `dips` its dips. `first` is how far the warm-up's mean lay from
+    the rest's, as a share.
+    """
+
+    state: State
+    settled_after: int = 0
+    first: float = 0.0
+    within: Within | None = None
+    trend: Trend | None = None
+    dips: Dips | None = None
+
+    @property
+    def steady(self) -> bool | None:
+        """Whether there was a steady state; None when that cannot be told."""
+        return None if self.state.startswith("too-") else self.state == "steady"
+
+
+def judge(series: Array) -> Steadiness:
+    """Judge a series of throughputs of equal steps, without missing values.
+
+    Dips that pass are no warm-up and no trend: both are looked for with the dips filled up. The mean and how sure it
+    is are of the series as it was.
+    """
+    dips = dip_search.find(series)
+    level = series if dips is None else dip_search.without(series, dips)
+    cut = warmup.cut(level)
+    if cut is None:
+        return Steadiness("too-short", within=mean_of(series), dips=dips)
+    within, trend = mean_of(series[cut.values :]), line.find(level[cut.values :])
+    state: State = "steady"
+    if not cut.settled:
+        state = "never-settled"
+    elif (
+        trend is not None
+        and trend.p < LEVEL
+        and abs(trend.change) * series.size / (series.size - cut.values) >= NOTABLE_TREND
+    ):
+        # what goes on at the same pace after the cut was no warm-up before it
+        return Steadiness("trend", 0, 0.0, mean_of(series), line.find(level), dips)
+    elif (dips is None or dips.period is None) and (within is None or within.effective < FEWEST_EFFECTIVE):
+        state = "too-dependent"
+    return Steadiness(state, cut.values, cut.difference, within, trend, dips)

@@ -1,0 +1,1 @@
+"""Systems under test: one package each, found by scanning (`loadcell.parts`)."""

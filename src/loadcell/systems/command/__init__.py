@@ -1,0 +1,1 @@
+"""Servers that a command of the plan starts."""

@@ -1,0 +1,1 @@
+"""DuckDB: target, workload and the load that runs in the worker process."""

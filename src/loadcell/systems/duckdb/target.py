@@ -1,0 +1,195 @@
+"""The target DuckDB: a database in a file of loadcell's own, which the load's own process opens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field, model_validator
+
+from loadcell.linux import file_system
+from loadcell.plan.parts import Advice, Options
+from loadcell.plan.units import Size
+from loadcell.reasons import because
+from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.shared.disk_image import Image, MountedImage
+from loadcell.systems.shared.files import Files
+from loadcell.systems.shared.ownership import fingerprint
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FILE = "loadcell.duckdb"
+#: Counts what loads have updated; the table is the workload's.
+_UPDATED = "SELECT coalesce(sum(updates), 0)::BIGINT FROM readings"
+
+
+class DuckdbOptions(Options):
+    """DuckDB in the process that makes the load, on a database file of loadcell's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="duckdb")
+
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="How many threads DuckDB works with. Default: as many as there are processors that it may run on "
+        "(`affinity.target`).",
+    )
+    memory_limit: Annotated[Size, Field(ge=2**24, le=2**50)] | None = Field(
+        default=None,
+        description="How much memory DuckDB may use before it writes to disk. Default: DuckDB's own, 80% of the machine's.",
+    )
+    data: Annotated[str, Field(min_length=1)] | Image | None = Field(
+        default=None,
+        description="Directory on the storage to be measured. loadcell makes a directory `duckdb` in it. Default: the run's work "
+        "directory. Or a file system in a file, which loadcell makes, mounts and removes: `{image: DIRECTORY, size: 2GiB, fs: "
+        "ext4}`.",
+    )
+    keep_data: bool = Field(
+        default=False, description="Keep the data set at the run's end, for the next run (needs `data`)."
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> DuckdbOptions:
+        if self.keep_data and (self.data is None or isinstance(self.data, Image)):
+            raise ValueError("`keep_data` needs a directory in `data`: all else goes away with the run")
+        return self
+
+
+class _DatabaseFiles(Files):
+    kind, sign, stranger = "duckdb", _FILE, because("stranger.database")
+
+
+class Duckdb(Target[DuckdbOptions]):
+    """DuckDB, in the process that makes the load."""
+
+    name: ClassVar[str] = "duckdb"
+    summary: ClassVar[str] = "DuckDB in the process that makes the load"
+    Options: ClassVar[type[Options]] = DuckdbOptions
+    in_worker = True
+
+    def __init__(self, options: DuckdbOptions, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._version = version("duckdb")
+        self._files: Files | None = None
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        options = self.options
+        if self._files is None:
+            self._files = _DatabaseFiles(self._parent(), "duckdb", self._version, self.context.log)
+        if isinstance(options.data, Image):
+            MountedImage(options.data, self.context.work, self.name).make()
+        self._files.make()
+
+    def _parent(self) -> Path:
+        data = self.options.data
+        if isinstance(data, Image):
+            return MountedImage(data, self.context.work, self.name).mount
+        return Path(data).expanduser().absolute() if data else self.context.work
+
+    def alive(self) -> bool:
+        """It has no process of its own that could die: only its files can go."""
+        return self._files is not None and self._files.made
+
+    def down(self) -> None:
+        pass  # The database is closed when the load ends.
+
+    def destroy(self) -> None:
+        if self._files is None or self.options.keep_data:
+            return
+        self._files.remove()
+        if isinstance(self.options.data, Image):
+            MountedImage(self.options.data, self.context.work, self.name).remove()
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:
+        return self._made().prepare(fingerprint(data), lambda: load(self.endpoint()), will_change=will_change)
+
+    def _made(self) -> Files:
+        if self._files is None:
+            raise TargetError(because("target.not-up"))
+        return self._files
+
+    # -- asked by the runner ----------------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """How many threads DuckDB works with."""
+        return self.options.threads or self.context.pin.size or len(os.sched_getaffinity(0))
+
+    def endpoint(self) -> dict[str, Any]:
+        limit = self.options.memory_limit
+        return {
+            "protocol": "duckdb",
+            "database": str(self._made().data / _FILE),
+            "config": {
+                "threads": self.threads,
+                **({} if limit is None else {"memory_limit": f"{int(limit)}B"}),
+            },
+        }
+
+    def describe(self) -> dict[str, Any]:
+        with self._opened() as connection:
+            asked = connection.execute(
+                "SELECT version(), current_setting('threads'), current_setting('memory_limit'), "
+                "current_setting('checkpoint_threshold')"
+            ).fetchone()
+        assert asked is not None
+        found, threads, limit, checkpoint = asked
+        return {
+            "server": "embedded",
+            "product": "DuckDB",
+            "version": str(found).removeprefix("v"),
+            "settings": {"threads": threads, "memory_limit": limit, "checkpoint_threshold": checkpoint},
+            "size_bytes": file_system.used_bytes(self._made().data),
+            "data": file_system.file_system(self._made().data),
+        }
+
+    def processes(self) -> list[int]:
+        """None of its own: monitors watch the process that makes the load (`in_worker`)."""
+        return []
+
+    def counters(self) -> dict[str, int]:
+        """Every update adds to its row's count, so that what a load has updated can be counted in the data."""
+        [(updated,)] = self.ask(_UPDATED)
+        return {"calls_update": int(updated)}
+
+    def ask(self, question: str) -> list[tuple[Any, ...]]:
+        with self._opened() as connection:
+            return connection.execute(question).fetchall()
+
+    @contextmanager
+    def _opened(self) -> Iterator[DuckDBPyConnection]:
+        """The database as it lies on disk, to be read, while no load has it open."""
+        import duckdb
+
+        where = self.endpoint()
+        try:
+            with duckdb.connect(where["database"], read_only=True, config=where["config"]) as connection:
+                yield connection
+        except duckdb.Error as error:
+            raise TargetError(
+                because("duckdb.unreadable", path=where["database"], said=str(error).splitlines()[0]),
+                during="collect",
+            ) from error
+
+    @classmethod
+    def advice(cls, options: DuckdbOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
+        if not isinstance(load.get("threads"), int):
+            return []
+        return [
+            Advice(
+                "load.threads",
+                "DuckDB is called by one thread a client, and has threads of its own (`target.duckdb.threads`): `load.threads` "
+                "has no effect",
+            )
+        ]
+
+
+PART = Duckdb

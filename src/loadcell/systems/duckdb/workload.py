@@ -1,0 +1,101 @@
+"""A query workload as applications have it on DuckDB: one SELECT DISTINCT, fifty UPDATEs and one page of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict, Field, model_validator
+
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from loadcell.plan.model import Load
+
+#: What decides the rows that are made.
+_OF_THE_DATA = ("rows", "distinct")
+
+
+class DuckdbOptions(Options):
+    """The composite's parts, and the rows that they work on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="duckdb workload")
+
+    rows: int = Field(
+        default=1_000_000,
+        ge=1_000,
+        le=1_000_000_000,
+        description="How many rows the table has; one takes about 10 bytes on disk, as DuckDB packs them.",
+    )
+    distinct: int = Field(
+        default=10_000,
+        ge=1,
+        le=100_000_000,
+        description="How many different names SELECT DISTINCT finds: exactly so many.",
+    )
+    updates: int = Field(
+        default=50,
+        ge=0,
+        le=100_000,
+        description="How many rows a composite updates, each by a statement of its own.",
+    )
+    page_size: int = Field(default=50, ge=1, le=100_000, description="How many rows a page of the list has.")
+    pages: int = Field(
+        default=100, ge=1, le=1_000_000, description="Of how many pages, from the first on, one is drawn."
+    )
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> DuckdbOptions:
+        if self.distinct > self.rows:
+            raise ValueError(f"`distinct` ({self.distinct:,}) is more than `rows` ({self.rows:,})")
+        if self.page_size * self.pages > self.rows:
+            raise ValueError(
+                f"{self.pages:,} pages of {self.page_size:,} rows are more than `rows` ({self.rows:,}): fewer `pages`"
+            )
+        return self
+
+
+class Duckdb(Workload[DuckdbOptions]):
+    """The composite: its three parts one after the other, each timed for itself."""
+
+    name = "duckdb"
+    summary = "a composite of queries on DuckDB: a SELECT DISTINCT, 50 UPDATEs, a page of a list"
+    Options = DuckdbOptions
+    targets = ("duckdb",)
+    unit: ClassVar[str] = "composite"
+    made_by: ClassVar[str | None] = "loadcell.systems.duckdb.load"
+    #: a part that finds other rows than there are fails with the code `corrupt`
+    verifies_values = True
+
+    def data(self) -> dict[str, Any]:
+        return {"duckdb": self.options.model_dump(include=set(_OF_THE_DATA))}
+
+    @property
+    def changes_data(self) -> bool:
+        return self.options.updates > 0
+
+    def engine(self) -> dict[str, Any]:
+        return {"duckdb": self.options.model_dump()}
+
+    def calls(self, operations: Mapping[str, int]) -> dict[str, int]:
+        return {"update": operations.get("update", 0)} if self.options.updates else {}
+
+    def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
+        if load.timeout is None:
+            return []
+        return [
+            Misfit(
+                "load.timeout",
+                "a call of DuckDB cannot be given up while it works",
+                "no timeout; `limits.load_slack` ends a trial that hangs",
+            )
+        ]
+
+    def advice(self) -> list[Advice]:
+        if self.options.updates == 0:
+            return [Advice("updates", "without updates nothing is written: the composite only reads")]
+        return []
+
+
+PART = Duckdb

@@ -1,0 +1,170 @@
+"""The machine itself: nothing is started, and a directory of loadcell's own is all that is made."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+
+from loadcell.linux import file_system
+from loadcell.linux.time_limits import ask
+from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.reasons import Reason, because
+from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.shared import path_checks
+from loadcell.systems.shared.ownership import Owner
+
+#: What the directory is called that loadcell makes, and the file in it that says whose it is.
+_PREFIX, _MARKER = "loadcell-host-", "loadcell.json"
+_PEER = re.compile(r"^(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s\[\]:/]+):(?P<port>[0-9]{1,5})$")
+
+
+class HostOptions(Options):
+    """This machine, as it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="host")
+
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Directory on the storage to be measured, relative to the plan; loadcell makes a directory of its own in it, and "
+        "removes it. Default: the run's work directory.",
+    )
+    peer: str | None = Field(
+        default=None,
+        description="`HOST:PORT` of `loadcell host --serve` elsewhere, for probes of the network. Default: loadcell answers itself, "
+        "on this machine's loopback.",
+    )
+
+    _plan: Path = PrivateAttr(default_factory=Path)
+
+    @field_validator("peer")
+    @classmethod
+    def _is_an_address(cls, peer: str | None) -> str | None:
+        if peer is None:
+            return None
+        found = _PEER.match(peer)
+        if found is None or not 1 <= int(found["port"]) <= 65535:
+            raise ValueError(f"{peer!r} is no HOST:PORT, such as db.example:7733 or [::1]:7733")
+        return peer
+
+    @model_validator(mode="after")
+    def _is_beside_its_plan(self, info: ValidationInfo) -> HostOptions:
+        self._plan = Path((info.context or {}).get("directory") or Path())
+        return self
+
+    @property
+    def place(self) -> Path | None:
+        """The directory to be measured, whole; None for the run's own."""
+        return None if self.directory is None else (self._plan / Path(self.directory).expanduser()).absolute()
+
+    @property
+    def memory(self) -> str | None:
+        """What holds that directory's files in memory; None where a disk does, or where nothing answers in time."""
+        place = self.place
+        if place is None:
+            return None
+        found = ask({"memory": lambda: file_system.file_system(place).get("memory")}).found
+        return found.get("memory")
+
+
+class Host(Target[HostOptions]):
+    """The machine that loadcell runs on."""
+
+    name: ClassVar[str] = "host"
+    summary: ClassVar[str] = "this machine itself"
+    Options: ClassVar[type[Options]] = HostOptions
+    in_worker: ClassVar[bool] = True
+
+    def __init__(self, options: HostOptions, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._own: Path | None = None
+
+    @classmethod
+    def misfits(cls, options: HostOptions) -> Iterator[Misfit]:
+        if options.place is not None:
+            yield from path_checks.there("directory", options.place, _missing(options.place))
+
+    def up(self) -> None:
+        if self._own is not None and self._own.is_dir():
+            return
+        parent = self.options.place or self.context.work
+        if not parent.is_dir():
+            raise TargetError(_missing(parent))
+        _sweep(parent)
+        try:
+            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            (own / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
+        except OSError as error:
+            raise TargetError(because("host.not-writable", path=parent, said=error.strerror)) from error
+        self._own = own
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
+        raise TargetError(because("host.no-data"), during="prepare")
+
+    def endpoint(self) -> dict[str, Any]:
+        return {"protocol": "host", "directory": str(self._made()), "peer": self.options.peer}
+
+    def describe(self) -> dict[str, Any]:
+        return {"server": "host", "peer": self.options.peer, "data": file_system.file_system(self._made())}
+
+    def processes(self) -> list[int]:
+        """None of its own: monitors watch the process that makes the load (`in_worker`)."""
+        return []
+
+    def alive(self) -> bool:
+        return True
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def down(self) -> None:
+        pass
+
+    def destroy(self) -> None:
+        if self._own is not None:
+            shutil.rmtree(self._own, ignore_errors=True)
+            self._own = None
+
+    def _made(self) -> Path:
+        if self._own is None:
+            raise TargetError(because("target.not-up"))
+        return self._own
+
+    @classmethod
+    def advice(cls, options: HostOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
+        if not isinstance(load.get("threads"), int):
+            return []
+        return [
+            Advice(
+                "load.threads",
+                "a host is probed by one thread a client: `load.clients` is the number of threads, and `load.threads` has "
+                "no effect",
+            )
+        ]
+
+
+def _missing(directory: Path) -> Reason:
+    return because("host.no-directory", path=directory)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what runs left here that were killed."""
+    for left in parent.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            mark = left / _MARKER
+            owner = Owner(**json.loads(mark.read_text()))
+            if mark.stat().st_uid == os.geteuid() and owner.surely_dead():
+                shutil.rmtree(left, ignore_errors=True)
+
+
+PART = Host

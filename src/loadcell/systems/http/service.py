@@ -1,0 +1,160 @@
+"""Where a service of HTTP listens, and who listens there."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+from pydantic import Field
+
+from loadcell.plan.parts import Options
+from loadcell.reasons import because
+from loadcell.systems.base import TargetError
+from loadcell.systems.shared import ports
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class TlsOptions(Options):
+    """Whom to trust of those who say that they are the service."""
+
+    verify: bool = Field(
+        default=True,
+        description="Whether the server's certificate must be signed by somebody trusted, for its name.",
+    )
+    ca: str | None = Field(
+        default=None,
+        min_length=1,
+        description="File (PEM) with the certificates of those who may sign. Default: the system's.",
+    )
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The name that the certificate must be for, and that the server is asked for (SNI). Default: the url's host.",
+    )
+
+    def check(self, url: str) -> None:
+        """Raises ValueError where these options say nothing."""
+        if not url.startswith("https") and self != TlsOptions():
+            raise ValueError("`tls` belongs to a url of https")
+        if not self.verify and self.ca is not None:
+            raise ValueError(
+                "`ca` says whom to trust, and with `verify: false` everybody is trusted: leave one of them out"
+            )
+
+
+@dataclass(frozen=True)
+class Address:
+    """Host and port of a url."""
+
+    host: str
+    port: int
+    tls: bool
+
+    @staticmethod
+    def of(url: str) -> Address:
+        """Read a url without a path. Raises ValueError."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ValueError(f"{url!r} is no url: {error}") from None
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError(f"{url!r} is no url of a service: write http://host:port, or https://host")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError(
+                'a login is no part of the url: give the workload a header, `headers: {Authorization: "${env:NAME}"}`'
+            )
+        if parts.path not in ("", "/") or parts.query or parts.fragment:
+            raise ValueError(
+                f"the url ends with the port: put {url.split(parts.netloc, 1)[1]!r} into `workload.http.path`"
+            )
+        return Address(_ascii(parts.hostname), port or _PORTS[parts.scheme], parts.scheme == "https")
+
+    def __str__(self) -> str:
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    def endpoint(self, tls: TlsOptions) -> dict[str, Any]:
+        """The `target` section of the engine's specification."""
+        where: dict[str, Any] = {"protocol": "http", "host": self.host, "port": self.port}
+        if not self.tls:
+            return {**where, "sslmode": "disable"}
+        return {
+            **where,
+            "sslmode": "verify-full" if tls.verify else "require",
+            "sslrootcert": str(Path(tls.ca).expanduser().absolute()) if tls.ca else None,
+            "tls_name": tls.name,
+        }
+
+    def knock(self, limit_s: float) -> None:
+        """Raises TargetError where nobody takes a connection, or none can be begun."""
+        try:
+            socket.create_connection((self.host, self.port), timeout=limit_s).close()
+        except socket.gaierror as error:
+            raise TargetError(because("service.host", host=repr(self.host), said=error.strerror)) from error
+        except TimeoutError as error:
+            raise TargetError(because("service.timeout", where=self, limit_s=limit_s)) from error
+        except OSError as error:
+            said = error.strerror or error
+            if ports.none_left(error):
+                raise TargetError(ports.no_port(self, str(said))) from error
+            raise TargetError(because("service.refused", where=self, said=said)) from error
+
+    def answers(self, limit_s: float) -> bool:
+        """Whether somebody takes a connection, as far as can be told: with no port left it cannot."""
+        try:
+            self.knock(limit_s)
+        except TargetError as error:
+            return error.reason.code == ports.NO_PORT
+        return True
+
+    @property
+    def here(self) -> bool:
+        """Whether it is an address of this machine alone."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def _ascii(host: str) -> str:
+    """A name as it is looked up, told to the server and found in its certificate: `xn--bcher-kva.example`. Raises ValueError."""
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise ValueError(f"{host!r} is no name of a host: {error}") from None
+
+
+def listeners(address: Address) -> list[int]:
+    """The processes of this machine that listen there, without those that another of them has started.
+
+    None where the service is elsewhere, or where this user may not know.
+    """
+    if not address.here:
+        return []
+    try:
+        found = psutil.net_connections(kind="tcp")
+    except (psutil.Error, OSError):
+        return []
+    pids = {
+        one.pid
+        for one in found
+        if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port == address.port and one.pid
+    }
+    return sorted(pid for pid in pids if _parent(pid) not in pids)
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.Error:
+        return None

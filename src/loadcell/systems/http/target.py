@@ -1,0 +1,106 @@
+"""A service of HTTP that stands already, somewhere: it is never started, stopped or changed."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from loadcell.plan.parts import Options
+from loadcell.reasons import because
+from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.http.service import Address, TlsOptions, listeners
+
+#: What asking a service about itself may take; it is no part of any figure.
+_ASK_LIMIT_S = 3.0
+
+
+class HttpOptions(Options):
+    """Where the service is, and how to be sure that it is the right one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="http")
+
+    url: str = Field(
+        min_length=1,
+        description="Scheme, host and port: `http://shop.example:8080` or `https://shop.example`. Paths belong to the workload.",
+    )
+    tls: TlsOptions = Field(default_factory=TlsOptions, description="`https` only: whom to trust.")
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_whole(cls, url: str) -> str:
+        Address.of(url)
+        return url
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> HttpOptions:
+        self.tls.check(self.url)
+        return self
+
+
+class Http(Target[HttpOptions]):
+    """A service that stands already."""
+
+    name: ClassVar[str] = "http"
+    summary: ClassVar[str] = "a service of HTTP that stands already"
+    Options: ClassVar[type[Options]] = HttpOptions
+
+    def __init__(self, options: HttpOptions, context: TargetContext) -> None:
+        super().__init__(options, context)
+        self._address = Address.of(options.url)
+
+    @classmethod
+    def started(cls, options: HttpOptions) -> bool:  # noqa: ARG003
+        return False
+
+    def up(self) -> None:
+        self._address.knock(_ASK_LIMIT_S)
+
+    def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
+        raise TargetError(because("http.no-data"), during="prepare")
+
+    def endpoint(self) -> dict[str, Any]:
+        return self._address.endpoint(self.options.tls)
+
+    def describe(self) -> dict[str, Any]:
+        return {"server": "external", "url": self.options.url, "software": _software(self._address)}
+
+    def processes(self) -> list[int]:
+        return listeners(self._address)
+
+    def alive(self) -> bool:
+        return self._address.answers(_ASK_LIMIT_S)
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def down(self) -> None:
+        pass
+
+    def destroy(self) -> None:
+        pass
+
+
+def _software(address: Address) -> str | None:
+    """What the service says that it is, asked by a HEAD of its root."""
+    connection: http.client.HTTPConnection
+    if address.tls:
+        unverified = ssl.create_default_context()
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(
+            address.host, address.port, timeout=_ASK_LIMIT_S, context=unverified
+        )
+    else:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=_ASK_LIMIT_S)
+    try:
+        connection.request("HEAD", "/")
+        return connection.getresponse().getheader("Server")
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+
+
+PART = Http

@@ -1,0 +1,93 @@
+"""Finds the programs of MariaDB on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.reasons import because
+from loadcell.systems.base import TargetError
+
+#: Where distributions and MariaDB's own packages put the server.
+_PLACES = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb/bin")
+_SERVER = "mariadbd"
+_INSTALL = ("mariadb-install-db", "mysql_install_db")
+
+#: The oldest version whose behaviour loadcell knows.
+OLDEST = (10, 5)
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """The server, the program that makes its data directory, and their version (`10.11.19-MariaDB`)."""
+
+    server: Path
+    install: Path
+    version: str
+
+    @property
+    def series(self) -> str:
+        """The part of the version that tells one data directory from another: `10.11`."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def find(named: str | None = None) -> Binaries:
+    """The MariaDB of this machine, or the one named. Raises TargetError."""
+    if named is not None:
+        place = Path(named).expanduser().absolute()
+        found = _in([place, place / "bin", place / "sbin"])
+        if found is None:
+            raise TargetError(because("mysql.no-programs", path=place, install=_INSTALL[0]))
+        return found
+    on_path = shutil.which(_SERVER)
+    places = [Path(on_path).parent] if on_path else []
+    found = _in([*places, *map(Path, _PLACES)])
+    if found is None:
+        raise TargetError(because("mysql.missing", places=_PLACES))
+    return found
+
+
+def _in(places: Iterable[Path]) -> Binaries | None:
+    for place in places:
+        server = place / _SERVER
+        if not os.access(server, os.X_OK):
+            continue
+        install = _beside(server.resolve().parent) or _beside(place)
+        said = re.search(r"Ver (\d+\.\d+\.\d+)\S*", _says([str(server), "--no-defaults", "--version"]))
+        if install is None or said is None:
+            continue
+        version = said[1]
+        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+            raise TargetError(
+                because(
+                    "server.too-old",
+                    product="MariaDB",
+                    version=version,
+                    place=place,
+                    oldest=f"{OLDEST[0]}.{OLDEST[1]}",
+                )
+            )
+        return Binaries(server, install, f"{version}-MariaDB")
+    return None
+
+
+def _beside(place: Path) -> Path | None:
+    """The program that makes data directories, in the same installation."""
+    for directory in (place, place.parent / "bin", place.parent / "scripts"):
+        for name in _INSTALL:
+            if os.access(directory / name, os.X_OK):
+                return directory / name
+    return None
+
+
+def _says(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout

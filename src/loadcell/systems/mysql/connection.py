@@ -1,0 +1,243 @@
+"""Where a MariaDB or MySQL is, how to connect to it, and what it means when that fails."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from loadcell.reasons import Reason, because
+from loadcell.systems.base import TargetError
+from loadcell.systems.shared import ports
+from loadcell.systems.shared.owned_directory import no_room
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from pymysql.connections import Connection as _Connection
+
+    Connection: TypeAlias = _Connection[Any]
+
+APPLICATION = "loadcell"
+CONNECT_LIMIT_S = 10
+#: How long an administrative statement may take to begin its answer; the phases' limits are the sharper ones.
+_ANSWER_LIMIT_S = 3600
+PORT = 3306
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server and a user. `socket` is the path of a Unix socket, and takes precedence over `host`."""
+
+    host: str
+    port: int
+    user: str
+    socket: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sslmode: str = "prefer"
+    sslrootcert: str | None = None
+
+    @property
+    def where(self) -> str:
+        return self.socket or f"{self.host}:{self.port}"
+
+    @property
+    def here(self) -> bool:
+        """Whether the server is, as far as can be seen, on this machine."""
+        return self.socket is not None or self.host in ("localhost", "127.0.0.1", "::1")
+
+    def endpoint(self, database: str) -> dict[str, Any]:
+        """The `target` section of the engine's specification."""
+        return {
+            "protocol": "mysql",
+            "host": self.host,
+            "port": self.port,
+            "socket": self.socket,
+            "user": self.user,
+            "password": self.password,
+            "database": database,
+            "sslmode": "disable" if self.socket else self.sslmode,
+            "sslrootcert": self.sslrootcert,
+            "application_name": APPLICATION,
+            "connect_timeout_ns": CONNECT_LIMIT_S * 1_000_000_000,
+        }
+
+    def connect(
+        self, database: str | None = None, *, limit_s: int = CONNECT_LIMIT_S, during: str = "up"
+    ) -> Connection:
+        """An administrative connection that commits each statement. Raises TargetError."""
+        import pymysql
+
+        mode = "disable" if self.socket else self.sslmode
+        words: dict[str, Any] = {
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password or "",
+            "database": database,
+            "charset": "utf8mb4",
+            "autocommit": True,
+            "connect_timeout": limit_s,
+            "read_timeout": _ANSWER_LIMIT_S,
+            "program_name": APPLICATION,
+        }
+        try:
+            if self.socket:
+                return _by_socket(self.socket, words)
+            if mode in ("disable", "allow"):
+                return pymysql.connect(**words, ssl_disabled=True)
+            return pymysql.connect(**words, ssl=_trust(mode, self.sslrootcert))
+        except (pymysql.Error, RuntimeError, OSError) as error:
+            if mode == "prefer" and _number(error) is None and "SSL" in str(error):
+                return replace(self, sslmode="disable").connect(database, limit_s=limit_s, during=during)
+            raise not_connected(error, self.where, self.user, during=during) from error
+
+    @contextmanager
+    def session(
+        self, doing: Reason, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
+    ) -> Iterator[Connection]:
+        """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
+
+        `doing` completes "cannot ...".
+        """
+        import pymysql
+
+        connection = self.connect(database, limit_s=limit_s, during=during)
+        try:
+            yield connection
+        except (pymysql.Error, OSError) as error:
+            raise not_done(error, doing, during) from error
+        finally:
+            if connection.open:
+                connection.close()
+
+
+def _by_socket(path: str, words: dict[str, Any]) -> Connection:
+    """As PyMySQL does it, which leaves its socket open where nobody answers."""
+    import pymysql
+
+    connection = pymysql.connect(**words, unix_socket=path, ssl_disabled=True, defer_connect=True)
+    way = socket.socket(socket.AF_UNIX)
+    try:
+        way.settimeout(words["connect_timeout"])
+        way.connect(path)
+        way.settimeout(None)
+        connection.connect(way)
+    except BaseException:
+        way.close()
+        raise
+    return connection
+
+
+def _trust(mode: str, roots: str | None) -> ssl.SSLContext:
+    """What `sslmode` means: as libpq has it, and as the engine does it."""
+    context = ssl.create_default_context(cafile=roots)
+    context.check_hostname = mode == "verify-full"
+    verify = mode in ("verify-ca", "verify-full") or (mode == "require" and roots is not None)
+    context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
+    return context
+
+
+def rows(connection: Connection, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+    """All rows that a statement gives; none for one that gives none."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
+def external(
+    url: str, *, password: str | None, sslmode: str | None, sslrootcert: str | None
+) -> tuple[Address, str | None]:
+    """The address that a URL stands for, and the database it names. Raises TargetError."""
+    wrong = TargetError(because("mysql.url"))
+    try:
+        parts = urlsplit(url)
+        port = parts.port or PORT
+    except ValueError:
+        raise wrong from None
+    if parts.scheme not in ("mysql", "mariadb") or not parts.hostname or not parts.username:
+        raise wrong
+    if parts.query or parts.fragment:
+        raise TargetError(because("mysql.url-parameters"))
+    given = password if password is not None else (unquote(parts.password) if parts.password else None)
+    address = Address(
+        host=parts.hostname,
+        port=port,
+        user=unquote(parts.username),
+        password=given,
+        sslmode=sslmode or "prefer",
+        sslrootcert=sslrootcert,
+    )
+    return address, unquote(parts.path.strip("/")) or None
+
+
+#: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
+NONE_LEFT = ("connection.none-left", "mysql.none-left-for-user", "mysql.user-limits", ports.NO_PORT)
+
+#: The server's number of an error -> our code.
+REFUSALS = {
+    1040: "connection.none-left",
+    1044: "mysql.no-rights",
+    1045: "mysql.refused-password",
+    1049: "connection.no-database",
+    1129: "mysql.blocked-host",
+    1130: "mysql.unknown-host",
+    1203: "mysql.none-left-for-user",
+    1226: "mysql.user-limits",
+    1698: "mysql.refused-user",
+    3159: "mysql.wants-tls",
+}
+#: What stands in the words of one that has no number -> our code.
+SIGNS = {
+    ports.SIGN: ports.NO_PORT,
+    "refused": "connection.refused",
+    "No such file": "mysql.no-socket",
+    "timed out": "connection.timeout",
+    "Name or service": "mysql.host",
+    "cryptography": "mysql.encrypted-password",
+}
+
+
+def _number(error: BaseException) -> int | None:
+    """The server's own number of an error; None for what is not the server's."""
+    import pymysql
+
+    if isinstance(error, pymysql.MySQLError) and error.args and isinstance(error.args[0], int):
+        number = error.args[0]
+        return number if not 2000 <= number < 3000 and number else None
+    return None
+
+
+def not_connected(error: BaseException, where: str, user: str, during: str = "up") -> TargetError:
+    """What a failed connection means."""
+    said = str(error.args[-1]) if error.args else str(error)
+    number = _number(error)
+    place: dict[str, Any] = {"where": where, "user": because("user.named", name=user), "said": said}
+    if number in REFUSALS:
+        return TargetError(because(REFUSALS[number], variable="${env:NAME}", **place), during=during)
+    if "CERTIFICATE" in said or "SSL" in said or "certificate" in said:
+        return TargetError(because("mysql.tls", where=where, said=said), during=during)
+    code = next((code for sign, code in SIGNS.items() if sign in said), "connection.failed")
+    return TargetError(because(code, **place), during=during)
+
+
+def not_done(error: BaseException, doing: Reason, during: str = "prepare") -> TargetError:
+    """What it means that the server refused an administrative statement."""
+    said = str(error.args[-1]) if error.args else str(error)
+    number = _number(error)
+    match number:
+        case 1021 | 1114:
+            return no_room("mysql", because("where.server-data"), during)
+        case 1044 | 1142 | 1227 | 1370:
+            return TargetError(because("mysql.not-allowed", doing=doing, said=said), during=during)
+        case 1290 | 1836:
+            return TargetError(because("server.read-only", doing=doing, said=said), during=during)
+        case None | 1053 | 1927:
+            return TargetError(because("server.went-away", doing=doing, said=said), during=during)
+    return TargetError(
+        because("server.refused-with-code", doing=doing, said=said, code=str(number)), during=during
+    )

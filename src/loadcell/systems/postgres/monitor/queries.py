@@ -1,0 +1,113 @@
+"""What is asked of the server, in the words of its version (PostgreSQL 12 to 18, manual chapter 27.2).
+
+Every figure has one name here, whatever view the version has it in; what a version does not tell is missing.
+"""
+
+from __future__ import annotations
+
+from loadcell.systems.postgres.monitor.link import APPLICATION
+
+_DATABASE = """
+    SELECT xact_commit AS commits, xact_rollback AS rollbacks, blks_hit AS blocks_hit, blks_read AS blocks_read,
+           blk_read_time AS block_read_ms, blk_write_time AS block_write_ms,
+           tup_returned AS tuples_returned, tup_fetched AS tuples_fetched, tup_inserted AS tuples_inserted,
+           tup_updated AS tuples_updated, tup_deleted AS tuples_deleted, temp_files, temp_bytes, deadlocks, conflicts
+    FROM pg_stat_database WHERE datname = {database}
+"""
+#: The position in the log is exact at every instant, and every version knows it. The clock says which instant that
+#: was: when the answer arrives is another matter on a busy machine.
+_LOG = """
+    SELECT extract(epoch FROM clock_timestamp()) * 1000 AS clock_ms, pg_wal_lsn_diff(
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0'
+    ) AS wal_bytes
+"""
+_WAL_14 = """
+    SELECT wal_records, wal_fpi AS wal_full_pages, wal_buffers_full, wal_write AS wal_writes, wal_sync AS wal_syncs,
+           wal_write_time AS wal_write_ms, wal_sync_time AS wal_sync_ms
+    FROM pg_stat_wal
+"""
+_WAL_18 = """
+    SELECT w.*, i.* FROM (SELECT wal_records, wal_fpi AS wal_full_pages, wal_buffers_full FROM pg_stat_wal) w,
+        (SELECT sum(writes) AS wal_writes, sum(fsyncs) AS wal_syncs, sum(write_time) AS wal_write_ms,
+                sum(fsync_time) AS wal_sync_ms
+         FROM pg_stat_io WHERE object = 'wal') i
+"""
+_WRITER_12 = """
+    SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested, checkpoint_write_time AS checkpoint_write_ms,
+           checkpoint_sync_time AS checkpoint_sync_ms, buffers_checkpoint AS checkpoint_buffers,
+           buffers_clean AS bgwriter_buffers, maxwritten_clean AS bgwriter_stops,
+           buffers_backend AS backend_buffers, buffers_alloc AS buffers_allocated
+    FROM pg_stat_bgwriter
+"""
+_WRITER_17 = """
+    SELECT c.*, b.* FROM
+        (SELECT num_timed AS checkpoints_timed, num_requested AS checkpoints_requested, {done}
+                write_time AS checkpoint_write_ms, sync_time AS checkpoint_sync_ms,
+                buffers_written AS checkpoint_buffers
+         FROM pg_stat_checkpointer) c,
+        (SELECT buffers_clean AS bgwriter_buffers, maxwritten_clean AS bgwriter_stops,
+                buffers_alloc AS buffers_allocated
+         FROM pg_stat_bgwriter) b
+"""
+_IO = """
+    SELECT backend_type, object, context, reads, read_time AS read_ms, writes, write_time AS write_ms, extends, hits,
+           evictions, reuses, fsyncs, fsync_time AS fsync_ms, {read_bytes} AS read_bytes, {write_bytes} AS write_bytes
+    FROM pg_stat_io
+"""
+_IO_16 = _IO.format(
+    read_bytes="reads * op_bytes", write_bytes="(coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes"
+)
+_IO_18 = _IO.format(
+    read_bytes="read_bytes", write_bytes="coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)"
+)
+
+#: A session whose owner we may not look at has no state and this text.
+_SESSIONS = """
+    SELECT CASE WHEN query = '<insufficient privilege>' AND backend_type IS NULL THEN 'hidden'
+                WHEN datname IS DISTINCT FROM {database} THEN 'elsewhere' ELSE 'load' END AS whose,
+           state, wait_event_type, wait_event, count(*) AS sessions
+    FROM pg_stat_activity
+    WHERE (backend_type = 'client backend' OR backend_type IS NULL) AND pid <> pg_backend_pid()
+      AND application_name <> {application}
+    GROUP BY 1, 2, 3, 4
+"""
+
+WHO = """
+    SELECT pg_backend_pid() AS pid, current_database() AS database,
+           pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees_all
+"""
+
+
+def counters(version: int, database: str) -> str:
+    """The running counters of the database and the server, in one record; `version` as 150004."""
+    parts = [_DATABASE.format(database=literal(database)), _LOG]
+    if version >= 180000:
+        parts.append(_WAL_18)
+    elif version >= 140000:
+        parts.append(_WAL_14)
+    if version >= 170000:
+        done = "num_done AS checkpoints_done, " if version >= 180000 else ""
+        parts.append(_WRITER_17.format(done=done))
+    else:
+        parts.append(_WRITER_12)
+    named = ", ".join(f"({part}) AS q{number}" for number, part in enumerate(parts))
+    return f"SELECT * FROM {named}"  # noqa: S608 - of our own parts, the name quoted
+
+
+def io(version: int) -> str | None:
+    """The running counters of pg_stat_io, a record a kind of process, object and context."""
+    if version < 160000:
+        return None
+    return _IO_18 if version >= 180000 else _IO_16
+
+
+def sessions(database: str) -> str:
+    """The client sessions of this moment by state and wait: `whose` is load, elsewhere or hidden."""
+    return _SESSIONS.format(database=literal(database), application=literal(APPLICATION))
+
+
+def literal(text: str) -> str:
+    """Text as SQL writes it."""
+    from psycopg.sql import Literal
+
+    return Literal(text).as_string(None)

@@ -1,0 +1,75 @@
+"""Finds a server on this machine: Redis, or what takes its configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcell.reasons import because
+from loadcell.systems.base import TargetError
+from loadcell.systems.redis import product
+
+#: Where distributions and installations put the server, beside PATH.
+_PLACES = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/redis/bin", "/opt/valkey/bin")
+_SERVERS = ("redis-server", "valkey-server")
+
+#: The oldest version whose behaviour loadcell knows.
+OLDEST = (5, 0)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """The server, whose it is (`Valkey`), and its version (`7.0.15`)."""
+
+    server: Path
+    product: str
+    version: str
+
+
+def find(named: str | None = None) -> Binary:
+    """The Redis of this machine, or the one named. Raises TargetError."""
+    if named is not None:
+        path = Path(named).expanduser().absolute()
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise TargetError(because("redis.no-program", path=path))
+        return _known(path)
+    for path in _candidates():
+        if os.access(path, os.X_OK):
+            return _known(path)
+    raise TargetError(because("redis.missing", servers=_SERVERS, places=_PLACES))  # fmt: skip
+
+
+def _candidates() -> Iterator[Path]:
+    for name in _SERVERS:
+        on_path = shutil.which(name)
+        if on_path:
+            yield Path(on_path)
+        yield from (Path(place) / name for place in _PLACES)
+
+
+def _known(server: Path) -> Binary:
+    try:
+        done = subprocess.run(
+            [str(server), "--version"], capture_output=True, text=True, timeout=20, check=False, cwd="/"
+        )
+        said = done.stdout
+    except (OSError, subprocess.SubprocessError):
+        said = ""
+    found = product.of_program(said)
+    if found is None or found.version is None:
+        raise TargetError(because("redis.no-version", program=server))
+    if tuple(int(part) for part in found.version.split(".")[:2]) < OLDEST:
+        raise TargetError(
+            because(
+                "server.too-old",
+                product=found.name,
+                version=found.version,
+                place=server,
+                oldest=f"{OLDEST[0]}.{OLDEST[1]}",
+            )
+        )
+    return Binary(server, found.name, found.version)

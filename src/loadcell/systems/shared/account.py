@@ -1,0 +1,112 @@
+"""Whom a server runs as: servers refuse root, so root's server runs as another user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+
+from loadcell.plan.topology import ANYWHERE, Pin
+from loadcell.reasons import because
+from loadcell.systems.base import TargetError
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+
+#: The launcher's own exit status: it could not become the user, or could not run where it was to.
+CANNOT_LAUNCH = 126
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user of this machine. `other` says that it is not the one loadcell runs as; `pin` is where its programs run."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    other: bool
+    pin: Pin = ANYWHERE
+
+    def own(self, path: Path) -> None:
+        """Give a file or directory of ours to this user."""
+        if self.other:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+    def command(self, program: Sequence[str | Path], *, directory: Path, death: Signals) -> list[str]:
+        """The command that runs `program` as this user, in `directory`, getting the signal `death` when its parent dies.
+
+        To be started by the process (and, on Linux, the thread) whose end shall be the program's.
+        """
+        who = (
+            [str(self.uid), str(self.gid), ",".join(map(str, self.groups))] if self.other else ["-", "-", ""]
+        )
+        launch = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(_LAUNCHER),
+            *who,
+            str(int(death)),
+            str(os.getpid()),
+            str(directory),
+            self.pin.cpus or "-",
+            self.pin.memory or "-",
+        ]
+        return launch + [str(word) for word in program]
+
+    def run(
+        self, program: Sequence[str | Path], *, directory: Path = Path("/"), limit_s: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end as this user; its output and errors together in `stdout`."""
+        return subprocess.run(
+            self.command(program, directory=directory, death=Signals.SIGKILL),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            cwd="/",
+            text=True,
+            errors="replace",
+            timeout=limit_s,
+            check=False,
+            start_new_session=True,
+        )
+
+
+def environment() -> dict[str, str]:
+    """What a server sees of loadcell's environment: no PG* variables, no secrets, messages in English."""
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", **kept, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def current() -> str:
+    """Name of the user loadcell runs as."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise TargetError(because("account.no-name", uid=str(os.geteuid()))) from None
+
+
+def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) -> Account:
+    """The user for the server: oneself, or for root `run_as`, else the product's own (named as `kind`), else `nobody`."""
+    me = current()
+    option = f"target.{kind}.run_as"
+    if os.geteuid() != 0:
+        if run_as not in (None, me):
+            raise TargetError(because("account.not-root", user=run_as, me=me, option=option))
+        return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False, pin=pin)
+    for name in [run_as] if run_as else [kind, "nobody"]:
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        if found.pw_uid == 0:
+            raise TargetError(because("account.root", product=product, option=option))
+        groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
+        return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True, pin=pin)
+    raise TargetError(because("account.no-user", user=run_as or kind, product=product, option=option))

@@ -1,0 +1,249 @@
+"""A file system in a file: made, mounted on a loop device, and undone, by whoever comes next if loadcell is killed.
+
+What there is to undo is on record before it is made (`image.json`, beside the mount point, in the run's work directory), so
+that `undo_below` finds it whenever a run ends or dies. The file has a name that nobody else's can have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from loadcell.plan.parts import Options
+from loadcell.plan.units import Size
+from loadcell.reasons import because
+from loadcell.systems.base import TargetError
+
+_RECORD = "image.json"
+_PLACES = "image-*"
+#: Of mkfs, so that nothing is written behind a trial's back later on (ext4 initialises its tables lazily), and no room is
+#: given back that was just reserved (by discarding blocks).
+_MKFS = {
+    "ext4": ("-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
+    "xfs": ("-q", "-K"),
+    "btrfs": ("-q", "-K"),
+}
+#: The last programs of a server may hold the file system for a moment after it ended.
+_BUSY_LIMIT_S = 5.0
+_PAUSE_S = 0.1
+_PROGRAM_LIMIT_S = 300.0
+_LEAVE_OUT = "leave out the treatments that need an image (`--only FACTOR=LEVEL,...` names those to run), or name a directory"
+
+
+class Image(Options):
+    """A file system in a file, which loadcell makes and mounts (root only)."""
+
+    image: str = Field(
+        min_length=1,
+        description="Directory on the storage that the image is to lie on. The file has a name of its own there, and "
+        "goes when the run ends.",
+    )
+    size: Size = Field(description="Size of the image, reserved when it is made (`2GiB`).")
+    fs: str = Field(
+        default="ext4",
+        pattern=r"^[a-z][a-z0-9]*$",
+        description="File system to make in it: whatever the machine has a `mkfs.` for.",
+    )
+    mount_options: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9_=,.:+-]+$",
+        description="Options to mount it with, as after `mount -o`.",
+        examples=["noatime,data=journal"],
+    )
+
+
+@dataclass(frozen=True)
+class MountedImage:
+    """The image that `options` describe, for one run: equal options share one, whichever target object asks first."""
+
+    options: Image
+    work: Path
+    #: the target as the plan names it, for advice
+    kind: str = "postgres"
+
+    @property
+    def place(self) -> Path:
+        words = json.dumps(self.options.model_dump(mode="json"), sort_keys=True)
+        return self.work / f"image-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+    @property
+    def mount(self) -> Path:
+        """Where it is mounted."""
+        return self.place / "mount"
+
+    def make(self) -> None:
+        """Make and mount it, unless that is done already. Raises TargetError."""
+        if self.mount.is_mount():
+            return
+        _only_root()
+        self._check_place()
+        undo(self.place)  # what is left of an attempt that was broken off
+        try:
+            self._make()
+        except BaseException:
+            undo(self.place)
+            raise
+
+    def remove(self) -> None:
+        """Unmount and remove it, if it is there."""
+        undo(self.place)
+
+    def _check_place(self) -> None:
+        wanted = Path(self.options.image).expanduser()
+        if not wanted.is_dir():
+            raise TargetError(because("image.no-directory", path=wanted, kind=self.kind))
+        if shutil.which(f"mkfs.{self.options.fs}", path=_path()) is None:
+            raise TargetError(because("image.no-mkfs", fs=self.options.fs, kind=self.kind))
+
+    def _make(self) -> None:
+        options = self.options
+        file = Path(options.image).expanduser().resolve() / f"loadcell-{secrets.token_hex(6)}.img"
+        self.place.mkdir(parents=True, mode=0o755)
+        self.mount.mkdir(mode=0o755)
+        _write(self.place / _RECORD, json.dumps({"made_by": "loadcell", "file": str(file)}))
+        try:
+            _reserve(file, int(options.size))
+        except OSError as error:
+            raise _no_file(error, file, options.size, self.kind) from error
+        made = _run(f"mkfs.{options.fs}", *_MKFS.get(options.fs, ()), str(file))
+        if made.returncode != 0:
+            raise TargetError(
+                because(
+                    "image.mkfs-failed",
+                    fs=options.fs,
+                    size=options.size.text,
+                    said=_said(made),
+                    kind=self.kind,
+                )
+            )
+        how = "loop" + (f",{options.mount_options}" if options.mount_options else "")
+        mounted = _run("mount", "-t", options.fs, "-o", how, str(file), str(self.mount))
+        if mounted.returncode != 0:
+            raise _not_mounted(_said(mounted), options, self.kind)
+        self.mount.chmod(0o755)
+        # Past the page cache of the storage below, where that can be: or everything would be cached twice.
+        for device in _devices_of(file):
+            _run("losetup", "--direct-io=on", device)
+
+
+def _only_root() -> None:
+    if os.geteuid() != 0:
+        raise TargetError(because("image.not-root"))
+
+
+def _reserve(file: Path, size: int) -> None:
+    """Make the file with all its room: a sparse one would fail in the middle of a trial, as a broken disk does."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.posix_fallocate(handle, 0, size)
+    finally:
+        os.close(handle)
+
+
+def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
+    where = file.parent
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        free = shutil.disk_usage(where).free
+        return TargetError(because("image.no-room", size=size.text, path=where, free_bytes=free, kind=kind))
+    return TargetError(because("image.not-made", size=size.text, path=where, said=error.strerror, kind=kind))
+
+
+def _not_mounted(said: str, options: Image, kind: str) -> TargetError:
+    """What `mount` said (util-linux, busybox), turned into what to do."""
+    if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
+        return TargetError(because("image.no-loop", said=said))
+    if any(word in said for word in ("permission denied", "must be superuser", "not permitted")):
+        return TargetError(because("image.no-mount", said=said))
+    if "unknown filesystem type" in said:
+        return TargetError(because("image.unknown-fs", fs=options.fs, said=said, kind=kind))
+    return TargetError(because("image.not-mounted", said=said, kind=kind))
+
+
+def undo_below(work: Path) -> bool:
+    """Unmount and remove every image whose record lies in `work` or one level below; whether nothing is left mounted."""
+    places = [place for pattern in (_PLACES, f"*/{_PLACES}") for place in work.glob(pattern)]
+    kept = [place for place in places if not place.is_symlink() and not undo(place)]
+    return not kept
+
+
+def undo(place: Path) -> bool:
+    """Unmount and remove one image; whether it is gone. Does nothing to what is no image of loadcell's."""
+    try:
+        record = json.loads((place / _RECORD).read_text())
+        file = Path(record["file"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # Killed before there was a record: at most two empty directories.
+        for left in (place / "mount", place):
+            with contextlib.suppress(OSError):
+                left.rmdir()
+        return not (place / "mount").is_mount()
+    mount = place / "mount"
+    deadline = time.monotonic() + _BUSY_LIMIT_S
+    while mount.is_mount():
+        late = time.monotonic() > deadline
+        # At last out of sight, and gone for good when the last program that uses it ends.
+        if _run("umount", *(["--lazy"] if late else []), str(mount)).returncode != 0:
+            if late:
+                return False
+            time.sleep(_PAUSE_S)
+    for device in _devices_of(file):
+        _run("losetup", "--detach", device)
+    with contextlib.suppress(FileNotFoundError):
+        file.unlink()
+    shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def _devices_of(file: Path) -> list[str]:
+    """Loop devices on a file, from the kernel's own account."""
+    found = []
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if backing.read_text().rstrip("\n").removesuffix(" (deleted)") == str(file):
+                found.append(f"/dev/{backing.parts[-3]}")
+    return found
+
+
+def _path() -> str:
+    return os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            env={"PATH": _path(), "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_PROGRAM_LIMIT_S,
+        )
+    except FileNotFoundError:
+        return subprocess.CompletedProcess(command, 127, f"there is no program `{command[0]}`")
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """The first line a program said, without its repeated hints."""
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return lines[0] if lines else f"exit status {done.returncode}"
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

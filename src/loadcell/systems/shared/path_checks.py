@@ -1,0 +1,44 @@
+"""Directories of this machine that a plan names: whether they can be had, before anything is run.
+
+A file system that does not answer in time is no mistake of the plan: the run finds out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from loadcell.linux.time_limits import ask
+from loadcell.plan.parts import Misfit
+from loadcell.reasons import Reason, because
+
+
+def there(key: str, path: Path, missing: Reason) -> Iterator[Misfit]:
+    """What is wrong with a directory that must be there; `missing` says so as the run would."""
+    if ask({"there": path.is_dir}).found.get("there") is False:
+        yield Misfit(key, missing.finding, missing.advice)
+
+
+def of_data(data: Any, kind: str) -> Iterator[Misfit]:
+    """The same of a target's `data`: a directory that loadcell makes where it is missing, or an image's, which must be there."""
+    if (image := getattr(data, "image", None)) is not None:
+        place = Path(image).expanduser()
+        yield from there("data.image", place, because("image.no-directory", path=place, kind=kind))
+    elif isinstance(data, str) and data:
+        path = Path(data).expanduser().absolute()
+        wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
+        if wrong is not None:
+            yield Misfit("data", wrong.finding, wrong.advice)
+
+
+def _unmakeable(path: Path, kind: str) -> Reason | None:
+    """Why the directory neither is there nor can be made."""
+    above = next(one for one in (path, *path.parents) if os.path.exists(one))  # noqa: PTH110  (Path's raises where it may not look)
+    if not above.is_dir():
+        return because("home.no-directory", path=above, option=f"`target.{kind}.data`")
+    if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+        return because("home.not-usable", path=above, said=os.strerror(errno.EACCES), kind=kind)
+    return None

@@ -1,0 +1,21 @@
+"""Programs that are not on this machine: said at `check` and by the run in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadcell.reasons import Reason, because
+from loadcell.workloads.tool_runner.registry import TOOLS, Tool
+
+
+def missing(program: str, plan: Path, tool: Tool | None = None) -> Reason:
+    """That a program is not installed, and where it is to be had if that is known; or that it lies beside the plan, in the
+    directory `plan`. `tool` is which one it is meant to be; default: the one of its name."""
+    if "/" not in program and (plan / program).is_file():
+        return because("tool.beside", program=program)
+    tool = tool or TOOLS.get(Path(program).name)
+    if tool is None:
+        return because("tool.missing", program=program)
+    if tool.get:
+        return because("tool.missing-elsewhere", program=program, how=tool.get)
+    return because("tool.missing-package", program=program, package=tool.package)

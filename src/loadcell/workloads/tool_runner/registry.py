@@ -1,0 +1,283 @@
+"""The tools people know: how each is called, what is filled in when it is not given, and how to get it.
+
+Standard library only: this is read by `loadcell check` and, in the worker, by what makes the load.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+#: What every command line may name, and what targets of each protocol add.
+ALWAYS = ("clients", "threads", "duration_s", "requests", "seed", "directory", "plan")
+OF_PROTOCOL: Mapping[str, tuple[str, ...]] = {
+    "host": (),
+    "postgres": ("host", "port", "socket", "user", "database", "url"),
+    "mysql": ("host", "port", "socket", "user", "database", "url"),
+    "resp": ("host", "port", "socket", "user", "database", "url"),
+    "http": ("host", "port", "url"),
+}
+PLACES = tuple(dict.fromkeys((*ALWAYS, *(name for names in OF_PROTOCOL.values() for name in names))))
+
+#: Environment variables through which clients of a protocol take what they need: nothing of it stands on a command line.
+SECRETS: Mapping[str, str] = {"postgres": "PGPASSWORD", "mysql": "MYSQL_PWD", "resp": "REDISCLI_AUTH"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a command line depends on, besides what is given: where it goes, and whether requests end it."""
+
+    protocol: str = "host"
+    socket: bool = False
+    counted: bool = False
+
+
+Fill = Callable[[Sequence[str], Setting], list[str]]
+
+
+def _nothing(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return []
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. `load` and `connect` give the arguments that are not among those given.
+
+    `package` is Debian's, `get` how to come by it where Debian has none. `reader` is its module in `loadcell.ingest.readers`.
+    `whole_seconds`: it takes no fractions of seconds. `errors_apart`: what it writes to standard error is no part of its figures.
+    `takes_secret`: whether there is a way to give it a password other than on its command line.
+    """
+
+    name: str
+    package: str
+    reader: str
+    version: tuple[str, ...] = ("--version",)
+    load: Fill = _nothing
+    connect: Fill = _nothing
+    after: Fill = _nothing
+    get: str = ""
+    #: options whose value is a file, and whether an argument is one that is no option's
+    file_options: tuple[str, ...] = ()
+    is_file: Callable[[str], bool] = lambda word: False  # noqa: ARG005
+    whole_seconds: bool = True
+    errors_apart: bool = False
+    takes_secret: bool = True
+    #: how its parts are to each other: at once (their sum is the throughput) or one after the other
+    parts_at_once: bool = False
+
+    def words(self, given: Sequence[str], setting: Setting, *, program: str | None = None) -> list[str]:
+        """The whole command line of a load, with places still in it."""
+        filled = [*self.connect(given, setting), *self.load(given, setting)]
+        return [program or self.name, *filled, *given, *self.after(given, setting)]
+
+
+def files(tool: Tool, given: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """The files among the arguments: which one, what stands before the name in it, and the name."""
+    if has(given, "--name") and tool.name == "fio":  # the job is on the command line
+        return
+    taken = False
+    for index, word in enumerate(given):
+        name, equals, value = word.partition("=")
+        if taken or (equals and name in tool.file_options):
+            yield (index, "", word) if taken else (index, f"{name}=", value)
+            taken = False
+        elif word in tool.file_options:
+            taken = True
+        elif not word.startswith("-") and tool.is_file(word) and not _is_value(given, index):
+            yield index, "", word
+
+
+def _is_value(given: Sequence[str], index: int) -> bool:
+    """Whether an argument may be the value of the option before it."""
+    return index > 0 and given[index - 1].startswith("--") and "=" not in given[index - 1]
+
+
+def has(given: Sequence[str], *spellings: str) -> bool:
+    """Whether an option is given: `--time 5`, `--time=5`, `-t 5`, `-t5`."""
+    return any(
+        word == one
+        or (
+            word.startswith(f"{one}=")
+            if one.startswith("--")
+            else word.startswith(one) and not word.startswith("--")
+        )
+        for word in given
+        for one in spellings
+    )
+
+
+def _missing(given: Sequence[str], *options: tuple[tuple[str, ...], tuple[str, ...]]) -> list[str]:
+    """The arguments of those options that are given in none of their spellings."""
+    return [word for spellings, words in options if not has(given, *spellings) for word in words]
+
+
+#: sysbench's tests that speak to no database.
+_WITHOUT_DATABASE = ("cpu", "memory", "fileio", "threads", "mutex")
+
+
+#: Its tests whose interval lines count something else than their figures do.
+_WITHOUT_INTERVALS = ("memory", "fileio")
+
+
+def _sysbench(given: Sequence[str], setting: Setting) -> list[str]:
+    counted = [(("--events",), ("--events=${requests}",))] if setting.counted else []
+    alike = not any(word in _WITHOUT_INTERVALS for word in given)
+    intervals = [(("--report-interval",), ("--report-interval=1",))] if alike else []
+    return _missing(
+        given,
+        (("--threads",), ("--threads=${clients}",)),
+        (("--time",), ("--time=${duration_s}",)),
+        *counted,
+        *intervals,
+    )
+
+
+def _sysbench_database(given: Sequence[str], setting: Setting) -> list[str]:
+    if any(word in _WITHOUT_DATABASE for word in given):
+        return []
+    driver = {"postgres": "pgsql", "mysql": "mysql"}.get(setting.protocol)
+    if driver is None:
+        return []
+    at = ("socket",) if setting.socket and driver == "mysql" else ("host", "port")
+    options = [((f"--{driver}-{name}",), (f"--{driver}-{name}=${{{name}}}",)) for name in (*at, "user")]
+    return _missing(
+        given,
+        (("--db-driver",), (f"--db-driver={driver}",)),
+        *options,
+        ((f"--{driver}-db",), (f"--{driver}-db=${{database}}",)),
+    )
+
+
+def _fio(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    form = _missing(given, (("--output-format",), ("--output-format=json",)))
+    if not has(given, "--name"):  # job files say all the rest themselves
+        return form
+    return form + _missing(
+        given,
+        (("--directory", "--filename"), ("--directory=${directory}",)),
+        (("--numjobs",), ("--numjobs=${clients}",)),
+        (("--group_reporting",), ("--group_reporting",)),
+        (("--runtime",), ("--time_based", "--runtime=${duration_s}")),
+    )
+
+
+def _pgbench(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(
+        given,
+        (("-c", "--client"), ("-c", "${clients}")),
+        (("-j", "--jobs"), ("-j", "${threads}")),
+        (("-T", "--time", "-t", "--transactions"), ("-T", "${duration_s}")),
+        (("-P", "--progress"), ("-P", "1")),
+    )
+
+
+#: ab keeps a record of every request, and ends after 50,000 unless told otherwise: more than this no trial makes.
+_AB_MOST = "10000000"
+
+
+def _ab(given: Sequence[str], setting: Setting) -> list[str]:
+    ends = (
+        ("-t", "-n"),
+        ("-n", "${requests}") if setting.counted else ("-t", "${duration_s}", "-n", _AB_MOST),
+    )
+    return _missing(given, (("-c",), ("-c", "${clients}")), ends)
+
+
+def _wrk(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(
+        given,
+        (("-c", "--connections"), ("-c", "${clients}")),
+        (("-t", "--threads"), ("-t", "${threads}")),
+        (("-d", "--duration"), ("-d", "${duration_s}s")),
+        (("--latency",), ("--latency",)),
+    )
+
+
+def _url(given: Sequence[str], setting: Setting) -> list[str]:
+    """The target's, where no other is given."""
+    if setting.protocol != "http" or any("://" in word or word.startswith("${url}") for word in given):
+        return []
+    return ["${url}/"]
+
+
+def _redis(given: Sequence[str], setting: Setting) -> list[str]:
+    counted = [(("-n",), ("-n", "${requests}"))] if setting.counted else []
+    return _missing(given, (("-c",), ("-c", "${clients}")), *counted)
+
+
+def _redis_server(given: Sequence[str], setting: Setting) -> list[str]:
+    if setting.protocol not in ("resp", "http") or has(given, "-h", "-s", "-u"):
+        return []
+    where = ["-s", "${socket}"] if setting.socket else ["-h", "${host}", "-p", "${port}"]
+    number = [(("--dbnum",), ("--dbnum", "${database}"))] if setting.protocol == "resp" else []
+    return where + _missing(given, *number)
+
+
+def _iperf3(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(
+        given,
+        (("-J", "--json"), ("-J",)),
+        (("-P", "--parallel"), ("-P", "${clients}")),
+        (("-t", "--time", "-n", "--bytes", "-k", "--blockcount"), ("-t", "${duration_s}")),
+    )
+
+
+def _iperf3_server(given: Sequence[str], setting: Setting) -> list[str]:
+    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(given, "-c", "--client"):
+        return []
+    return ["-c", "${host}", *_missing(given, (("-p", "--port"), ("-p", "${port}")))]
+
+
+def _netperf(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(given, (("-l",), ("-l", "${duration_s}")))
+
+
+def _netperf_server(given: Sequence[str], setting: Setting) -> list[str]:
+    if "port" not in OF_PROTOCOL.get(setting.protocol, ()) or has(given, "-H"):
+        return []
+    return ["-H", "${host}", *_missing(given, (("-p",), ("-p", "${port}")))]
+
+
+def _stress(given: Sequence[str], setting: Setting) -> list[str]:  # noqa: ARG001
+    return _missing(
+        given,
+        (("--metrics", "--metrics-brief"), ("--metrics-brief",)),
+        (("--timeout", "-t"), ("--timeout", "${duration_s}s")),
+    )
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "sysbench", "sysbench", "sysbench", load=_sysbench, connect=_sysbench_database,
+            is_file=lambda word: word.endswith(".lua"),
+        ),
+        Tool("fio", "fio", "fio", load=_fio, is_file=lambda _: True, errors_apart=True, parts_at_once=True),
+        Tool("pgbench", "postgresql-15", "pgbench", load=_pgbench, file_options=("-f", "--file")),
+        Tool("ab", "apache2-utils", "ab", ("-V",), _ab, after=_url, file_options=("-p", "-u")),
+        Tool("wrk", "wrk", "wrk", ("-v",), _wrk, after=_url, file_options=("-s", "--script")),
+        Tool(
+            "redis-benchmark", "redis-tools", "redis_benchmark", load=_redis, connect=_redis_server, takes_secret=False,
+        ),
+        Tool("iperf3", "iperf3", "iperf3", load=_iperf3, connect=_iperf3_server, errors_apart=True),
+        Tool(
+            "netperf", "netperf", "netperf", ("-V",), _netperf, _netperf_server,
+            get="Debian has it in `non-free` only (`apt install netperf`); its source: https://github.com/HewlettPackard/netperf. "
+            "iperf3 measures streams as well.",
+        ),
+        Tool("mbw", "mbw", "mbw", ("-h",)),
+        Tool("dd", "coreutils", "dd"),
+        Tool("stress-ng", "stress-ng", "stress_ng", load=_stress),
+    )
+}  # fmt: skip
+
+
+#: Whose output a `command` may print, or leave in a file: the tools, and one that people call by scripts of its own.
+OUTPUTS: Mapping[str, Tool] = {**TOOLS, "benchmarksql": Tool("benchmarksql", "", "benchmarksql")}
+
+
+def split(command: str | Sequence[str]) -> list[str]:
+    """Program and arguments, taken apart as a shell would without running one. Raises ValueError."""
+    return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]

@@ -1,0 +1,179 @@
+"""What a tool said of itself, in the form that the engine gives its results and intervals in (`_engine.pyi`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadcell.ingest.base import Interval, Measured
+
+TRANSACTION = "transaction"
+#: The record's keys of a distribution's figures that the engine's results have a place for.
+_TIMES = {
+    "mean_ms": "mean_ns", "stdev_ms": "stdev_ns", "min_ms": "min_ns", "max_ms": "max_ns", "p50_ms": "p50_ns", "p90_ms": "p90_ns",
+    "p95_ms": "p95_ns", "p99_ms": "p99_ns", "p99.9_ms": "p999_ns", "p99.99_ms": "p9999_ns",
+}  # fmt: skip
+_QUERIES = "queries_per_s"
+
+
+@dataclass(frozen=True)
+class Window:
+    """When it was measured."""
+
+    start_mono_ns: int
+    start_utc_ns: int
+    duration_ns: int
+
+
+def whole(parts: Sequence[Measured], *, at_once: bool) -> Measured:
+    """All parts as one: parts that work at once, in one turn, add up; of those that follow each other the first stands for all.
+
+    Of parts that add up, only the mean and the extremes of their times can be known.
+    """
+    first = parts[0]
+    parts = [one for one in parts if one.turn == first.turn]
+    if len(parts) == 1 or not at_once:
+        return first
+    rates = [one.throughput_per_s for one in parts if one.throughput_per_s is not None]
+    count = sum(one.succeeded or 0 for one in parts)
+    together: dict[str, float] = {}
+    if all("min_ms" in one.response and "max_ms" in one.response for one in parts):
+        together["min_ms"] = min(one.response["min_ms"] for one in parts)
+        together["max_ms"] = max(one.response["max_ms"] for one in parts)
+    if all("mean_ms" in one.response for one in parts) and count:
+        spent_ms = sum(one.response["mean_ms"] * (one.succeeded or 0) for one in parts)
+        together["mean_ms"] = spent_ms / count
+    return replace(
+        first,
+        throughput_per_s=sum(rates) if rates else None,
+        succeeded=count,
+        failed=max((one.failed or 0 for one in parts), default=0),
+        duration_s=max((one.duration_s for one in parts if one.duration_s is not None), default=None),
+        response=together,
+        figures={},
+    )
+
+
+def groups(parts: Sequence[Measured]) -> dict[str, Any]:
+    """Where parts that work at once did so in several turns: how many, and which parts were `counted`; else nothing."""
+    turns = {one.turn for one in parts}
+    if len(turns) == 1:
+        return {}
+    return {"groups": len(turns), "counted": [one.title for one in parts if one.turn == parts[0].turn]}
+
+
+def figures(parts: Sequence[Measured]) -> dict[str, float]:
+    """The tool's own figures; of several parts with the part's name in front."""
+    if len(parts) == 1:
+        return {name: float(value) for name, value in parts[0].figures.items() if name != _QUERIES}
+    return {
+        f"{_word(one.title)}.{name}": float(value)
+        for one in parts
+        for name, value in one.figures.items()
+        if name != _QUERIES
+    }
+
+
+def _word(title: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-") or "part"
+
+
+def result(
+    total: Measured,
+    parts: Sequence[Measured],
+    window: Window,
+    own: Mapping[str, float],
+    about: Mapping[str, Any],
+    client: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The engine's result, as far as a tool can tell it. `about` is what the trial's record says of the tool."""
+    queries = total.figures.get(_QUERIES)
+    several = (
+        [{**_operation(one, "type"), "name": one.title} for one in parts] if len(parts) > 1 else _kinds(total)
+    )
+    return {
+        "outcome": "completed",
+        "reason": None,
+        "advice": None,
+        "window": {
+            "start_mono_ns": window.start_mono_ns,
+            "start_utc_ns": window.start_utc_ns,
+            "duration_ns": window.duration_ns,
+        },
+        "operations": [_operation(total, TRANSACTION), *several],
+        "queries": {} if queries is None else {"per_s": queries},
+        "errors": [
+            {"code": code, "operation": TRANSACTION, "count": count, "message": ""}
+            for one in parts
+            for code, count in one.errors.items()
+            if count
+        ],
+        "schedule": None,
+        "lifetime": None,
+        "client": dict(client),
+        "figures": dict(own),
+        "unit": total.unit,
+        "tool": dict(about),
+    }
+
+
+def _kinds(total: Measured) -> list[dict[str, Any]]:
+    """The kinds of transaction that one execution counted apart."""
+    found = []
+    for name, part in total.parts.items():
+        rate = part.succeeded / total.duration_s if total.duration_s else None
+        own = Measured(name, total.unit, rate, part.succeeded, part.failed, response=part.response)
+        found.append({**_operation(own, part.kind), "name": name})
+    return found
+
+
+def _operation(one: Measured, kind: str) -> dict[str, Any]:
+    succeeded, failed = one.succeeded or 0, one.failed or 0
+    return {
+        "name": TRANSACTION,
+        "kind": kind,
+        "attempted": succeeded + failed,
+        "carried_in": 0,
+        "succeeded": succeeded,
+        "failed": failed,
+        "in_flight": 0,
+        "retried": 0,
+        "throughput_per_s": one.throughput_per_s,
+        "response": _times(one.response, one.succeeded),
+        "service": None,
+        "failed_response": None,
+    }
+
+
+def _times(response: Mapping[str, float], count: int | None) -> dict[str, Any] | None:
+    """A distribution; `count` is None where the tool does not say of how many."""
+    known = {_TIMES[name]: value * 1e6 for name, value in response.items() if name in _TIMES}
+    return {"count": count, **known} if known else None
+
+
+def interval(one: Interval, origin_mono_ns: int, origin_utc_ns: int, phase: str) -> dict[str, Any]:
+    """One stretch of the series, as the tool said it."""
+    start_ns = round(one.start_s * 1e9)
+    succeeded = round(one.throughput_per_s * one.duration_s)
+    return {
+        "type": "interval",
+        "phase": phase,
+        "start_mono_ns": origin_mono_ns + start_ns,
+        "start_utc_ns": origin_utc_ns + start_ns,
+        "duration_ns": round(one.duration_s * 1e9),
+        "operations": [
+            {
+                "name": TRANSACTION,
+                "kind": TRANSACTION,
+                "started": None,
+                "succeeded": succeeded,
+                "failed": one.failed,
+                "retried": None,
+                "throughput_per_s": one.throughput_per_s,
+                "response": _times(one.response, succeeded),
+                "service": None,
+            }
+        ],
+    }

@@ -1,0 +1,263 @@
+"""One load's course: version, commands before, warm-up, the measured command, its figures, commands after."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from loadcell.ingest import extract
+from loadcell.ingest.base import Measured, NotItsOutputError, Reading
+from loadcell.reasons import NOTHING_SAID, because
+from loadcell.workloads.tool_runner import events, result
+from loadcell.workloads.tool_runner.child import Children, Ended
+from loadcell.workloads.tool_runner.events import Intervals, Say
+from loadcell.workloads.tool_runner.missing_programs import missing
+from loadcell.workloads.tool_runner.output import Output, TooMuchError
+from loadcell.workloads.tool_runner.progress_lines import follow
+from loadcell.workloads.tool_runner.registry import OUTPUTS, Tool
+from loadcell.workloads.tool_runner.spec import Order, OrderError
+
+#: How long a tool may take to say its version, and beyond its own time to end a warm-up by itself.
+_VERSION_LIMIT_S, _WARMUP_SLACK_S = 5.0, 5.0
+#: How much of a file that a tool leaves is read.
+_LARGEST_FILE = 256 << 20
+_DURATION = "${duration_s}"
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """What came out: the whole, its parts, the tool's own figures, and what of the output was not understood."""
+
+    total: Measured
+    reading: Reading
+    own: Mapping[str, float]
+
+
+class Course:
+    """One order, carried out by one set of child processes. Its methods raise OrderError."""
+
+    def __init__(self, order: Order, children: Children) -> None:
+        self.order = order
+        self._children = children
+        self._words = order.words()
+        self._name = order.section.get("name") or Path(self._words[0]).name
+        #: the tool whose output it is: itself, or the one that a command's output is read as
+        self._read_as = OUTPUTS.get(order.section.get("reads") or "")
+
+    def prepare(self) -> None:
+        """Run the commands that make the data."""
+        self._others("prepare")
+
+    def run(self, say: Say) -> dict[str, Any]:
+        """Everything else: the engine's result."""
+        self.order.check()
+        about: dict[str, Any] = {"name": self._name, "command": self.order.filled(self._words)}
+        if (version := self._version(about["command"][0])) is not None:
+            about["version"] = version
+        self._others("before")
+        self._warm_up(say)
+        began = events.phase(say, "measure")
+        used_s = _used_s()
+        with contextlib.closing(Output(errors_apart=self._errors_apart)) as output:
+            intervals = Intervals(say, follow("" if self._read_as is None else self._read_as.name), began)
+            ended = self._start(about["command"], output, follow=intervals.line)
+            used_s = _used_s() - used_s
+            self._went_well(ended, self._words, output)
+            found = self._figures(output, ended.wall_s)
+        intervals.rest(found.reading.measured)
+        events.phase(say, "drain")
+        self._others("after")
+        total, parts = found.total, found.reading.measured
+        about |= {"settings": dict(parts[0].settings), "parts": [one.title for one in parts]}
+        if self._read_as is not None and self._read_as.parts_at_once:
+            about |= result.groups(parts)
+        if found.reading.unread:
+            about |= {"unread": found.reading.unread, "unread_examples": list(found.reading.examples)}
+        duration_ns = round((total.duration_s or ended.wall_s) * 1e9)
+        return result.result(
+            total, parts, result.Window(*began, duration_ns), found.own, about, _client(used_s)
+        )
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    def _others(self, which: str) -> None:
+        """Commands beside the load, each to its end."""
+        for command in self.order.section[which]:
+            words = self.order.filled(self.order.other(command))
+            with contextlib.closing(Output()) as output:
+                self._went_well(self._start(words, output), words, output)
+
+    def _start(
+        self,
+        words: Sequence[str],
+        output: Output,
+        *,
+        follow: Callable[[str], None] | None = None,
+        duration_ns: int | None = None,
+        end_after_s: float | None = None,
+    ) -> Ended:
+        def hear(stream: int, line: str) -> None:
+            if output.take(stream, line) and follow is not None:
+                follow(line)
+
+        environment = self.order.environment(duration_ns)
+        program = shutil.which(words[0], path=environment["PATH"])
+        if program is None:
+            raise OrderError(missing(words[0], Path(self.order.section["plan"])))
+        output.announce(words)
+        try:
+            return self._children.run(
+                [program, *words[1:]], environment, self.order.directory, hear, end_after_s
+            )
+        except OSError as error:
+            raise OrderError(because("tool.not-run", program=words[0], said=error.strerror)) from error
+        except TooMuchError:
+            raise OrderError(because("tool.printed-too-much", program=words[0])) from None
+
+    def _went_well(self, ended: Ended, words: Sequence[str], output: Output) -> None:
+        """Refuse an end that is none of a program that did its work."""
+        if self._children.stopped:
+            raise OrderError(because("tool.stopped"))
+        if ended.status == 0:
+            return
+        status = ended.status
+        how = (
+            because("ended.status", status=str(status))
+            if status > 0
+            else because("ended.signal", signal=str(-status))
+        )
+        said = _error_in_json(output) or output.last_words or NOTHING_SAID
+        raise OrderError(because("tool.failed", program=Path(words[0]).name, how=how, said=said))
+
+    def _version(self, program: str) -> str | None:
+        """What it says that it is, in its own words."""
+        tool = self.order.tool
+        if tool is None:
+            return None
+        with contextlib.closing(Output(passed_on=False)) as output:
+            self._start([program, *tool.version], output, end_after_s=_VERSION_LIMIT_S)
+            said = [line.strip() for line in output.lines() if any(letter.isdigit() for letter in line)]
+        return said[0][:200] if said else None
+
+    def _warm_up(self, say: Say) -> None:
+        """The same command for the time of the warm-up; one that has no time is ended when that is over."""
+        warmup_ns = int(self.order.load["warmup_ns"])
+        if not warmup_ns:
+            return
+        events.phase(say, "warmup")
+        slack_s = _WARMUP_SLACK_S if any(_DURATION in word for word in self._words) else 0.0
+        with contextlib.closing(Output()) as output:
+            ended = self._start(
+                self.order.filled(self._words, warmup_ns),
+                output,
+                duration_ns=warmup_ns,
+                end_after_s=warmup_ns / 1e9 + slack_s,
+            )
+            if not ended.asked or self._children.stopped:
+                self._went_well(ended, self._words, output)
+
+    # -- figures ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _errors_apart(self) -> bool:
+        return self._read_as is not None and self._read_as.errors_apart
+
+    def _figures(self, output: Output, wall_s: float) -> _Figures:
+        named = self._named(output)
+        if self._read_as is None:
+            reading = Reading((extract.measured(named, wall_s),))
+            total, own = reading.measured[0], dict(reading.measured[0].figures)
+        else:
+            reading = self._read(output, self._read_as)
+            total = result.whole(reading.measured, at_once=self._read_as.parts_at_once)
+            total = _with_named(total, named)
+            own = result.figures(reading.measured)
+            own |= {name: value for name, value in named.items() if name not in extract.PLACED}
+        if total.throughput_per_s is None:
+            raise OrderError(
+                because("tool.no-throughput", program=self._name, setting="throughput: {pattern: ...}")
+            )
+        unit = self.order.section.get("unit") or total.unit
+        return _Figures(replace(total, unit=unit), reading, own)
+
+    def _read(self, output: Output, tool: Tool) -> Reading:
+        """What was measured, by the tool's own reader."""
+        try:
+            reading: Reading = import_module(f"loadcell.ingest.readers.{tool.reader}").read(
+                self._lines(output)
+            )
+        except NotItsOutputError as error:
+            raise OrderError(because("tool.unreadable", program=self._name, why=error.reason)) from None
+        if not reading.measured:
+            raise OrderError(because("tool.no-figure", program=self._name, count=reading.unread))
+        return reading
+
+    def _named(self, output: Output) -> dict[str, float]:
+        """The figures that the plan names; every one has to be there."""
+        sources: Mapping[str, Any] = self.order.section["figures"]
+        text = "".join(self._lines(output)) if sources else ""
+        found = {}
+        for name, source in sources.items():
+            try:
+                found[name] = extract.value(source, text)
+            except extract.NoFigureError as error:
+                raise OrderError(because("tool.figure-not-found", name=name, why=error.reason)) from None
+        return found
+
+    def _lines(self, output: Output) -> Iterator[str]:
+        """The output to be read: what was printed, or the file that the plan names."""
+        file = self.order.section.get("output")
+        if file is None:
+            yield from output.lines()
+            return
+        path = self.order.directory / self.order.filled([file])[0]
+        try:
+            if path.stat().st_size > _LARGEST_FILE:
+                raise OrderError(because("tool.file-too-large", path=path))
+            with path.open(encoding="utf-8", errors="replace") as lines:
+                yield from lines
+        except OSError as error:
+            raise OrderError(
+                because("tool.no-file", path=path, said=error.strerror, place="${directory}")
+            ) from error
+
+
+def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:
+    """The tool's own figures, with those that the plan takes from somewhere else."""
+    counts = {name: round(named[name]) for name in ("succeeded", "failed") if name in named}
+    return replace(
+        total,
+        throughput_per_s=named.get("throughput", total.throughput_per_s),
+        succeeded=counts.get("succeeded", total.succeeded),
+        failed=counts.get("failed", total.failed),
+        duration_s=named.get("duration", total.duration_s),
+        response={**total.response, **extract.response(named)},
+    )
+
+
+def _error_in_json(output: Output) -> str | None:
+    """What tools that print JSON say in it of why they failed."""
+    try:
+        document = json.loads(output.text())
+    except ValueError:
+        return None
+    said = document.get("error") if isinstance(document, dict) else None
+    return str(said)[:500] if said else None
+
+
+def _used_s() -> float:
+    """CPU time of all programs that have ended so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _client(used_s: float) -> dict[str, Any]:
+    """The load's own cost: that of the tool's processes. How busy each of its threads was, nobody knows."""
+    return {"threads": [], "cpu_ns": round(used_s * 1e9), "max_rss_bytes": None, "lateness": None}

@@ -1,0 +1,108 @@
+"""What the worker is asked for, taken from a specification: the commands, and all that is filled into them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadcell.reasons import ReasonedError, because
+from loadcell.workloads.tool_runner import placeholders
+from loadcell.workloads.tool_runner.registry import SECRETS, TOOLS, Setting, Tool, split
+
+#: What a tool sees of loadcell's own environment: enough to find programs, libraries and a home.
+_KEPT = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_HOME")
+_SYSTEM = "/usr/sbin:/sbin"
+
+
+class OrderError(ReasonedError):
+    """What cannot be carried out: what was found, and what to do."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """One load. `section` is the `tool` of the specification's workload, see `loadcell.workloads.tool`."""
+
+    section: Mapping[str, Any]
+    load: Mapping[str, Any]
+    target: Mapping[str, Any]
+    seed: int
+    directory: Path
+
+    @classmethod
+    def of(cls, spec: Mapping[str, Any]) -> Order:
+        """With a directory of the load's own, which the caller removes. Raises OrderError."""
+        target = spec["target"]
+        parent = target.get("directory")
+        try:
+            directory = Path(tempfile.mkdtemp(prefix="loadcell-tool-", dir=parent))
+        except OSError as error:
+            raise OrderError(
+                because("tool.no-directory", path=parent or tempfile.gettempdir(), said=error.strerror)
+            ) from error
+        return cls(spec["workload"]["tool"], spec["load"], target, int(spec["seed"]), directory)
+
+    @property
+    def tool(self) -> Tool | None:
+        """The tool, where it is one that is known."""
+        name = self.section.get("name")
+        return TOOLS.get(name) if name else None
+
+    @property
+    def setting(self) -> Setting:
+        """What its command line depends on."""
+        return Setting(
+            self.target["protocol"], bool(self.target.get("socket")), self.load.get("requests") is not None
+        )
+
+    def words(self) -> list[str]:
+        """The command line of the load, with places in it."""
+        given = split(self.section["arguments"])
+        tool = self.tool
+        return given if tool is None else tool.words(given, self.setting, program=self.section.get("program"))
+
+    def other(self, command: str | Sequence[str]) -> list[str]:
+        """A command beside the load: of a tool that is known, only the way to the target is filled in."""
+        words = split(command)
+        tool = TOOLS.get(Path(words[0]).name)
+        return words if tool is None else [words[0], *tool.connect(words[1:], self.setting), *words[1:]]
+
+    def values(self, duration_ns: int | None = None) -> dict[str, str]:
+        """What stands in the places; for another time than the load's own."""
+        load = self.load if duration_ns is None else {**self.load, "duration_ns": duration_ns}
+        return {
+            **placeholders.of_load(load, self.seed),
+            **placeholders.of_target(self.target),
+            "directory": str(self.directory),
+            "plan": self.section["plan"],
+        }
+
+    def filled(self, words: Sequence[str], duration_ns: int | None = None) -> list[str]:
+        """The command line as it is run. Raises OrderError."""
+        try:
+            return placeholders.filled(words, self.values(duration_ns))
+        except placeholders.NoValueError as error:
+            raise OrderError(because("tool.no-value", place=f"${{{error}}}")) from None
+
+    def environment(self, duration_ns: int | None = None) -> dict[str, str]:
+        """The child's: figures in the C locale, places by their names, the target's connection, the plan's own last."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        values = self.values(duration_ns)
+        return {
+            **kept,
+            "PATH": f"{kept.get('PATH', '/usr/bin:/bin')}:{_SYSTEM}",
+            "LC_ALL": "C",
+            **values,
+            **placeholders.environment(self.target, values),
+            **self.section["env"],
+        }
+
+    def check(self) -> None:
+        """Raises OrderError where the target asks for what the tool can only be given in sight of everybody."""
+        tool = self.tool
+        if tool is not None and not tool.takes_secret and self.target.get("password"):
+            reads = SECRETS.get(self.target["protocol"]) or because("tool.its-environment")
+            raise OrderError(because("tool.password-in-sight", program=tool.name, reads=reads))

@@ -1,0 +1,140 @@
+"""Which treatments can be held against each other, and what is not said where they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from analysis.runs import run_of, said
+from loadcell.analysis.analyse import Analysis, analyse
+from loadcell.analysis.comparability import of
+
+KV, YCSB = {"workload": {"kv": {"read": 0.9}}}, {"workload": {"ycsb": {"mix": "A"}}}
+
+
+def probe(kind: str, **options: Any) -> dict[str, Any]:
+    """Settings as a record has them: what is not probed is null."""
+    every = dict.fromkeys(("cpu", "memory", "latency", "disk", "network"))
+    return {"workload": {"probe": {**every, kind: options}}, "load": {"clients": 1}}
+
+
+def tool(**options: Any) -> dict[str, Any]:
+    return {"workload": {"tool": {"env": {"A": "b"}, **options}}}
+
+
+def groups(**each: dict[str, Any]) -> dict[str, Any]:
+    return {"workloads": {name: {**settings["workload"], "share": "50%"} for name, settings in each.items()}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            probe("memory", test="sysbench", size="256MiB", block="1KiB"),
+            probe("memory", test="sysbench", size="256MiB", block="4MiB"),
+        ),
+        (probe("latency", size="8KiB"), probe("latency", size="4MiB")),
+        (
+            probe("network", test="rr", block="128KiB", request="1B"),
+            probe("network", test="rr", block="64KiB", request="4KiB"),
+        ),
+        (probe("disk", access="read", block="4KiB"), probe("disk", access="read", block="1MiB")),
+        (probe("cpu"), {**probe("cpu"), "load": {"clients": 8}}),
+        (KV, {"workload": {"kv": {"read": 0.1}}}),
+        (tool(sysbench="cpu --cpu-max-prime=100"), tool(sysbench="cpu --cpu-max-prime=9")),
+        (tool(command="gzip -1 file"), tool(command="zstd -1 file")),
+        (groups(a=KV, b=YCSB), groups(a=YCSB, b=KV)),
+        ({}, {}),
+    ],
+)
+def test_one_thing_under_two_conditions(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    assert of(one, ["operation"]) == of(other, ["operation"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (probe("memory", test="copy"), probe("memory", test="triad")),
+        (probe("memory", test="copy", size="8KiB"), probe("memory", test="copy", size="4MiB")),
+        (probe("network", test="stream", block="64KiB"), probe("network", test="stream", block="128KiB")),
+        (probe("disk", access="randread"), probe("disk", access="read")),
+        (probe("cpu"), probe("latency", size="4KiB")),
+        (KV, YCSB),
+        (tool(sysbench="cpu run"), tool(sysbench=["memory", "run"])),
+        (tool(sysbench="cpu run"), tool(mbw="256")),
+        ({"tool": {"pgbench": {"clients": 1}}}, {"tool": {"sysbench": {"version": "1.0.20"}}}),
+        (KV, groups(a=KV, b=YCSB)),
+    ],
+)
+def test_two_things(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    assert of(one, ["operation"]) != of(other, ["operation"])
+
+
+def test_figures_in_two_units_are_two_things() -> None:
+    assert of(KV, ["MiB"]) != of(KV, ["operation"])
+
+
+def analysed(
+    first: Mapping[str, Any], second: Mapping[str, Any], units: tuple[str, str] = ("operation", "operation")
+) -> Analysis:
+    """Two treatments of these settings, by two levels of another factor."""
+    names = {
+        f"{level}-{clients}": {"probe": level, "load.clients": clients}
+        for level in "ab"
+        for clients in (1, 2, 4)
+    }
+    speeds = {"a": 1e6, "b": 1e3}
+    run, records = run_of(
+        {name: [speeds[name[0]] * own["load.clients"]] * 2 for name, own in names.items()}, levels=names
+    )
+    for entry in run["treatments"]:
+        entry["settings"] = first if entry["id"].startswith("a") else second
+    for record in records:
+        record["unit"] = units[0 if record["treatment"].startswith("a") else 1]
+    return analyse(run, records)
+
+
+RANKS = {"found.highest", "found.tied", "found.lowest", "found.recommend", "found.effects", "found.alike"}
+
+
+def ranked(analysis: Analysis) -> set[str]:
+    """Texts of a ranking, a choice or an effect."""
+    return {key for key in said(analysis) if any(key == name or key.startswith(f"{name}.") for name in RANKS)}
+
+
+def test_unlike_things_are_not_ranked_and_nothing_is_computed_between_them() -> None:
+    analysis = analysed(probe("memory", test="copy"), probe("disk", access="read"))
+    assert not analysis.comparable
+    assert said(analysis)["found.unlike"] == {"count": 2}
+    assert ranked(analysis) == set()
+    assert (analysis.recommendation, analysis.effects.mains, analysis.effects.changes) == (None, (), ())
+    assert [item.throughput.median for item in analysis.treatments][:2] == [1e6, 2e6]
+    assert len(analysis.saturation) == 2, (
+        "each along its own line of rising load, where one thing is measured"
+    )
+
+
+def test_neither_are_figures_in_unlike_units() -> None:
+    assert not analysed(KV, KV, ("operation", "MiB")).comparable
+
+
+def test_one_thing_under_several_conditions_is_ranked_as_ever() -> None:
+    copies = [probe("memory", test="sysbench", block=size) for size in ("8KiB", "4MiB")]
+    analysis = analysed(*copies)
+    assert analysis.comparable
+    assert "found.unlike" not in said(analysis)
+    assert {"found.highest", "found.lowest", "found.recommend"} <= ranked(analysis)
+    assert analysis.effects.mains
+
+
+def test_what_was_not_measured_does_not_count() -> None:
+    run, records = run_of(
+        {"a": [5.0, 6.0], "b": [None, None]}, levels={"a": {"probe": "a"}, "b": {"probe": "b"}}
+    )
+    for entry, settings in zip(run["treatments"], (probe("cpu"), probe("latency")), strict=True):
+        entry["settings"] = settings
+    analysis = analyse(run, records)
+    assert analysis.comparable
+    assert "found.throughput" in said(analysis)

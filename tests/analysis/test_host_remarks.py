@@ -1,0 +1,62 @@
+"""What of a machine hurts measurements: each setting that does, said once, in both languages; and silence on one without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadcell.analysis.host_remarks import findings
+from loadcell.report.texts import Texts
+
+GOOD: dict[str, Any] = {
+    "cpu": {"threads": 8}, "memory_bytes": 64 * 2**30, "governor": "performance", "thp": "madvise", "swap_bytes": 0,
+    "swap_used_bytes": 0, "clocksource": "tsc", "virtualisation": "none", "limits": {"open_files": 1024, "open_files_hard": 524288},
+    "time_sync": {"daemons": ["chronyd"], "synchronised": True}, "dimms": [{"speed_mts": 3200, "configured_mts": 3200}],
+    "filesystems": [{"mount": "/", "type": "ext4", "size_bytes": 1, "free_bytes": 1}],
+}  # fmt: skip
+
+
+def test_of_a_good_machine_nothing_is_said() -> None:
+    assert findings(GOOD) == []
+    assert findings({}) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "word"),
+    [
+        ({"governor": "ondemand"}, "governor", "ondemand"),
+        ({"thp": "always"}, "thp", "madvise"),
+        ({"swap_bytes": 2**30}, "swap", "1 GiB"),
+        ({"swap_bytes": 2**30, "swap_used_bytes": 2**20}, "swapped", "swapoff"),
+        ({"clocksource": "hpet"}, "clocksource", "hpet"),
+        ({"container": {"cpus": 1.5}}, "quota", "1.5"),
+        ({"container": {"memory_bytes": 2**30}}, "memory-limit", "1 GiB"),
+        ({"time_sync": {"daemons": [], "synchronised": False}}, "no-time-sync", "chrony"),
+        ({"time_sync": {"daemons": ["chronyd", "ntpd"], "synchronised": True}}, "two-clocks", "ntpd"),
+        ({"limits": {"open_files": 1024, "open_files_hard": 4096}}, "open-files", "ulimit"),
+        ({"dimms": [{"locator": "A1", "speed_mts": 3200, "configured_mts": 2666}]}, "slow-memory", "A1"),
+        ({"mitigations": {"spectre_v2": "Mitigation: Retpolines", "mds": "Vulnerable"}}, "mitigations", "spectre_v2"),
+        ({"filesystems": [{"mount": "/nas", "type": "nfs4", "answers": False}]}, "dead-mount", "/nas"),
+        ({"cpu": {"threads": 8, "offline": "3"}}, "offline", "3"),
+        ({"virtualisation": "kvm"}, "virtual", "kvm"),
+    ],
+)  # fmt: skip
+def test_what_hurts_is_said_with_what_to_do(change: dict[str, Any], key: str, word: str) -> None:
+    (finding,) = findings({**GOOD, **change})
+    assert finding.phrase.key == f"host-found.{key}"
+    assert word in Texts("en").say(finding.phrase)
+    assert Texts("zh").say(finding.phrase)
+
+
+def test_alike_memory_modules_are_one_remark() -> None:
+    slow = [{"locator": f"DIMM{at}", "speed_mts": 3200, "configured_mts": 2933} for at in range(16)]
+    (one,) = findings({**GOOD, "dimms": [*slow, {"locator": "X", "speed_mts": 2933, "configured_mts": 2933}]})
+    said = Texts("en").say(one.phrase)
+    assert "16 memory modules run at 2,933 MT/s and could do 3,200 (DIMM0, DIMM1, DIMM2, DIMM3, ...)" in said
+    assert "16 条内存以 2,933 MT/s 运行" in Texts("zh").say(one.phrase)
+
+
+def test_the_gravest_comes_first() -> None:
+    found = findings({**GOOD, "virtualisation": "kvm", "thp": "always", "swap_used_bytes": 5})
+    assert [finding.severity for finding in found] == ["problem", "caution", "info"]

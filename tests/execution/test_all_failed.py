@@ -1,0 +1,143 @@
+"""A load of which nothing succeeded has no figures: its trial says so, unless failures are what the plan wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.world import PLAN, World
+from loadcell.analysis import failure_reasons
+from loadcell.execution.all_failed import fruitless, wanted
+from loadcell.plan.expect import Expectation
+from loadcell.report.texts import Texts
+
+CODE = "nothing-succeeded"
+UNASKED = PLAN.replace("expect: [errors == 0]\n", "")
+
+
+def failing(*errors: tuple[str, int, str], succeeded: int = 0) -> Callable[[dict[str, Any]], None]:
+    """A load of these errors (code, count, first message), and of so many successes."""
+
+    def change(result: dict[str, Any]) -> None:
+        failed = sum(count for _, count, _ in errors)
+        took = result["operations"][0]["response"]
+        result["operations"][0].update(
+            attempted=succeeded + failed + 2,
+            succeeded=succeeded,
+            failed=failed,
+            response={**took, "count": succeeded} if succeeded else None,
+            service={**took, "count": succeeded} if succeeded else None,
+            failed_response={**took, "count": failed},
+        )
+        result["errors"] = [
+            {"code": code, "operation": "transaction", "count": count, "message": message}
+            for code, count, message in errors
+        ]
+
+    return change
+
+
+NOT_FOUND = ("http-404", 150, "the server answered with status 404")
+REFUSED = ("refused", 50, "connection refused")
+
+
+def run(
+    home: Path, change: Callable[[dict[str, Any]], None], text: str = UNASKED
+) -> tuple[int, dict[str, Any]]:
+    world = World()
+    world.results["load 2"] = change
+    ended = world.run(home, text)
+    return ended.exit_status, world.stored(ended).trials[0]
+
+
+def test_a_load_that_only_failed_has_failed_and_names_the_commonest_error(tmp_path: Path) -> None:
+    status, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
+    assert (status, trial["status"], trial["reason_code"]) == (3, "failed", CODE)
+    assert trial["reason"] == (
+        "nothing succeeded: all 200 that ended in the measurement failed, most often (150 times) with http-404: "
+        "the server answered with status 404"
+    )
+    assert trial["advice"].startswith("correct the request")
+    assert trial["advice"].endswith("`expect: [errors > 0]`")
+    assert trial["totals"]["errors"] == 200, "what was counted is kept"
+
+
+def test_the_reader_is_told_in_chinese_too(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing(REFUSED, NOT_FOUND))
+    texts = Texts("zh")
+    said, remedy = texts.recorded(failure_reasons.why(trial)), texts.recorded(failure_reasons.remedy(trial))
+    assert said.startswith("没有一次成功：测量期内结束的 200 次全部失败，最多的是 http-404（150 次）：未找到")
+    assert remedy.startswith("请更正请求")
+
+
+def test_one_success_is_enough_as_of_a_target_that_was_down_for_a_while(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing(REFUSED, succeeded=1))
+    assert trial["reason_code"] != CODE
+
+
+def test_a_load_in_which_nothing_ended_is_not_one_that_failed(tmp_path: Path) -> None:
+    _, trial = run(tmp_path, failing())
+    assert trial["reason_code"] != CODE
+
+
+def test_it_fails_also_where_an_expectation_would_have_been_missed(tmp_path: Path) -> None:
+    status, trial = run(tmp_path, failing(REFUSED), PLAN)
+    assert (status, trial["status"]) == (3, "failed")
+    assert [one["verdict"] for one in trial["expect"]] == ["unknown"]
+
+
+@pytest.mark.parametrize("expression", ["errors > 0", "error_rate == 100%", "errors >= 50"])
+def test_a_plan_that_wants_failures_is_met_by_them(tmp_path: Path, expression: str) -> None:
+    _, trial = run(tmp_path, failing(REFUSED), f'{UNASKED}expect: ["{expression}"]\n')
+    assert trial["reason_code"] != CODE
+
+
+@pytest.mark.parametrize(
+    "expression", ["errors < 1000", "error_rate <= 100%", "errors > 50", "throughput < 5/s"]
+)
+def test_a_bound_that_failures_happen_to_keep_does_not_want_them(expression: str) -> None:
+    figures = {"errors": 50.0, "error_rate": 1.0, "throughput": 0.0}
+    assert not wanted([Expectation.parse(expression)], figures)
+
+
+def test_what_a_client_group_is_to_fail_at_is_wanted_too() -> None:
+    expected = Expectation.parse("writers.errors > 0", groups=["writers"])
+    assert wanted([expected], {"writers.errors": 3.0})
+
+
+def record(**totals: Any) -> dict[str, Any]:
+    return {"totals": {"transactions": {"succeeded": 0, "failed": 7}, **totals}, "errors": []}
+
+
+def test_a_tool_that_gives_a_throughput_had_successes() -> None:
+    assert fruitless(record(throughput_per_s=12.0), "http") is None
+    assert fruitless({"totals": None}, "http") is None
+
+
+def test_errors_that_nobody_classed_are_only_counted() -> None:
+    found = fruitless(record(throughput_per_s=0.0), "http")
+    assert found is not None
+    assert found.finding == "nothing succeeded: all 7 that ended in the measurement failed"
+    assert "output.log" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("protocol", "code", "advice"),
+    [
+        ("resp", "NOAUTH", "the server wants a password"),
+        ("http", "refused", "nothing listens there"),
+        ("duckdb", "descriptors", "raise the limit of open files"),
+        ("resp", "MADE-UP", "see in `errors`"),
+    ],
+)
+def test_what_to_do_is_what_helps_against_that_error(protocol: str, code: str, advice: str) -> None:
+    errors = [
+        {"code": code, "operation": "transaction", "count": 7, "message": "no"},
+        {"code": "connection", "operation": "connect", "count": 900, "message": "of no transaction"},
+    ]
+    found = fruitless({**record(), "errors": errors}, protocol)
+    assert found is not None
+    assert found.advice.startswith(advice)

@@ -1,0 +1,220 @@
+"""Client groups as a person runs them: one record, an account of each group, checks judged for each, and a report of all."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import loadcell
+from loadcell.execution import groups
+from loadcell.execution.load import specification_of_groups
+from loadcell.parts import installed
+from loadcell.plan.load import load_plan
+from loadcell.workloads.composite import Together
+from plan.fake_parts import read
+from servers import PostgresServer
+
+PLAN = """
+target: {{postgres: {{server: external, dsn: "{dsn}"}}}}
+workloads:
+  write:
+    pgbench: {{scripts: [simple-update], scale: 1}}
+    load: {{clients: 2}}
+  read:
+    sysbench: {{script: oltp_point_select, tables: 1, table_size: 1000}}
+    load: {{clients: 2, rate: 100/s, max_backlog: 1min}}
+load: {{warmup: 500ms, duration: 2s, interval: 500ms}}
+repeats: 1
+monitors: [host]
+expect: [errors == 0, write.throughput > 0/s, read.latency.p99 < 60s, read.offered > 90/s, write.offered > 1/s]
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer) -> Path:
+    """Where a run with two groups was made."""
+    home = tmp_path_factory.mktemp("groups")
+    (home / "plan.yaml").write_text(PLAN.format(dsn=postgres_server.dsn()))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run")
+    assert done.returncode == 0, done.stderr + done.stdout
+    return home
+
+
+@pytest.fixture(scope="module")
+def trial(home: Path) -> dict[str, Any]:
+    [path] = (home / "run" / "trials").glob("*/trial.json")
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+def rows(home: Path) -> list[dict[str, str]]:
+    [path] = (home / "run" / "trials").glob("*/intervals.csv")
+    with path.open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_totals_are_all_groups_together(trial: dict[str, Any]) -> None:
+    operations, whole = trial["operations"], trial["totals"]["transactions"]
+    assert [name for name in operations if ":" not in name] == ["write", "read"]
+    for count in ("attempted", "succeeded", "failed", "in_flight"):
+        assert whole[count] == operations["write"][count] + operations["read"][count]
+    queries = trial["totals"]["queries"]["total"]
+    assert queries == sum(group["queries"]["total"] for group in trial["groups"].values())
+
+
+def test_each_group_has_its_account(trial: dict[str, Any]) -> None:
+    write, read = trial["groups"]["write"], trial["groups"]["read"]
+    assert (write["workload"], write["clients"], write["schedule"]) == ("pgbench", 2, None)
+    assert (read["workload"], read["clients"]) == ("sysbench", 2)
+    assert read["schedule"]["offered"] == 200
+    assert trial["schedule"] is None
+    assert len(write["client"]["threads"]) >= 1
+    assert "read" not in trial["settings"]["load"]
+    assert trial["settings"]["workloads"]["read"]["load"]["rate"] == "100/s"
+
+
+def test_laws_are_held_against_each_group(trial: dict[str, Any]) -> None:
+    checks = {check["name"]: check for check in trial["checks"]}
+    for name in ("littles-law", "client-limit"):
+        assert set(checks[name]["detail"]["groups"]) == {"write", "read"}
+    for name in ("pacing", "backlog"):
+        assert checks[name]["detail"]["group"] == "read", "the only open loop"
+    assert checks["pgbench-balances"]["verdict"] == "ok"
+    assert checks["pgbench-balances"]["detail"]["sum(accounts) = sum(history)"] == 0
+    assert trial["status"] == "ok"
+
+
+def test_data_of_both_lie_side_by_side_and_are_restored(trial: dict[str, Any], home: Path) -> None:
+    assert trial["data_set"]["rows"] == 100_000 + 10 + 1 + 1_000
+    assert "copied_bytes" in trial["data_set"], "one of the groups writes"
+
+
+def test_expectations_of_groups_are_judged_on_their_own_figures(trial: dict[str, Any]) -> None:
+    found = {one["expression"]: one for one in trial["expect"]}
+    assert found["write.throughput > 0/s"]["value"] == trial["operations"]["write"]["throughput_per_s"]
+    assert found["read.latency.p99 < 60s"]["value"] == trial["operations"]["read"]["response"]["p99_ms"]
+    assert found["read.offered > 90/s"]["verdict"] == "met"
+    assert found["write.offered > 1/s"]["verdict"] == "unknown", "a closed loop offers nothing"
+
+
+def test_the_series_has_each_groups_state(home: Path) -> None:
+    measured = [row for row in rows(home) if row["phase"] == "measure"]
+    for name in ("transaction", "write", "read"):
+        own = [row for row in measured if row["operation"] == name]
+        assert len(own) == 4
+        assert all(row["in_flight"] != "" for row in own)
+        assert all((row["backlog"] == "") == (name == "write") for row in own)
+    assert all(row["in_flight"] == "" for row in measured if ":" in row["operation"])
+
+
+def test_the_report_tells_of_each_group_in_both_languages(home: Path) -> None:
+    page = (home / "run" / "report.md").read_text().replace("\\", "")
+    for word in ("Client groups", "`write`", "`read`", "Client group write", "pgbench", "sysbench"):
+        assert word in page, word
+    shown = (home / "run" / "report.html").read_text()
+    assert "Client groups: transactions/s" in shown
+    assert loadcell(home, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
+    assert "客户端组" in (home / "run" / "report.md").read_text()
+    found = json.loads(loadcell(home, "report", "run", "--json").stdout)
+    [treatment] = found["treatments"]
+    assert [group["name"] for group in treatment["groups"]] == ["write", "read"]
+
+
+def test_an_overloaded_group_ends_its_trial_and_is_named(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    text = PLAN.format(dsn=postgres_server.dsn())
+    text = text.replace("rate: 100/s, max_backlog: 1min", "rate: 900000/s, max_backlog: 200ms").replace(
+        "duration: 2s", "duration: 60s"
+    )
+    (tmp_path / "plan.yaml").write_text(text)
+    assert loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report").returncode == 3
+    [path] = (tmp_path / "run" / "trials").glob("*/trial.json")
+    document = json.loads(path.read_text())
+    assert (document["status"], document["reason_code"]) == ("failed", "overloaded")
+    assert document["reason"].startswith("client group read: ")
+    assert document["groups"]["read"]["schedule"]["backlog"]["peak"] > 0
+
+
+SHARED = """
+target: {database: {}}
+workloads:
+  many: {mix: {tables: 2}, share: 3}
+  few: {mix: {tables: 2}, share: 1}
+load: {clients: 8}
+"""
+
+
+class TestThreads:
+    def of(self, text: str, total: int, directory: Path) -> list[int]:
+        settings = read(directory, text).base
+        return [groups.threads_of(group, settings, total) for group in settings.groups]
+
+    def test_are_divided_by_clients_and_nobody_goes_without(self, tmp_path: Path) -> None:
+        assert self.of(SHARED, 8, tmp_path) == [6, 2]
+        assert self.of(SHARED, 1, tmp_path) == [1, 1]
+        assert self.of(SHARED, 100, tmp_path) == [6, 2], "more than clients are of no use"
+
+    def test_of_a_group_that_says_how_many_it_has_so_many(self, tmp_path: Path) -> None:
+        own = SHARED.replace("share: 3", "load: {clients: 6, threads: 5}").replace(
+            "share: 1", "load: {clients: 2}"
+        )
+        own = own.replace("load: {clients: 8}", "")
+        assert self.of(own, 4, tmp_path) == [5, 1]
+
+
+def test_the_engine_is_given_what_is_common_once_and_each_groups_own(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN.format(dsn="postgresql://u@h/d"))
+    settings = load_plan(tmp_path / "plan.yaml", installed()).base
+    together = Together.of(settings, installed())
+    found = specification_of_groups({"protocol": "postgres"}, together, settings, 2, 5)
+    assert found["load"] == {
+        "warmup_ns": 500_000_000,
+        "duration_ns": 2_000_000_000,
+        "interval_ns": 500_000_000,
+    }
+    assert set(found) == {"version", "seed", "target", "load", "groups"}
+    write, read = found["groups"]
+    assert write["load"] == {
+        "clients": 2,
+        "threads": 1,
+        "max_retries": 10,
+        "timeout_ns": None,
+        "schedule": None,
+    }
+    assert read["load"]["schedule"]["rate"] == [
+        {"from_per_s": 100.0, "to_per_s": 100.0, "for_ns": 2_000_000_000}
+    ]
+    assert (list(write["workload"]), list(read["workload"])) == (["pgbench"], ["sysbench"])
+
+
+def test_the_worst_group_decides_a_check(tmp_path: Path) -> None:
+    def figures(mean_ns: float) -> dict[str, Any]:
+        return {"count": 100, "mean_ns": mean_ns, "max_ns": mean_ns}
+
+    def group(name: str, mean_ns: float, busy: float) -> dict[str, Any]:
+        transaction = {
+            "name": "transaction", "attempted": 100, "succeeded": 100, "failed": 0, "in_flight": 0, "carried_in": 0,
+            "response": figures(mean_ns),
+        }  # fmt: skip
+        return {
+            "name": name,
+            "operations": [transaction],
+            "schedule": None,
+            "client": {"threads": [{"busy": busy}]},
+        }
+
+    result = {
+        "window": {"duration_ns": 1_000_000_000},
+        "operations": [],
+        "groups": [group("many", 60e6, 0.2), group("few", 1e6, 0.95)],
+    }
+    found = {check.name: check for check in groups.held(result, read(tmp_path, SHARED).base)}
+    assert found["littles-law"].verdict == "broken"
+    assert found["littles-law"].detail["group"] == "few"
+    assert found["littles-law"].detail["groups"] == {"many": "ok", "few": "broken"}
+    assert (found["client-limit"].verdict, found["client-limit"].detail["group"]) == ("broken", "few")

@@ -1,0 +1,141 @@
+"""Whatever is killed, whenever: finished trials are safe, nothing is left behind, and the run or its resumption goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from execution.live import PLAN, Live, descendants, external, living, loadcell, until
+from loadcell.execution import workdir
+from servers import PostgresServer
+
+LONG_LOAD = PLAN.replace("duration: 2s", "duration: 30s")
+BIG_DATA = PLAN.replace("table_size: 1000", "table_size: 100000")
+
+
+def test_a_server_killed_in_a_trial_costs_that_trial(tmp_path: Path) -> None:
+    with Live(tmp_path, LONG_LOAD.replace("repeats: 2", "repeats: 1")) as live:
+        live.measured()
+        os.kill(live.server(), signal.SIGKILL)
+        assert live.end() == 3
+        (trial,) = live.stored().trials
+        assert trial["status"] == "failed"
+        assert trial["reason"].startswith("the target died during the load")
+        assert trial["advice"]
+        assert trial["totals"]["transactions"]["succeeded"] > 0, "what was measured until then is kept"
+
+
+def test_a_server_killed_in_prepare_costs_that_trial_and_the_next_has_a_new_one(tmp_path: Path) -> None:
+    with Live(tmp_path, BIG_DATA) as live:
+        live.in_phase("prepare")
+        first = live.server()
+        live.worker()
+        os.kill(first, signal.SIGKILL)
+        assert live.end() == 3
+        assert live.statuses() == ["failed", "ok"]
+        failed = live.stored().trials[0]
+        assert failed["phases"][-2]["name"] == "prepare"
+        assert failed["phases"][-2]["status"] == "failed"
+        assert failed["reason"].startswith("the target died during prepare")
+        assert failed["advice"]
+
+
+def test_a_worker_killed_costs_that_trial_and_the_run_goes_on(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    with Live(tmp_path, external(postgres_server.dsn())) as live:
+        live.in_phase("measure")
+        os.kill(live.worker(), signal.SIGKILL)
+        assert live.end() == 3
+        assert live.statuses() == ["failed", "ok"]
+        assert live.stored().trials[0]["reason"] == "the worker process was killed by SIGKILL"
+
+
+@pytest.mark.parametrize("phase", ["up", "measure"])
+def test_a_runner_killed_leaves_no_process_and_loses_no_finished_trial(tmp_path: Path, phase: str) -> None:
+    with Live(tmp_path) as live:
+        if phase == "up":
+            live.in_phase("up")
+        else:
+            live.in_phase(phase, trial=2)
+        children = list(descendants(live.process.pid))
+        live.send(signal.SIGKILL)
+        live.end()
+        until(lambda: not living(children), "the children's end")
+        finished = 0 if phase == "up" else 1
+        stored = live.stored()
+        assert [trial["status"] for trial in stored.trials] == ["ok"] * finished
+        assert (stored.state, len(stored.missing)) == ("killed", 2 - finished)
+        assert stored.damage == []
+        before = [trial["ended_utc"] for trial in stored.trials]
+        again = loadcell(tmp_path, "run", "--resume", "run", "--no-report")
+        assert again.returncode == 0, again.stderr
+        assert ("1 trial (1 kept from before)" if finished else "2 trials, about") in again.stderr
+        assert live.statuses() == ["ok", "ok"]
+        assert [trial["ended_utc"] for trial in live.stored().trials][:finished] == before
+
+
+def test_ctrl_c_ends_in_order(tmp_path: Path) -> None:
+    with Live(tmp_path, LONG_LOAD) as live:
+        live.in_phase("measure")
+        children = list(descendants(live.process.pid))
+        begun = time.monotonic()
+        live.send(signal.SIGINT)
+        assert live.end() == 130
+        assert time.monotonic() - begun < 20
+        assert living(children) == []
+        stored = live.stored()
+        assert (stored.state, live.statuses()) == ("interrupted", ["aborted"])
+        assert stored.trials[0]["totals"]["transactions"]["attempted"] >= 0
+        trials = len(stored.planned)
+        assert f"{trials} of {trials} trials are left. Go on with: loadcell run --resume" in live.err
+        assert "Traceback" not in live.err
+        assert not list(workdir.HOME.glob(f"loadcell-*/{live.path.name}"))
+
+
+def test_ctrl_c_twice_ends_at_once_and_still_leaves_nothing_behind(tmp_path: Path) -> None:
+    with Live(tmp_path, LONG_LOAD) as live:
+        live.in_phase("measure")
+        children = list(descendants(live.process.pid))
+        live.send(signal.SIGINT)
+        time.sleep(0.01)
+        live.send(signal.SIGINT)
+        assert live.end() == 130
+        until(lambda: not living(children), "the children's end")
+        assert live.stored().state in ("killed", "interrupted")
+
+
+def test_what_dead_runs_left_is_swept_and_what_lives_is_not(tmp_path: Path) -> None:
+    mine = workdir.make("living", tmp_path)
+    dead = workdir.make("dead", tmp_path)
+    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
+    reused = workdir.make("reused", tmp_path)
+    (reused / "owner.json").write_text(json.dumps({"pid": os.getpid(), "pid_start_time": 1, "run": "reused"}))
+    assert sorted(workdir.sweep(tmp_path)) == ["dead", "reused"]
+    assert mine.is_dir()
+
+
+def test_a_dead_runs_directory_in_which_a_server_still_works_stays(tmp_path: Path) -> None:
+    import subprocess
+
+    dead = workdir.make("dead", tmp_path)
+    (dead / "owner.json").write_text(json.dumps({"pid": 2**22 + 1, "pid_start_time": 1, "run": "dead"}))
+    (dead / "data").mkdir()
+    server = subprocess.Popen(["sleep", "60"], cwd=dead / "data")
+    try:
+        assert workdir.sweep(tmp_path) == []
+    finally:
+        server.kill()
+        server.wait()
+    assert workdir.sweep(tmp_path) == ["dead"]
+
+
+def test_a_work_directory_is_readable_by_a_servers_own_user(tmp_path: Path) -> None:
+    assert workdir.make("run", tmp_path).stat().st_mode & 0o777 == 0o755
+    again = workdir.make("run", tmp_path)
+    assert again.name == "run-2"

@@ -1,0 +1,196 @@
+"""Disk probes as a person runs them: what they count and say, and that nothing of them is left, however they end."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import Live, descendants, living, loadcell, until
+from linux.fuse import mounted
+from loadcell import report
+
+PLAN = """
+target: {host: {directory: disk}}
+workload: {probe: {disk: {size: 1MiB, direct: false, OPTIONS}}}
+load: {clients: 2, warmup: 0s, LOAD}
+repeats: 1
+monitors: [target]
+expect: [errors == 0, iops > 0/s]
+"""
+SHORT = "duration: 500ms, interval: 100ms"
+
+
+def plan(options: str, load: str = SHORT) -> str:
+    return PLAN.replace("OPTIONS", options).replace("LOAD", load)
+
+
+def run(home: Path, text: str) -> tuple[int, str, list[dict[str, Any]]]:
+    """Exit status, what was said on standard error, and the trials."""
+    (home / "disk").mkdir(exist_ok=True)
+    (home / "plan.yaml").write_text(text)
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", "--no-report")
+    trials = [json.loads(one.read_text()) for one in sorted((home / "run" / "trials").glob("*/trial.json"))]
+    return done.returncode, done.stderr, trials
+
+
+def test_a_mix_with_a_flush_after_each_write_from_plan_to_report(tmp_path: Path) -> None:
+    status, said, [trial] = run(tmp_path, plan("access: randrw, fdatasync: 1"))
+    assert status == 0, said
+    counts = {name: one["succeeded"] for name, one in trial["operations"].items()}
+    assert counts["read"] + counts["fdatasync"] == trial["totals"]["transactions"]["succeeded"] > 0
+    # of each client one write may be done whose flush is not, at either end of the measurement
+    assert abs(counts["fdatasync"] - counts["write"]) <= 2
+    assert counts["fdatasync"] > 0
+    assert all(trial["operations"][name]["response"]["p99_ms"] > 0 for name in counts)
+    figures = trial["totals"]["figures"]
+    assert set(figures) == {"iops", "read_mib_per_s", "write_mib_per_s"}
+    assert figures["iops"] == pytest.approx(trial["totals"]["throughput_per_s"])
+    assert figures["write_mib_per_s"] == pytest.approx(
+        trial["operations"]["write"]["throughput_per_s"] * 4096 / 2**20
+    )
+    verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+    assert verdicts["littles-law"] == verdicts["counting-identity"] == verdicts["client-limit"] == "ok"
+    assert not {"direct-io", "in-memory"} & set(verdicts)
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "fio&#39;s definition" in page or "fio's definition" in page
+    assert "fdatasync" in page
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_many_blocks_at_once_are_held_to_littles_law_too(tmp_path: Path) -> None:
+    options = "access: randread, engine: io_uring, depth: 8"
+    status, said, [trial] = run(tmp_path, plan(options))
+    if trial["status"] == "failed":  # a container may forbid it, and says so
+        assert trial["reason"].startswith("the kernel refuses io_uring")
+        assert "psync" in trial["advice"]
+        return
+    assert status == 0, said
+    [law] = [one for one in trial["checks"] if one["name"] == "littles-law"]
+    assert (law["verdict"], law["detail"]["pipeline"]) == ("ok", 8)
+
+
+def test_nothing_is_left_when_all_of_it_is_killed(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with Live(tmp_path, plan("access: randwrite", "duration: 60s")) as live:
+        live.in_phase("measure")
+        worker = live.worker()
+        open_files = [
+            os.readlink(one)  # noqa: PTH115 - a link to what has no name any more
+            for one in Path(f"/proc/{worker}/fd").iterdir()
+        ]
+        assert sum(str(disk) in file and file.endswith("(deleted)") for file in open_files) == 2
+        below = [live.process.pid, *descendants(live.process.pid)]
+        live.send(signal.SIGKILL)
+        live.end()
+        until(lambda: not living(below), "the worker's end")
+    [left] = disk.iterdir()
+    assert [one.name for one in left.iterdir()] == ["loadcell.json"], "a mark, and no file"
+    (tmp_path / "next").mkdir()
+    (tmp_path / "next" / "disk").symlink_to(disk)
+    run(tmp_path / "next", plan("access: read"))
+    assert list(disk.iterdir()) == [], "the next run puts even that away"
+
+
+def test_a_disk_is_never_filled(tmp_path: Path) -> None:
+    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
+    assert (status, trial["status"]) == (3, "failed")
+    assert trial["reason"].startswith("2 files of 100 TiB each need 200 TiB in ")
+    assert "is kept for others" in trial["reason"]
+    assert "target.host.directory" in trial["advice"]
+
+
+@contextmanager
+def in_memory(place: Path, kind: bytes) -> Iterator[Path]:
+    place.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mount(b"loadcell-test", bytes(place), kind, 0, None) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield place
+    finally:
+        assert libc.umount2(bytes(place), 2) == 0  # MNT_DETACH
+
+
+@pytest.fixture
+def ramfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory: nothing goes past the page cache there, and it names no size of its own."""
+    with in_memory(tmp_path / "disk", b"ramfs") as place:
+        yield place
+
+
+@pytest.fixture
+def tmpfs(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory that newer kernels let direct I/O be asked of."""
+    with in_memory(tmp_path / "disk", b"tmpfs") as place:
+        yield place
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Path]:
+    """A file system of our own: it lets files be opened for direct I/O, and refuses it when it comes."""
+    place = tmp_path / "disk"
+    with mounted("fuse_files", place):
+        yield place
+
+
+@pytest.mark.parametrize("kind", ["ramfs", "files"])
+def test_a_file_system_without_direct_io_is_measured_through_the_page_cache_and_that_is_said(
+    tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(kind)
+    text = plan("access: randrw, fdatasync: 1").replace("direct: false", "direct: true")
+    status, said, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), said
+    [direct] = [one for one in trial["checks"] if one["name"] == "direct-io"]
+    assert direct == {"name": "direct-io", "verdict": "noticed", "detail": {"asked_for": True, "done": False}}
+    assert trial["target"]["data"]["type"] == {"ramfs": "ramfs", "files": "fuse"}[kind]
+    assert trial["totals"]["figures"]["iops"] > 0
+    [page] = report.write(tmp_path / "run", formats=("html",))
+    assert "because the file system cannot do direct I/O" in page.read_text()
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.usefixtures("tmpfs")
+def test_a_disk_that_is_memory_is_said_to_be_memory_before_and_after(tmp_path: Path) -> None:
+    text = plan("access: randwrite, fdatasync: 1").replace("direct: false", "direct: true")
+    (tmp_path / "plan.yaml").write_text(text)
+    checked = json.loads(loadcell(tmp_path, "check", "plan.yaml", "--json").stdout)
+    [remark] = [one for one in checked["remarks"] if one["path"] == "target.host.directory"]
+    assert remark["text"].startswith("it is in memory (tmpfs), where blocks go to no device")
+    status, said, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (0, "ok"), said
+    [noticed] = [one for one in trial["checks"] if one["name"] == "in-memory"]
+    assert noticed == {"name": "in-memory", "verdict": "noticed", "detail": {"held_by": "tmpfs"}}
+    assert trial["target"]["data"]["memory"] == "tmpfs"
+    for lang, words in (
+        ("en", "The files lay in memory, and on no disk"),
+        ("zh", "文件位于内存中，而不在磁盘上"),
+    ):
+        [page] = report.write(tmp_path / "run", formats=("html",), lang=lang)
+        assert words in page.read_text()
+
+
+@pytest.mark.usefixtures("ramfs")
+def test_memory_is_not_filled_by_a_file_system_without_a_size(tmp_path: Path) -> None:
+    status, _, [trial] = run(tmp_path, plan("access: read").replace("1MiB", "100TiB"))
+    assert (status, trial["status"]) == (3, "failed")
+    assert "2 files of 100 TiB each in " in trial["reason"]
+    assert "whose file system names no size" in trial["reason"]
+    assert "smaller `size`" in trial["advice"]
+
+
+def test_a_directory_that_takes_no_files(tmp_path: Path) -> None:
+    text = plan("access: read").replace("directory: disk", "directory: /proc")
+    status, _, [trial] = run(tmp_path, text)
+    assert (status, trial["status"]) == (3, "failed")
+    assert "/proc" in trial["reason"]
+    assert "target.host.directory" in trial["advice"]

@@ -1,0 +1,134 @@
+"""Redis as a person measures it: whole runs, their records, and what is said when values are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from execution.live import loadcell
+from redis_server import RedisServer
+
+PLAN = """
+target: {redis: {settings: {save: ""}}}
+workload: {kv: {}}
+load: {clients: 8}
+"""
+
+EXTERNAL = """
+target: {{redis: {{server: external, host: 127.0.0.1, port: {port}, password: "${{env:SECRET}}"}}}}
+workload: {{kv: {{value_size: 40B, {kv}}}}}
+load: {{clients: 4, warmup: 0s, duration: {duration}}}
+repeats: 1
+monitors: [redis]
+"""
+
+#: No word that a page or a log would have of its own.
+PASSWORD = "quite-9-unguessable"
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    """A server with keys of somebody else in it."""
+    with RedisServer(password=PASSWORD) as made:
+        made.ask("SET", "theirs", "precious")
+        yield made
+
+
+def run_external(
+    home: Path, server: RedisServer, kv: str, *options: str, duration: str = "1s"
+) -> tuple[int, dict[str, Any], str]:
+    """Exit status, the one trial's record, and what was said."""
+    (home / "plan.yaml").write_text(EXTERNAL.format(port=server.port, kv=kv, duration=duration))
+    done = loadcell(home, "run", "plan.yaml", "--out", "run", *options, env={"SECRET": PASSWORD})
+    [trial] = trials(home / "run")
+    return done.returncode, trial, done.stdout + done.stderr
+
+
+def trials(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+
+
+def check(trial: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in trial["checks"] if one["name"] == name)
+    return found
+
+
+def run_plan(home: Path, name: str, *settings: str) -> list[dict[str, Any]]:
+    """The trials of a ready plan, cut short."""
+    short = ("repeats=1", "load.warmup=0s", "workload.kv.keys=2000", "order=as-written", *settings)
+    words = [word for setting in short for word in ("--set", setting)]
+    done = loadcell(home, "run", name, *words, "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    return trials(home / "run")
+
+
+def test_a_server_of_loadcells_own_under_mixes_from_plan_to_report(tmp_path: Path) -> None:
+    few = ("load.requests_per_client=300", "factors={workload.kv.reads: [20%, 100%]}", "monitors=[redis]")
+    found = run_plan(tmp_path, "kv-mix", *few)
+    assert [trial["status"] for trial in found] == ["ok", "ok"]
+    assert [trial["data_set"]["how"] for trial in found] == ["loaded", "restored"]
+    for trial in found:
+        counted = check(trial, "server-counters")
+        assert counted["verdict"] == "ok"
+        assert sum(one["client"] for one in counted["detail"].values()) == 8 * 300
+        assert all(one["server"] == one["client"] for one in counted["detail"].values())
+        assert trial["target"]["product"] == "Redis"
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Redis" in page
+
+
+def test_hundreds_of_clients(tmp_path: Path) -> None:
+    few = ("load.requests_per_client=20", "factors={load.clients: [300]}", "monitors=[]")
+    [trial] = run_plan(tmp_path, "kv-clients", *few)
+    assert (trial["status"], trial["totals"]["transactions"]["succeeded"]) == ("ok", 6000)
+
+
+def test_an_external_server_is_left_as_it_was(tmp_path: Path, server: RedisServer) -> None:
+    status, trial, said = run_external(tmp_path, server, "keys: 2000, reads: 50%, pipeline: 8", duration="2s")
+    assert (status, trial["status"]) == (0, "ok"), said
+    assert check(trial, "server-counters")["verdict"] == "ok"
+    assert server.ask("KEYS", "*") == ["theirs"]
+    written = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert not any(PASSWORD.encode() in path.read_bytes() for path in written)
+    assert PASSWORD not in said
+    [samples] = (tmp_path / "run").glob("trials/*/redis.csv")
+    assert len(samples.read_text().splitlines()) >= 2
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "What Redis did and held" in page
+    assert loadcell(tmp_path, "report", "run", "--lang", "zh", "--format", "md").returncode == 0
+
+
+def test_values_that_are_wrong_fail_the_trial(tmp_path: Path) -> None:
+    # More keys than the server has memory for: it throws some away.
+    with RedisServer({"maxmemory-policy": "allkeys-random", "maxmemory": "3mb"}, password=PASSWORD) as small:
+        kv = "keys: 6000, key_size: 1kB, reads: 90%, verify: true, key_prefix: 'v:'"
+        status, trial, said = run_external(tmp_path, small, kv, "--no-report")
+    assert status != 0, said
+    assert trial["status"] != "ok"
+    errors = {one["code"]: one["count"] for one in trial["errors"]}
+    assert errors.get("lost", 0) > 0, (errors, trial["reason"])
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "advice"),
+    [
+        ("workload: {kv: {mix: {scan: 1}}}", "in no order", "leave `scan` out"),
+        ("workload: {sysbench: {}}", "sysbench cannot be run on the target redis", "postgres"),
+        ("target: {redis: {settings: {port: 1}}}", "a free port is taken", ""),
+    ],
+)
+def test_what_cannot_run_here_is_known_before_the_run(
+    tmp_path: Path, change: str, said: str, advice: str
+) -> None:
+    key = change.partition(":")[0]
+    lines = [line for line in PLAN.splitlines() if not line.startswith(key + ":")]
+    (tmp_path / "plan.yaml").write_text("\n".join([*lines, change]) + "\n")
+    done = loadcell(tmp_path, "check", "plan.yaml")
+    assert done.returncode == 2
+    text = " ".join(done.stderr.split())
+    assert said in text, done.stderr
+    assert advice in text

@@ -1,0 +1,56 @@
+"""Embedded stores as a person measures them: whole runs, their records, and what is said when the process goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from execution.live import Live, loadcell
+
+PLAN = """
+target: {store: {sync: false}}
+workload: {kv: {keys: 1000, reads: 50%, verify: true}}
+load: {warmup: 0s, duration: 500ms, interval: 100ms, clients: 2}
+factors: {target.store.engine: [redb, lmdb]}
+repeats: 1
+monitors: [target]
+expect: [errors == 0, throughput > 0/s]
+"""
+
+
+def trials(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(one.read_text()) for one in sorted((path / "trials").glob("*/trial.json"))]
+
+
+def test_two_engines_from_plan_to_report(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    found = trials(tmp_path / "run")
+    assert [trial["status"] for trial in found] == ["ok", "ok"]
+    assert {trial["target"]["product"] for trial in found} == {"redb", "LMDB"}
+    for trial in found:
+        verdicts = {one["name"]: one["verdict"] for one in trial["checks"]}
+        assert verdicts["client-limit"] == verdicts["littles-law"] == verdicts["counting-identity"] == "ok"
+        assert "client-waiting" not in verdicts, "its threads are the store's own"
+        assert len(trial["client"]["threads"]) == 2
+    for watched in (tmp_path / "run").glob("trials/*/processes.csv"):
+        assert "loadcell.execution.worker" in watched.read_text()
+    assert loadcell(tmp_path, "report", "run", "--format", "html").returncode == 0
+    assert "LMDB" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_killed_process_costs_its_trial_and_the_next_has_the_data_as_they_were(tmp_path: Path) -> None:
+    plan = PLAN.replace("[redb, lmdb]", "[redb]").replace("repeats: 1", "repeats: 2")
+    with Live(tmp_path, plan.replace("duration: 500ms", "duration: 2s")) as live:
+        live.in_phase("measure")
+        os.kill(live.worker(), signal.SIGKILL)
+        assert live.end() == 3
+        assert live.statuses() == ["failed", "ok"]
+        [failed, good] = live.stored().trials
+        assert failed["reason"] == "the worker process was killed by SIGKILL"
+        assert good["data_set"]["how"] == "restored"
+        assert good["errors"] == []

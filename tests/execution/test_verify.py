@@ -1,0 +1,82 @@
+"""What a workload verifies after its load decides whether the trial counts; its figures and notes are in the record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from execution.world import PLAN, World, broken
+from loadcell.workloads.base import Condition
+
+HOLDS = Condition("a = b", 0)
+BROKEN = Condition("c = d", 2, "row 7: c 1, d 2")
+
+
+def trial(world: World, home: Path, text: str = PLAN) -> dict[str, Any]:
+    return world.stored(world.run(home, text)).trials[0]
+
+
+def check(document: dict[str, Any]) -> dict[str, Any] | None:
+    return next((one for one in document["checks"] if one["name"] == "tpcc-consistency"), None)
+
+
+def test_a_workload_without_conditions_has_no_such_check(tmp_path: Path) -> None:
+    world = World()
+    assert check(trial(world, tmp_path)) is None
+    assert not any(step.startswith("ask") for step in world.log)
+
+
+def test_conditions_that_hold_leave_the_trial_as_it_is(tmp_path: Path) -> None:
+    world = World(conditions=[HOLDS])
+    document = trial(world, tmp_path)
+    assert document["status"] == "ok"
+    assert check(document) == {"name": "tpcc-consistency", "verdict": "ok", "detail": {"a = b": 0}}
+    assert world.log.index("ask whether it is whole") > world.log.index("describe a")
+
+
+def test_a_condition_that_does_not_hold_makes_the_trial_invalid(tmp_path: Path) -> None:
+    world = World(conditions=[HOLDS, BROKEN])
+    ended = world.run(tmp_path, PLAN + "factors: {load.clients: [2, 4]}\n")
+    first, second = world.stored(ended).trials
+    assert (first["status"], second["status"]) == ("invalid", "invalid"), "and the run goes on"
+    assert "consistency conditions" in first["reason"]
+    found = check(first)
+    assert found is not None
+    assert found["verdict"] == "broken"
+    assert found["detail"] == {"a = b": 0, "c = d": 2, "first": "row 7: c 1, d 2"}
+    assert [one["verdict"] for one in first["expect"]] == ["unknown"], (
+        "figures that are not trusted meet nothing"
+    )
+    assert ended.exit_status == 3
+
+
+def test_conditions_are_asked_also_where_the_trial_is_spoilt_already(tmp_path: Path) -> None:
+    world = World(conditions=[HOLDS])
+    world.results["load 2"] = lambda result: result["operations"][0].update(attempted=1)
+    document = trial(world, tmp_path)
+    assert document["status"] == "invalid"
+    assert "counts do not add up" in document["reason"]
+    assert check(document) is not None
+
+
+def test_a_target_that_goes_away_before_it_is_asked_fails_the_trial(tmp_path: Path) -> None:
+    world = World(conditions=[HOLDS])
+
+    def die() -> None:
+        world.alive = False
+        raise broken("the server closed the connection")
+
+    world.fail("ask whether it is whole", die)
+    ended = world.run(tmp_path, PLAN + "factors: {load.clients: [2, 4]}\n")
+    first, second = world.stored(ended).trials
+    assert (first["status"], second["status"]) == ("failed", "ok")
+    assert "died during verify" in first["reason"]
+    assert [phase["name"] for phase in first["phases"] if phase["status"] == "failed"] == ["verify"]
+
+
+def test_figures_and_notes_of_the_workload_are_in_the_record_and_can_be_expected(tmp_path: Path) -> None:
+    text = PLAN.replace("errors == 0", "tpmC == 12000, tpmTotal > 1")
+    document = trial(World(), tmp_path, text)
+    assert document["totals"]["figures"] == {"tpmC": 12_000.0}
+    assert document["notes"] == ["tpcc.unaudited"]
+    assert [one["verdict"] for one in document["expect"]] == ["met", "unknown"]

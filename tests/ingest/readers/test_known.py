@@ -1,0 +1,118 @@
+"""How tools are called: what is not given is filled in, and what is given stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loadcell.workloads.tool_runner import placeholders
+from loadcell.workloads.tool_runner.missing_programs import missing
+from loadcell.workloads.tool_runner.registry import TOOLS, Setting, files
+
+HERE = Setting()
+COUNTED = Setting(counted=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "setting", "words"),
+    [
+        ("sysbench", "cpu run", HERE, "sysbench --threads=${clients} --time=${duration_s} --report-interval=1 cpu run"),
+        ("sysbench", "cpu --threads=8 --time=3 run", HERE, "sysbench --report-interval=1 cpu --threads=8 --time=3 run"),
+        ("sysbench", "memory run", HERE, "sysbench --threads=${clients} --time=${duration_s} memory run"),
+        (
+            "sysbench", "cpu run", COUNTED,
+            "sysbench --threads=${clients} --time=${duration_s} --events=${requests} --report-interval=1 cpu run",
+        ),
+        (
+            "sysbench", "oltp_read_only run --time=1 --threads=1 --report-interval=1", Setting("postgres"),
+            "sysbench --db-driver=pgsql --pgsql-host=${host} --pgsql-port=${port} --pgsql-user=${user} --pgsql-db=${database} "
+            "oltp_read_only run --time=1 --threads=1 --report-interval=1",
+        ),
+        (
+            "sysbench", "oltp_read_only run --time=1 --threads=1 --report-interval=1", Setting("mysql", socket=True),
+            "sysbench --db-driver=mysql --mysql-socket=${socket} --mysql-user=${user} --mysql-db=${database} "
+            "oltp_read_only run --time=1 --threads=1 --report-interval=1",
+        ),
+        ("fio", "job.fio", HERE, "fio --output-format=json job.fio"),
+        (
+            "fio", "--name=a --rw=randread --runtime=5", HERE,
+            "fio --output-format=json --directory=${directory} --numjobs=${clients} --group_reporting --name=a --rw=randread --runtime=5",
+        ),
+        ("pgbench", "-S", HERE, "pgbench -c ${clients} -j ${threads} -T ${duration_s} -P 1 -S"),
+        ("pgbench", "-c4 -t 10", HERE, "pgbench -j ${threads} -P 1 -c4 -t 10"),
+        ("ab", "-k", Setting("http"), "ab -c ${clients} -t ${duration_s} -n 10000000 -k ${url}/"),
+        ("ab", "http://a/b", Setting("http", counted=True), "ab -c ${clients} -n ${requests} http://a/b"),
+        ("wrk", "${url}/x", Setting("http"), "wrk -c ${clients} -t ${threads} -d ${duration_s}s --latency ${url}/x"),
+        ("redis-benchmark", "-t get", Setting("resp"), "redis-benchmark -h ${host} -p ${port} --dbnum ${database} -c ${clients} -t get"),
+        (
+            "redis-benchmark", "-c 5", Setting("resp", socket=True, counted=True),
+            "redis-benchmark -s ${socket} --dbnum ${database} -n ${requests} -c 5",
+        ),
+        ("iperf3", "-c 10.0.0.2 -R", HERE, "iperf3 -J -P ${clients} -t ${duration_s} -c 10.0.0.2 -R"),
+        ("iperf3", "", Setting("http"), "iperf3 -c ${host} -p ${port} -J -P ${clients} -t ${duration_s}"),
+        ("netperf", "-t TCP_RR", Setting("http"), "netperf -H ${host} -p ${port} -l ${duration_s} -t TCP_RR"),
+        ("mbw", "64", HERE, "mbw 64"),
+        ("stress-ng", "--cpu 2", HERE, "stress-ng --metrics-brief --timeout ${duration_s}s --cpu 2"),
+    ],
+)  # fmt: skip
+def test_what_is_not_given_is_filled_in(tool: str, given: str, setting: Setting, words: str) -> None:
+    assert " ".join(TOOLS[tool].words(given.split(), setting)) == words
+
+
+def test_every_tool_says_how_to_get_it() -> None:
+    for tool in TOOLS.values():
+        assert re.search(r"apt install|https://", missing(tool.name, Path()).advice), tool.name
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "names"),
+    [
+        ("fio", "a.fio b.fio", ["a.fio", "b.fio"]),
+        ("fio", "--output-format json a.fio", ["a.fio"]),
+        ("fio", "--name=x --rw read", []),
+        ("pgbench", "-f one.sql@3 --file=two.sql db", ["one.sql@3", "two.sql"]),
+        ("wrk", "-s post.lua http://x/", ["post.lua"]),
+        ("ab", "-p body http://x/", ["body"]),
+        ("sysbench", "my.lua run", ["my.lua"]),
+        ("sysbench", "cpu run", []),
+    ],
+)
+def test_the_files_among_the_arguments(tool: str, given: str, names: list[str]) -> None:
+    assert [name for _, _, name in files(TOOLS[tool], given.split())] == names
+
+
+def test_places_are_the_loads_and_the_targets_and_never_a_secret() -> None:
+    load = {"clients": 4, "threads": 2, "duration_ns": 1_500_000_000, "requests": 10}
+    assert placeholders.of_load(load, 2**40 + 5) == {
+        "clients": "4", "threads": "2", "duration_s": "1.5", "seed": "5", "requests": "10",
+    }  # fmt: skip
+    server = {"protocol": "postgres", "host": "::1", "port": 5432, "socket": None, "user": "u", "password": "s3cret", "database": "d"}  # fmt: skip
+    found = placeholders.of_target(server)
+    assert found["url"] == "postgresql://u@[::1]:5432/d"
+    assert "s3cret" not in str(found)
+    child = placeholders.environment(server, found)
+    assert child["PGPASSWORD"] == "s3cret"
+    assert (child["PGHOST"], child["PGPORT"], child["PGUSER"], child["PGDATABASE"]) == (
+        "::1",
+        "5432",
+        "u",
+        "d",
+    )
+    local = {**server, "socket": "/run/x/.s.PGSQL.5432", "host": "localhost"}
+    assert placeholders.environment(local, placeholders.of_target(local))["PGHOST"] == "/run/x"
+    assert (
+        placeholders.of_target({"protocol": "http", "host": "a", "port": 80, "sslmode": "disable"})["url"]
+        == "http://a:80"
+    )
+    assert (
+        placeholders.of_target({"protocol": "http", "host": "a", "port": 443, "sslmode": "require"})["url"]
+        == "https://a:443"
+    )
+    assert placeholders.of_target({"protocol": "host", "directory": str(Path("/tmp")), "peer": None}) == {}
+
+
+def test_a_place_without_a_value_is_named() -> None:
+    with pytest.raises(placeholders.NoValueError, match="port"):
+        placeholders.filled(["a", "${port}"], {"host": "x"})

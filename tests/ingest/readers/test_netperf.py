@@ -1,0 +1,67 @@
+"""netperf's output, in the forms that its manual and people's notes show: it is not to be had from Debian's main archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.ingest.base import NotItsOutputError, Reading
+from loadcell.ingest.readers import netperf
+
+OUTPUTS = Path(__file__).parent / "outputs"
+
+
+def reading(name: str) -> Reading:
+    found = netperf.read((OUTPUTS / name).read_text().splitlines(keepends=True))
+    assert found.examples == ()
+    return found
+
+
+def test_a_stream_in_bits_and_bytes_and_that_it_was_not_confident() -> None:
+    (one,) = reading("netperf-stream.txt").measured
+    assert (one.title, one.unit, one.duration_s) == ("TCP_STREAM", "MiB", 10)
+    assert one.figures == {"mbits_per_s": 9415.38, "throughput_interval_percent": 5.123}
+    assert one.throughput_per_s == pytest.approx(9415.38e6 / 8 / 2**20)
+    assert one.settings == {"confidence": "not achieved"}
+
+
+def test_requests_with_and_without_a_connection_each() -> None:
+    rr, crr = reading("netperf-rr.txt").measured
+    assert (rr.title, rr.unit, rr.throughput_per_s, rr.duration_s) == (
+        "TCP_RR",
+        "transaction",
+        35345.31,
+        2.31,
+    )
+    assert [(one.start_s, one.duration_s, one.throughput_per_s) for one in rr.intervals] == [
+        (0, 1.127, 38331.29),
+        (1.127, 1.179, 32521.35),
+    ]
+    assert (crr.title, crr.throughput_per_s, crr.duration_s) == ("TCP_CRR", 6591.45, 30)
+
+
+def test_of_datagrams_those_count_that_arrived() -> None:
+    udp, keys = reading("netperf-udp.txt").measured
+    assert (udp.title, udp.duration_s) == ("UDP_STREAM", 5)
+    assert udp.figures == {"mbits_per_s": 338.40, "sent_mbits_per_s": 343.22, "send_errors": 0}
+    assert (keys.title, keys.throughput_per_s, keys.duration_s) == ("TCP_RR", 12757.8, 5)
+    assert keys.response == pytest.approx(
+        {
+            "min_ms": 0.049,
+            "mean_ms": 0.07826,
+            "max_ms": 0.263,
+            "p50_ms": 0.077,
+            "p90_ms": 0.108,
+            "p99_ms": 0.123,
+        }
+    )
+
+
+def test_a_test_that_was_cut_is_not_measured() -> None:
+    lines = (OUTPUTS / "netperf-rr.txt").read_text().splitlines(keepends=True)[:7]
+    found = netperf.read(lines)
+    assert found.measured == ()
+    assert found.examples == ("netperf TCP_RR: ended without its figures",)
+    with pytest.raises(NotItsOutputError):
+        netperf.read(["hello\n"])

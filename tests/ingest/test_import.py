@@ -1,0 +1,186 @@
+"""`loadcell import`: outputs of other tools as runs: what a newcomer types, what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from ingest.made import made
+from lines import CliRunner
+from loadcell.cli.import_ import TOOLS, import_
+from loadcell.ingest.formats import READERS
+from loadcell.store.read import StoredRun, read_run
+
+OUTPUTS = Path(__file__).parent / "readers" / "outputs"
+DATA = Path(__file__).parent / "storages.csv"
+
+
+def call(home: Path, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(import_, [*map(str, arguments), "--out", str(home)])
+
+
+def test_json_says_where_the_run_is_and_what_was_read(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--json")
+    assert said.exit_code == 0, said.output
+    found = json.loads(said.output)
+    assert (Path(found["run"]) / "report.html").is_file()
+    assert found["imported"][0]["tool"] == "wrk"
+
+
+def imported(home: Path) -> StoredRun:
+    (path,) = [run.parent for run in home.rglob("run.json")]
+    return read_run(path)
+
+
+def test_the_command_knows_every_reader() -> None:
+    assert set(TOOLS) == {*READERS, "auto", "csv"}
+
+
+def test_two_executions_of_a_shell_loop_are_two_levels_of_clients(tmp_path: Path) -> None:
+    said = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    assert said.exit_code == 0, said.output
+    assert "158.1" in said.output
+    run = imported(tmp_path)
+    assert [factor["key"] for factor in run.run["factors"]] == ["load.clients"]
+    assert [trial["totals"]["throughput_per_s"] for trial in run.trials] == [158.13, 270.83]
+    assert (run.path / "sources" / "01-sysbench-oltp.txt").read_bytes() == (
+        OUTPUTS / "sysbench-oltp.txt"
+    ).read_bytes()
+    assert run.intervals().height == 6
+    assert {"report.html", "report.md"} <= {path.name for path in run.path.iterdir()}
+
+
+def test_the_same_file_twice_is_a_repeat_and_by_file_a_factor(tmp_path: Path) -> None:
+    copy = tmp_path / "again.txt"
+    shutil.copyfile(OUTPUTS / "sysbench-cpu.txt", copy)
+    alike = made(tmp_path / "a", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy)
+    assert [trial["repeat"] for trial in alike.trials] == [1, 2]
+    (factor,) = made(tmp_path / "b", "sysbench", OUTPUTS / "sysbench-cpu.txt", copy, by_file=True).run[
+        "factors"
+    ]
+    assert [level["label"] for level in factor["levels"]] == ["sysbench-cpu", "again"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("sysbench-memory.txt", "sysbench"), ("pgbench.txt", "pgbench"), ("pgbench_log.txt", "pgbench-log"), ("ab.txt", "ab"),
+        ("wrk.txt", "wrk"), ("redis-benchmark.csv", "redis-benchmark"), ("redis-benchmark.txt", "redis-benchmark"),
+        ("fio.json", "fio"), ("iperf3.json", "iperf3"), ("mbw.txt", "mbw"), ("dd.txt", "dd"), ("stress-ng.txt", "stress-ng"),
+    ],
+)  # fmt: skip
+def test_an_output_that_nobody_named_is_recognised(tmp_path: Path, name: str, tool: str) -> None:
+    (source,) = made(tmp_path, "auto", OUTPUTS / name).run["imported"]
+    assert source["tool"] == tool
+    assert source["unread"] == 0
+
+
+def test_a_table_with_a_mapping_says_what_the_run_would_have(tmp_path: Path) -> None:
+    """A report's table of pgbench on three storages: the report's statement on each, and how little five levels carry."""
+    columns = ["throughput=tps", "clients=clients", "factor=storage", "latency.mean=latency_mean_ms"]
+    options = [word for column in columns for word in ("--column", column)]
+    said = call(tmp_path, "csv", DATA, *options, "--unit", "transaction")
+    assert said.exit_code == 0, said.output
+    run = imported(tmp_path)
+    assert len(run.trials) == 15
+    text = (run.path / "report.md").read_text()
+    page = (run.path / "report.html").read_text()
+    # of means, as the table has no percentiles: there is nothing to choose
+    assert "Response time against clients" in page
+    assert '"name": "percentile"' not in page
+    assert '"name":"percentile"' not in page
+    assert "Saturation at storage = curve: of the loads tried 128 clients gave the highest throughput" in text
+    assert "Saturation at storage = ceph: of the loads tried 64 clients" in text
+    assert "Saturation at storage = curve-striped: of the loads tried 128 clients" in text
+
+
+def test_lines_that_were_not_understood_are_counted_and_shown(tmp_path: Path) -> None:
+    text = tmp_path / "result.txt"
+    text.write_text("===== 1 thread =====\n" + (OUTPUTS / "sysbench-cpu.txt").read_text() + "real\t0m1.0s\n")
+    said = call(tmp_path / "out", "sysbench", text)
+    assert said.exit_code == 0
+    assert "2 lines were not understood, among them '===== 1 thread ====='" in said.output
+    text.write_text("===== 1 thread =====\n" + (OUTPUTS / "sysbench-cpu.txt").read_text())
+    one = call(tmp_path / "out", "sysbench", text)
+    assert "1 line was not understood: '===== 1 thread ====='" in one.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["wrk", OUTPUTS / "ab.txt"], "is no output of wrk"),
+        (["auto", DATA], "output of no tool that is known"),
+        (["auto", "/does/not/exist"], "cannot be read: No such file"),
+        (
+            ["csv", DATA, "--column", "throughput=speed"],
+            "has no column 'speed': its first line names 'storage', 'clients'",
+        ),
+        (["csv", DATA], "no column is mapped to throughput"),
+        (["csv", DATA, "--column", "speed=tps"], "maps nothing: write WHAT=COLUMN"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_and_leaves_no_run(
+    tmp_path: Path, arguments: list[str | Path], words: str
+) -> None:
+    said = call(tmp_path / "out", *arguments)
+    assert said.exit_code != 0
+    assert words in said.output
+    assert "Traceback" not in said.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_executions_that_never_ended_are_no_run(tmp_path: Path) -> None:
+    text = tmp_path / "cut.txt"
+    text.write_text("".join((OUTPUTS / "sysbench-oltp.txt").read_text().splitlines(keepends=True)[:8]))
+    said = call(tmp_path / "out", "sysbench", text)
+    assert said.exit_code != 0
+    assert "nothing was measured" in said.output
+
+
+def test_json_that_was_cut_is_refused_with_the_place(tmp_path: Path) -> None:
+    text = tmp_path / "fio.json"
+    text.write_text((OUTPUTS / "fio.json").read_text()[:3000])
+    said = call(tmp_path / "out", "fio", text)
+    assert said.exit_code != 0
+    assert "no whole JSON" in said.output
+
+
+def test_percentiles_of_a_tool_that_does_not_say_of_how_many_stand_as_printed(tmp_path: Path) -> None:
+    """redis-benchmark's table tells percentiles and no count: none of them is left out for want of transactions."""
+    said = call(tmp_path, "auto", OUTPUTS / "redis-benchmark.csv")
+    assert "8.81" in said.output
+    assert "No p99" not in said.output
+    assert "count" not in imported(tmp_path).trials[0]["totals"]["response"]
+
+
+def test_where_a_tool_tells_no_percentile_its_mean_is_shown(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "pgbench.txt")
+    assert "mean ms" in said.output
+    assert "8.23" in said.output
+    assert "p50 ms" not in said.output
+    page = (imported(tmp_path).path / "report.html").read_text()
+    assert "Response time there, mean" in page
+
+
+def test_beside_the_mean_of_sysbench_stands_its_p95(tmp_path: Path) -> None:
+    said = call(tmp_path, "sysbench", OUTPUTS / "sysbench-oltp.txt")
+    assert "mean ms" in said.output
+    assert "p95 ms" in said.output
+    # advice for a plan is none for outputs that were read
+    assert "repeats:" not in (imported(tmp_path).path / "report.html").read_text().partition("<script")[0]
+
+
+def test_of_samples_alone_the_terminal_shows_no_table_of_a_load(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "jstat-gcutil.txt")
+    assert "5 samples of jstat" in said.output
+    assert "Errors" not in said.output
+
+
+def test_a_treatment_without_levels_is_named_in_the_readers_language(tmp_path: Path) -> None:
+    said = call(tmp_path, "auto", OUTPUTS / "wrk.txt", "--lang", "zh")
+    assert "全部" in said.output
+    assert "all" not in said.output.partition("\n\n")[2].partition("\n\n")[0]

@@ -1,0 +1,111 @@
+"""Change points: the statistic by its definition, and what each way of judging finds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from loadcell.stats import change_points
+from loadcell.stats.change_points import by_permutation, by_t_test, by_windows
+from loadcell.stats.energy import Array, best_split, highest, statistics
+
+
+def slowly(left: Array, right: Array) -> float:
+    """The statistic, pair by pair, as Matteson and James write it."""
+    n, m = left.size, right.size
+    across = sum(abs(x - y) for x in left for y in right) / (n * m)
+
+    def within(values: Array) -> float:
+        pairs = list(itertools.combinations(values, 2))
+        return sum(abs(x - y) for x, y in pairs) / len(pairs) if pairs else 0.0
+
+    return float(n * m / (n + m) * (2 * across - within(left) - within(right)))
+
+
+def test_the_statistic_is_the_definition_for_every_split() -> None:
+    series = np.random.default_rng(1).normal(0, 1, 9)
+    found = statistics(series)
+    for i in range(1, 9):
+        for k in range(i + 1, 10):
+            assert found[i, k] == pytest.approx(slowly(series[:i], series[i:k])), (i, k)
+
+
+def test_many_series_at_once_are_each_as_alone() -> None:
+    series = np.random.default_rng(2).normal(0, 1, (5, 12))
+    alone = [split.q for row in series if (split := best_split(row))]
+    assert highest(series).tolist() == pytest.approx(alone)
+
+
+def test_the_best_split_leaves_the_end_free_and_room_on_either_side() -> None:
+    series = np.array([0.0] * 6 + [10.0] * 6 + [0.0] * 2)
+    assert (split := best_split(series)) is not None
+    assert split.at == 6
+    assert best_split(np.array([0.0, 0.0, 0.0, 0.0, 9.0]), least=3) is None
+    assert best_split(np.full(8, 4.0)) is None
+    assert best_split(np.array([1.0])) is None
+
+
+STEPS = np.concatenate([np.full(10, 100.0), np.full(10, 90.0), np.full(10, 110.0)])
+
+
+@pytest.mark.parametrize("find", [by_t_test, by_permutation, by_windows])
+def test_two_changes_are_found_with_the_levels_beside_them(find: object) -> None:
+    series = STEPS + np.random.default_rng(3).normal(0, 1, 30)
+    found = find(series.tolist())  # type: ignore[operator]
+    assert [point.at for point in found] == [10, 20]
+    assert found[0].change == pytest.approx(-0.10, abs=0.01)
+    assert found[1].change == pytest.approx(110 / 90 - 1, abs=0.015)
+    assert all(point.p <= 0.01 for point in found)
+
+
+@pytest.mark.parametrize("find", [by_t_test, by_permutation, by_windows])
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [5.0] * 20, [0.0] * 20])
+def test_nothing_to_find_is_found_in_short_or_constant_series(find: object, values: list[float]) -> None:
+    assert find(values) == ()  # type: ignore[operator]
+
+
+def test_a_change_without_any_scatter_is_certain() -> None:
+    (point,) = by_t_test([4.0] * 5 + [0.0] * 5, least=3)
+    assert (point.at, point.p, point.change) == (5, 0.0, -1.0)
+    assert point.magnitude == float("inf")
+
+
+def test_a_single_odd_value_is_no_change() -> None:
+    series = np.random.default_rng(4).normal(100, 1, 30)
+    series[14] = 60
+    assert by_t_test(series.tolist(), least=3) == ()
+    assert by_permutation(series.tolist(), least=3) == ()
+
+
+@pytest.mark.parametrize("least", [1, 3])
+def test_noise_alone_is_rarely_a_change(least: int) -> None:
+    """The level is 1 % a series; 500 series are within chance of it."""
+    chance = np.random.default_rng(5)
+    for size in (8, 20, 50):
+        seen = sum(bool(by_t_test(chance.normal(100, 2, size).tolist(), least=least)) for _ in range(500))
+        assert seen <= 12, size
+
+
+def test_permutation_keeps_its_level_whatever_the_distribution() -> None:
+    chance = np.random.default_rng(6)
+    seen = sum(
+        bool(by_permutation((100 + 5 * chance.standard_t(2, 16)).tolist(), level=0.05, permutations=199))
+        for _ in range(200)
+    )
+    assert seen <= 20
+
+
+def test_permutation_gives_the_same_answer_each_time() -> None:
+    series = (STEPS + np.random.default_rng(7).normal(0, 4, 30)).tolist()
+    assert by_permutation(series) == by_permutation(series)
+
+
+def test_students_test_is_scipys() -> None:
+    from scipy.stats import ttest_ind
+
+    chance = np.random.default_rng(8)
+    left, right = chance.normal(0, 1, 7), chance.normal(0.5, 1, 11)
+    assert change_points.student(left, right) == pytest.approx(float(ttest_ind(left, right).pvalue))
+    assert change_points.student(left[:1], right[:1]) == 1.0

@@ -1,0 +1,92 @@
+"""The median of repeats and the interval that needs no assumption on the distribution."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from statistics import median
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loadcell.stats.repeats import FEWEST_FOR_INTERVAL, coverage, interval, summarise
+
+VALUES = st.lists(st.integers(1, 10**9), min_size=1, max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("n", "j", "expected"),
+    [(2, 1, 0.5), (5, 1, 0.9375), (6, 1, 0.96875), (10, 2, 1 - 2 * 11 / 1024), (20, 6, 0.9586105346679688)],
+)
+def test_coverage_is_the_published_one(n: int, j: int, expected: float) -> None:
+    assert coverage(n, j) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_coverage_agrees_with_counting_every_case(n: int) -> None:
+    """Each value falls below or above the true median like a coin: count the outcomes that enclose it."""
+    for j in range(1, n // 2 + 1):
+        enclosing = sum(j <= sum(below) <= n - j for below in itertools.product((0, 1), repeat=n))
+        assert coverage(n, j) == enclosing / 2**n
+
+
+@pytest.mark.parametrize(("n", "j"), [(6, 0), (6, 4), (1, 1)])
+def test_a_pair_that_does_not_exist_is_refused(n: int, j: int) -> None:
+    with pytest.raises(ValueError, match="order statistics"):
+        coverage(n, j)
+
+
+def test_below_six_repeats_there_is_no_interval() -> None:
+    assert all(interval(list(range(n))) is None for n in range(FEWEST_FOR_INTERVAL))
+    assert interval([5, 1, 4, 2, 3]) is None
+
+
+def test_six_repeats_give_their_extremes() -> None:
+    found = interval([6, 1, 5, 2, 4, 3])
+    assert found is not None
+    assert (found.low, found.high, found.coverage) == (1, 6, 0.96875)
+
+
+def test_more_repeats_narrow_it() -> None:
+    found = interval(list(range(1, 21)))
+    assert found is not None
+    assert (found.low, found.high) == (6, 15)
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    """Of 3000 samples of nine from a skewed distribution whose median is known."""
+    chance = random.Random(20260309)
+    true_median = 1.0  # of exp(N(0, 1))
+    covered, said = 0, 0.0
+    for _ in range(3000):
+        found = interval([chance.lognormvariate(0, 1) for _ in range(9)])
+        assert found is not None
+        covered += found.low <= true_median <= found.high
+        said = found.coverage
+    assert covered / 3000 == pytest.approx(said, abs=0.012)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(VALUES)
+def test_interval_encloses_the_median_and_lies_inside_the_extremes(values: list[int]) -> None:
+    found = summarise(values)
+    assert found.median == median(values)
+    assert (found.low, found.high) == (min(values), max(values))
+    assert found.descriptive_only == (len(values) < FEWEST_FOR_INTERVAL)
+    if found.interval is not None:
+        assert min(values) <= found.interval.low <= found.median <= found.interval.high <= max(values)
+        assert found.interval.coverage >= 0.95
+
+
+def test_spread_is_relative_to_the_median() -> None:
+    assert summarise([90, 100, 110]).spread == pytest.approx(0.2)
+    assert summarise([100]).spread is None
+    assert summarise([0, 0]).spread is None
+
+
+def test_missing_values_are_left_out_and_none_at_all_is_said() -> None:
+    assert summarise([None, 3.0, None]).values == (3.0,)
+    nothing = summarise([None])
+    assert nothing.median is None
+    assert nothing.descriptive_only

@@ -1,0 +1,122 @@
+"""A server that stands already: only what loadcell made is touched, and nothing is reconfigured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadcell.systems.base import TargetError
+from loadcell.systems.mysql.target import Mysql
+from mariadb import MariadbServer
+
+from .conftest import DATA, OTHER, ROWS, Bench, ask, load
+
+
+def _target(bench: Bench, server: MariadbServer, database: str = "", **options: Any) -> Mysql:
+    bench.env["MYSQL_SECRET"] = server.password
+    return bench.up(
+        server="external",
+        url=server.url(database),
+        password="${env:MYSQL_SECRET}",
+        sslmode="disable",
+        **options,
+    )
+
+
+def test_data_sets_have_databases_of_their_own(bench: Bench, mariadb_server: MariadbServer) -> None:
+    target = _target(bench, mariadb_server)
+    first = target.prepare(DATA, load, will_change=True)
+    assert first.how == "loaded"
+    ask(target.endpoint(), "DELETE FROM sbtest1")
+    again = target.prepare(DATA, load, will_change=False)
+    assert (again.how, again.detail["method"]) == ("restored", "load")
+    assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+    assert target.prepare(DATA, load, will_change=False).how == "reused"
+    assert target.processes() == [mariadb_server.pid]
+    record = target.describe()
+    assert (record["server"], record["tls"], record["host"]) == ("external", False, "127.0.0.1")
+    target.down()
+    assert mariadb_server.sql("SELECT 1") == [(1,)], "it is never stopped"
+    target.destroy()
+    name = first.detail["database"]
+    assert not mariadb_server.sql(f"SHOW DATABASES LIKE '{name}'")
+
+
+def test_a_named_database_holds_one_data_set_at_a_time(bench: Bench, mariadb_server: MariadbServer) -> None:
+    mariadb_server.sql("CREATE DATABASE named")
+    target = _target(bench, mariadb_server, "named")
+    assert target.prepare(DATA, load, will_change=False).how == "loaded"
+    assert target.prepare(OTHER, load, will_change=False).how == "loaded"
+    assert target.endpoint()["database"] == "named"
+    target.destroy()
+    assert mariadb_server.sql("SHOW TABLES", database="named") == []
+    assert mariadb_server.sql("SHOW DATABASES LIKE 'named'"), "it was there before"
+
+
+def test_tables_that_loadcell_did_not_make_are_left_alone(
+    bench: Bench, mariadb_server: MariadbServer
+) -> None:
+    mariadb_server.sql("CREATE DATABASE theirs")
+    mariadb_server.sql("CREATE TABLE sbtest1 (id INTEGER)", database="theirs")
+    target = _target(bench, mariadb_server, "theirs")
+    with pytest.raises(TargetError, match="holds what loadcell did not make: sbtest1") as raised:
+        target.prepare(DATA, load, will_change=False)
+    assert "empty database" in raised.value.advice
+    target.destroy()
+    assert mariadb_server.sql("SHOW TABLES", database="theirs") == [("sbtest1",)]
+
+
+def test_a_table_put_beside_loadcells_stops_it(bench: Bench, mariadb_server: MariadbServer) -> None:
+    mariadb_server.sql("CREATE DATABASE mixed")
+    target = _target(bench, mariadb_server, "mixed", keep_data=True)
+    target.prepare(DATA, load, will_change=True)
+    mariadb_server.sql("CREATE TABLE theirs (id INTEGER)", database="mixed")
+    with pytest.raises(TargetError, match="did not make: theirs"):
+        target.prepare(DATA, load, will_change=False)
+    target.destroy()
+    assert ("theirs",) in mariadb_server.sql("SHOW TABLES", database="mixed")
+
+
+def test_a_load_that_was_given_up_is_begun_again(bench: Bench, mariadb_server: MariadbServer) -> None:
+    def broken(endpoint: dict[str, Any]) -> dict[str, Any]:
+        ask(endpoint, "CREATE TABLE sbtest1 (id INTEGER)")
+        raise RuntimeError("given up")
+
+    target = _target(bench, mariadb_server)
+    with pytest.raises(RuntimeError):
+        target.prepare(DATA, broken, will_change=False)
+    assert target.prepare(DATA, load, will_change=False).how == "loaded"
+    assert ask(target.endpoint(), "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+
+def test_a_user_without_rights_is_told_what_is_missing(bench: Bench, mariadb_server: MariadbServer) -> None:
+    mariadb_server.sql("CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
+    bench.env["POOR"] = "poor"
+    url = f"mysql://poor@{mariadb_server.host}:{mariadb_server.port}"
+    target = bench.up(server="external", url=url, password="${env:POOR}")
+    with pytest.raises(TargetError, match="not allowed to") as raised:
+        target.prepare(DATA, load, will_change=False)
+    assert "GRANT" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("change", "finding", "advice"),
+    [
+        ({"password": "wrong"}, "refused user test", "target.mysql.password"),
+        ({"url": "mysql://test@127.0.0.1:1/"}, "no server answers", "host and port"),
+        ({"url": "mysql://test@nowhere.invalid/"}, "host name", "target.mysql.url"),
+        ({"url": "postgresql://test@127.0.0.1/"}, "not the address", "mysql://"),
+        ({"url": "mysql://test@127.0.0.1/d?ssl=1"}, "behind the database", "sslmode"),
+        ({"sslmode": "require"}, "TLS", "sslmode"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_says_why(
+    bench: Bench, mariadb_server: MariadbServer, change: dict[str, str], finding: str, advice: str
+) -> None:
+    options = {"url": mariadb_server.url(), "password": mariadb_server.password, **change}
+    with pytest.raises(TargetError) as raised:
+        bench.up(server="external", **options)
+    assert finding in raised.value.finding, raised.value.finding
+    assert advice in raised.value.advice
+    assert mariadb_server.password not in raised.value.finding

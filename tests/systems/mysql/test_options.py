@@ -1,0 +1,83 @@
+"""What a plan may say of a MariaDB or MySQL, and what is remarked upon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.systems.mysql import startup_errors
+from loadcell.systems.mysql.options import MysqlOptions
+from loadcell.systems.mysql.target import Mysql
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"server": "external"}, "needs a `url`"),
+        ({"server": "external", "url": "mysql://u@h", "settings": {"port": 1}}, "never reconfigured"),
+        ({"server": "external", "url": "mysql://u@h", "data": "/x"}, "`data` has no meaning"),
+        ({"url": "mysql://u@h"}, "belongs to `server: external`"),
+        ({"settings": {"datadir": "/x"}}, "loadcell's own to set"),
+        ({"settings": {"Bind-Address": "0.0.0.0"}}, "`bind_address` is loadcell's own"),
+        ({"settings": {"a b": 1}}, "not the name of a setting"),
+        ({"settings": {"sort_buffer_size": 1, "sort-buffer-size": 2}}, "given twice"),
+        ({"settings": {"sql_mode": "a\nb"}}, "more than one line"),
+        ({"keep_data": True}, "needs `data`"),
+        ({"server": "embedded"}, "'local' or 'external'"),
+    ],
+)
+def test_what_makes_no_sense_is_a_mistake(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        MysqlOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "clients", "path", "said"),
+    [
+        ({}, 200, "max_connections", "200 clients need as many"),
+        ({"max_connections": 10}, 11, "max_connections", "gives 10"),
+        ({"innodb_flush_log_at_trx_commit": 2}, 1, "innodb_flush_log_at_trx_commit", "last second's commits"),
+        ({"innodb_doublewrite": False}, 1, "innodb_doublewrite", "can damage the database"),
+        ({"innodb_buffer_pool_size": "900T"}, 1, "innodb_buffer_pool_size", "this machine has"),
+    ],
+)
+def test_what_is_unwise_is_remarked_upon(
+    settings: dict[str, Any], clients: int, path: str, said: str
+) -> None:
+    [remark] = Mysql.advice(MysqlOptions(settings=settings), {"clients": clients})
+    assert remark.path == f"target.mysql.settings.{path}"
+    assert said in remark.text
+
+
+def test_an_ordinary_plan_is_not_remarked_upon() -> None:
+    settings: dict[str, Any] = {"innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": 1}
+    assert Mysql.advice(MysqlOptions(settings=settings), {"clients": 151}) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "finding", "advice"),
+    [
+        (
+            "[ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: Address already in use",
+            "port",
+            "try again",
+        ),
+        ("[ERROR] InnoDB: Error number 28 means 'No space left on device'", "no room", "make room"),
+        (
+            "[ERROR] InnoDB: Cannot allocate memory for the buffer pool",
+            "`innodb_buffer_pool_size: 1T`",
+            "smaller",
+        ),
+        ("[ERROR] InnoDB: Unable to lock ./ibdata1 error: 11", "in use", "wait"),
+        ("[ERROR] Aborting", "Aborting", "output.log"),
+        ("closed: /root: Permission denied", "cannot enter", "run_as"),
+    ],
+)
+def test_why_a_server_did_not_start_is_read_from_its_log(line: str, finding: str, advice: str) -> None:
+    trouble = startup_errors.of_start(
+        [f"2026-11-21 10:00:00 0 {line}" if "[" in line else line], {"innodb_buffer_pool_size": "1T"}
+    )
+    assert finding in trouble.finding
+    assert advice in trouble.advice

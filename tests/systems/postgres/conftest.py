@@ -1,0 +1,165 @@
+"""Targets on real servers, each with a work directory of its own, and a small data set to fill them with."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from loadcell.systems.base import TargetContext
+from loadcell.systems.postgres.options import PostgresOptions
+from loadcell.systems.postgres.target import Postgres
+from servers import PostgresServer
+
+ROWS = 500
+DATA = {"small": {"rows": ROWS}}
+OTHER = {"small": {"rows": ROWS, "other": True}}
+
+
+def session(endpoint: dict[str, Any]) -> psycopg.Connection[Any]:
+    """A connection as the load makes it: to where the endpoint says, in its way."""
+    return psycopg.connect(
+        host=endpoint["socket"].rpartition("/")[0] if endpoint["socket"] else endpoint["host"],
+        port=endpoint["port"],
+        user=endpoint["user"],
+        password=endpoint["password"],
+        dbname=endpoint["database"],
+        options=endpoint["options"],
+        sslmode=endpoint["sslmode"],
+        autocommit=True,
+    )
+
+
+def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+    """Fills a data set as the engine would: two tables, one with a sequence."""
+    with session(endpoint) as connection:
+        connection.execute("CREATE TABLE sbtest1 (id serial PRIMARY KEY, k int NOT NULL)")
+        connection.execute("INSERT INTO sbtest1 (k) SELECT n FROM generate_series(1, %s) n", [ROWS])
+        connection.execute("CREATE TABLE sbtest2 AS SELECT id, k FROM sbtest1")
+    return {"rows": 2 * ROWS, "duration_s": 0.0}
+
+
+def query(target: Postgres, statement: str) -> list[tuple[Any, ...]]:
+    """What the load would be told, on the prepared data set."""
+    with session(target.endpoint()) as connection:
+        cursor = connection.execute(statement)
+        return list(cursor.fetchall()) if cursor.description else []
+
+
+@dataclass
+class Bench:
+    """Makes targets that share one work directory, as the targets of one run do; `log` is what they said."""
+
+    work: Path
+    env: dict[str, str] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+    made: list[Postgres] = field(default_factory=list)
+
+    def reveal(self, text: str) -> str:
+        for name, value in self.env.items():
+            text = text.replace(f"${{env:{name}}}", value)
+        return text
+
+    def target(self, **options: Any) -> Postgres:
+        if options.get("server") != "external":  # nobody waits for a disk here
+            options["settings"] = {"fsync": "off", **options.get("settings", {})}
+        context = TargetContext(self.work, self.log.append, self.reveal)
+        self.made.append(Postgres(PostgresOptions(**options), context))
+        return self.made[-1]
+
+    def up(self, **options: Any) -> Postgres:
+        target = self.target(**options)
+        target.up()
+        return target
+
+
+def open_directory() -> Path:
+    """A directory that other users can reach; pytest's own are closed to them."""
+    path = Path(tempfile.mkdtemp(prefix="loadcell-test-", dir="/var/tmp"))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    place = open_directory()
+    made = Bench(place / "work")
+    made.work.mkdir(mode=0o755)
+    yield made
+    for target in made.made:
+        target.down()
+        target.destroy()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def another_directory(bench: Bench) -> Path:
+    """A place outside the work directory, as a plan may name for the data."""
+    path = bench.work.parent / "another"
+    path.mkdir(mode=0o755)
+    return path
+
+
+@pytest.fixture(scope="module")
+def _one_directory() -> Iterator[Path]:
+    made = Bench(open_directory())
+    yield made.work
+    shutil.rmtree(made.work, ignore_errors=True)
+
+
+@pytest.fixture
+def shared(_one_directory: Path) -> Iterator[Bench]:
+    """A bench on a data directory that other tests of the module use too: quicker, as `initdb` is run once."""
+    made = Bench(_one_directory)
+    yield made
+    for target in made.made:
+        target.down()
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[Postgres]:
+    """One embedded server for tests that leave it as it is."""
+    made = Bench(open_directory())
+    yield made.up(settings={"shared_buffers": "48MB", "fsync": False, "synchronous_commit": "off"})
+    made.made[0].destroy()
+    shutil.rmtree(made.work, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def standing() -> Iterator[PostgresServer]:
+    """A server that is not loadcell's, with roles of different rights; passwords are `<role>-secret`."""
+    hba = [
+        "local all postgres trust",
+        "host all postgres 127.0.0.1/32 trust",
+        "host all tlsonly 127.0.0.1/32 reject",
+        "host all all 127.0.0.1/32 scram-sha-256",
+    ]
+    with PostgresServer(hba=hba) as server:
+        for role, rights in {"maker": "CREATEDB", "plain": "", "poor": "", "tlsonly": ""}.items():
+            server.sql(f"CREATE ROLE {role} LOGIN PASSWORD '{role}-secret' {rights}")
+            server.sql(f"CREATE DATABASE {role}")
+        server.sql("GRANT CREATE ON DATABASE plain TO plain")
+        yield server
+
+
+@pytest.fixture
+def external(bench: Bench, standing: PostgresServer) -> Iterator[Callable[..., Postgres]]:
+    """Targets on the standing server, for one of its roles; what they and the tests made is gone afterwards."""
+
+    def of(role: str, **options: Any) -> Postgres:
+        bench.env[f"PW_{role}"] = f"{role}-secret"
+        dsn = f"postgresql://{role}@{standing.host}:{standing.port}/{role}"
+        return bench.target(server="external", dsn=dsn, password=f"${{env:PW_{role}}}", **options)
+
+    yield of
+    for target in bench.made:
+        target.destroy()
+    for (name,) in standing.sql("SELECT datname FROM pg_database WHERE datname LIKE 'loadcell%'"):
+        standing.sql(f"DROP DATABASE {name}")
+    standing.sql("DROP SCHEMA IF EXISTS loadcell CASCADE", database="plain")

@@ -1,0 +1,292 @@
+"""Data sets: loaded once, reused while nothing changed, restored when a workload changed them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from loadcell.systems.base import TargetError
+from loadcell.systems.postgres.target import Postgres
+from loadcell.systems.shared.ownership import Mark, parse
+from servers import PostgresServer
+
+from .conftest import DATA, OTHER, ROWS, Bench, load, query, session
+
+External = Callable[..., Postgres]
+
+
+def never(endpoint: dict[str, Any]) -> dict[str, Any]:
+    raise AssertionError("loaded again, though nothing had changed")
+
+
+def half(endpoint: dict[str, Any]) -> dict[str, Any]:
+    """A load that breaks off in the middle."""
+    with session(endpoint) as connection:
+        connection.execute("CREATE TABLE sbtest1 (id serial PRIMARY KEY, k int NOT NULL)")
+    raise KeyboardInterrupt
+
+
+def marks(server: PostgresServer) -> dict[str, Mark | None]:
+    rows = server.sql("SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database")
+    return {name: parse(comment) for name, comment in rows if name.startswith("loadcell_")}
+
+
+def state_of_schema(server: PostgresServer) -> Mark | None:
+    rows = server.sql(
+        "SELECT obj_description(oid) FROM pg_namespace WHERE nspname = 'loadcell'", database="plain"
+    )
+    return parse(rows[0][0]) if rows else None
+
+
+class TestOnOurOwnServer:
+    def test_loaded_once_then_reused(self, embedded: Postgres) -> None:
+        data = {"small": "reused"}
+        first = embedded.prepare(data, load, will_change=False)
+        second = embedded.prepare(data, never, will_change=False)
+        assert (first.how, second.how) == ("loaded", "reused")
+        assert first.fingerprint == second.fingerprint
+        assert first.detail["rows"] == 2 * ROWS
+        assert first.detail["load_s"] > 0
+        assert first.detail["checkpoint_s"] > 0
+        assert first.size_bytes
+        assert second.duration_s < first.duration_s
+
+    def test_restored_by_a_copy_of_files_after_a_change(self, embedded: Postgres) -> None:
+        data = {"small": "restored"}
+        assert embedded.prepare(data, load, will_change=True).how == "loaded"
+        query(embedded, "UPDATE sbtest1 SET k = -1")
+        query(embedded, "DROP TABLE sbtest2")
+
+        again = embedded.prepare(data, never, will_change=True)
+        assert again.how == "restored"
+        assert again.detail["method"] == "file copy"
+        assert again.detail["copy_s"] > 0
+        assert again.detail["copied_bytes"] == again.size_bytes
+        assert query(embedded, "SELECT count(*), min(k) FROM sbtest1") == [(ROWS, 1)]
+        assert query(embedded, "SELECT count(*) FROM sbtest2") == [(ROWS,)]
+
+    def test_a_reading_workload_finds_the_pristine_data_after_a_writing_one(self, embedded: Postgres) -> None:
+        data = {"small": "mixed"}
+        embedded.prepare(data, load, will_change=True)
+        query(embedded, "DELETE FROM sbtest1")
+        assert embedded.prepare(data, never, will_change=False).how == "reused"
+        assert query(embedded, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+    def test_other_data_is_another_data_set(self, embedded: Postgres) -> None:
+        first = embedded.prepare(DATA, load, will_change=False)
+        second = embedded.prepare(OTHER, load, will_change=False)
+        assert first.fingerprint != second.fingerprint
+        assert embedded.prepare(DATA, never, will_change=False).fingerprint == first.fingerprint
+
+    def test_sessions_left_over_do_not_stand_in_the_way(self, embedded: Postgres) -> None:
+        data = {"small": "left over"}
+        embedded.prepare(data, load, will_change=False)
+        with session(embedded.endpoint()):
+            embedded.prepare(data, never, will_change=True)
+        with session(embedded.endpoint()):
+            assert embedded.prepare(data, never, will_change=True).how == "restored"
+
+    def test_broken_off_half_way_it_is_made_anew(self, embedded: Postgres) -> None:
+        data = {"small": "half"}
+        with pytest.raises(KeyboardInterrupt):
+            embedded.prepare(data, half, will_change=False)
+        assert embedded.prepare(data, load, will_change=False).how == "loaded"
+        assert query(embedded, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+    def test_a_server_killed_while_loading_is_a_finding_and_made_anew(self, bench: Bench) -> None:
+        target = bench.up()
+
+        def killed(endpoint: dict[str, Any]) -> dict[str, Any]:
+            with session(endpoint) as connection:
+                connection.execute("CREATE TABLE sbtest1 (id int)")
+                os.kill(target.processes()[0], signal.SIGKILL)
+                connection.execute("SELECT pg_sleep(60)")
+            raise AssertionError("the server outlived its end")
+
+        with pytest.raises(TargetError, match="the server went away") as caught:
+            target.prepare(DATA, killed, will_change=True)
+        assert caught.value.during == "prepare"
+        target.up()
+        assert target.prepare(DATA, load, will_change=True).how == "loaded"
+        assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+
+class TestOnAnotherServer:
+    def test_databases_are_made_marked_and_dropped(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        before = standing.sql("SELECT datname FROM pg_database ORDER BY 1")
+        target = external("maker")
+        target.up()
+        done = target.prepare(DATA, load, will_change=True)
+        assert (done.how, done.detail["kind"]) == ("loaded", "database")
+        made = marks(standing)
+        assert {mark and (mark.state, mark.pristine, mark.fingerprint) for mark in made.values()} == {
+            ("ready", True, done.fingerprint),
+            ("changed", False, done.fingerprint),
+        }
+        query(target, "DELETE FROM sbtest1")
+        assert target.prepare(DATA, never, will_change=True).how == "restored"
+        assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+        assert done.detail["checkpoint_s"] is None, "this role may not"
+
+        target.destroy()
+        assert standing.sql("SELECT datname FROM pg_database ORDER BY 1") == before
+
+    def test_keep_data_keeps_the_pristine_database(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        target = external("maker", keep_data=True)
+        target.up()
+        done = target.prepare(DATA, load, will_change=True)
+        target.destroy()
+        assert list(marks(standing)) == [f"loadcell_{done.fingerprint}"]
+
+        target = external("maker")
+        target.up()
+        assert target.prepare(DATA, never, will_change=False).how == "reused"
+        target.destroy()
+        assert marks(standing) == {}, "a run that does not keep it has it dropped"
+
+    def test_what_others_keep_is_left_alone(
+        self, external: External, bench: Bench, standing: PostgresServer
+    ) -> None:
+        keeping = external("maker", keep_data=True)
+        keeping.up()
+        kept = keeping.prepare(OTHER, load, will_change=False)
+        keeping.destroy()
+        bench.work = bench.work / "another-run"
+        bench.work.mkdir()
+        target = external("maker")
+        target.up()
+        target.prepare(DATA, load, will_change=False)
+        target.destroy()
+        assert list(marks(standing)) == [f"loadcell_{kept.fingerprint}"]
+
+    def test_left_half_loaded_by_a_run_that_died_it_is_made_anew(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        target = external("maker")
+        target.up()
+        with pytest.raises(KeyboardInterrupt):
+            target.prepare(DATA, half, will_change=False)
+        assert [mark and mark.state for mark in marks(standing).values()] == ["loading"]
+        assert target.prepare(DATA, load, will_change=False).how == "loaded"
+
+    def test_a_database_without_the_mark_is_refused_and_untouched(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        target = external("maker")
+        target.up()
+        name = "loadcell_" + target.prepare(DATA, load, will_change=False).fingerprint
+        standing.sql(f"DROP DATABASE {name}")
+        standing.sql(f"CREATE DATABASE {name} OWNER maker")
+        standing.sql("CREATE TABLE precious (id int)", database=name)
+        with pytest.raises(TargetError, match=f"a database {name} .* that loadcell did not make"):
+            target.prepare(DATA, never, will_change=True)
+        target.destroy()
+        assert standing.sql("SELECT count(*) FROM precious", database=name) == [(0,)]
+
+    def test_a_data_set_in_use_by_somebody_else_is_not_torn_from_them(
+        self, external: External, standing: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("loadcell.systems.postgres.databases._LEAVE_LIMIT_S", 0.1)
+        target = external("maker")
+        target.up()
+        target.prepare(DATA, load, will_change=False)
+        with psycopg.connect(standing.dsn(target.endpoint()["database"])) as other:
+            with pytest.raises(TargetError, match="somebody else is connected to the database"):
+                target.prepare(DATA, never, will_change=True)
+            assert other.execute("SELECT 1").fetchone() == (1,)
+
+    def test_the_server_is_never_stopped_nor_reconfigured(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        files = {path: path.read_bytes() for path in standing.data.glob("*.conf")}
+        started = standing.sql("SELECT pg_postmaster_start_time(), pg_conf_load_time()")
+        settings = standing.sql("SELECT name, setting FROM pg_settings ORDER BY name")
+        target = external("maker", keep_data=False)
+        target.up()
+        target.prepare(DATA, load, will_change=True)
+        target.down()
+        assert target.alive()
+        target.destroy()
+        assert standing.sql("SELECT pg_postmaster_start_time(), pg_conf_load_time()") == started
+        assert standing.sql("SELECT name, setting FROM pg_settings ORDER BY name") == settings
+        assert {path: path.read_bytes() for path in standing.data.glob("*.conf")} == files
+        assert standing.sql("SELECT count(*) FROM pg_db_role_setting") == [(0,)]
+
+
+class TestInASchema:
+    """For a role that may not create databases."""
+
+    def test_tables_lie_in_a_schema_of_our_own(self, external: External, standing: PostgresServer) -> None:
+        standing.sql("CREATE TABLE public.sbtest1 AS SELECT 'precious' AS word", database="plain")
+        target = external("plain")
+        target.up()
+        done = target.prepare(DATA, load, will_change=False)
+        assert (done.how, done.detail["kind"]) == ("loaded", "schema")
+        assert target.endpoint()["options"] == "-c search_path=loadcell"
+        assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+        assert target.prepare(DATA, never, will_change=False).how == "reused"
+        assert done.size_bytes
+        target.destroy()
+        assert state_of_schema(standing) is None
+        assert standing.sql("SELECT word FROM public.sbtest1", database="plain") == [("precious",)]
+        standing.sql("DROP TABLE public.sbtest1", database="plain")
+
+    def test_restored_by_loading_again(self, external: External, standing: PostgresServer) -> None:
+        target = external("plain")
+        target.up()
+        target.prepare(DATA, load, will_change=True)
+        mark = state_of_schema(standing)
+        assert mark is not None
+        assert mark.state == "changed"
+        query(target, "DELETE FROM sbtest1")
+        again = target.prepare(DATA, load, will_change=True)
+        assert (again.how, again.detail["method"]) == ("restored", "load")
+        assert query(target, "SELECT count(*) FROM sbtest1") == [(ROWS,)]
+
+    def test_broken_off_half_way_it_is_made_anew(self, external: External) -> None:
+        target = external("plain")
+        target.up()
+        with pytest.raises(KeyboardInterrupt):
+            target.prepare(DATA, half, will_change=False)
+        assert target.prepare(DATA, load, will_change=False).how == "loaded"
+
+    def test_a_schema_without_the_mark_is_refused_and_untouched(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        standing.sql("CREATE SCHEMA loadcell AUTHORIZATION plain", database="plain")
+        standing.sql("CREATE TABLE loadcell.sbtest1 (id int)", database="plain")
+        target = external("plain")
+        target.up()
+        with pytest.raises(TargetError, match=r"a schema loadcell .* that loadcell did not make"):
+            target.prepare(DATA, never, will_change=False)
+        target.destroy()
+        assert standing.sql("SELECT count(*) FROM loadcell.sbtest1", database="plain") == [(0,)]
+
+    def test_a_table_of_somebody_elses_in_our_schema_is_refused_and_untouched(
+        self, external: External, standing: PostgresServer
+    ) -> None:
+        target = external("plain")
+        target.up()
+        target.prepare(DATA, load, will_change=True)
+        standing.sql("CREATE TABLE loadcell.precious (id int)", database="plain")
+        with pytest.raises(TargetError, match="holds what loadcell did not make: precious"):
+            target.prepare(DATA, never, will_change=True)
+        target.destroy()
+        assert standing.sql("SELECT count(*) FROM loadcell.precious", database="plain") == [(0,)]
+        assert standing.sql("SELECT count(*) FROM loadcell.sbtest1", database="plain") == [(ROWS,)]
+
+    def test_a_role_that_may_create_nothing_is_told_what_it_lacks(self, external: External) -> None:
+        target = external("poor")
+        target.up()
+        with pytest.raises(TargetError, match="not allowed to create a schema in database poor") as caught:
+            target.prepare(DATA, never, will_change=False)
+        assert "CREATEDB" in caught.value.advice

@@ -1,0 +1,141 @@
+"""What a plan may say of a PostgreSQL target, and what loadcell remarks on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psutil
+import pytest
+from pydantic import ValidationError
+
+from loadcell.systems.postgres.options import PostgresOptions
+from loadcell.systems.postgres.settings import bytes_of, is_off, line
+from loadcell.systems.postgres.target import Postgres
+
+
+def mistakes(**options: Any) -> list[tuple[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        PostgresOptions(**options)
+    return [(".".join(map(str, error["loc"])), error["msg"]) for error in caught.value.errors()]
+
+
+def test_everything_has_a_default() -> None:
+    options = PostgresOptions()
+    assert (options.server, options.settings, options.connect, options.fresh) == (
+        "embedded",
+        {},
+        "tcp",
+        False,
+    )
+
+
+def test_every_option_is_described_in_the_schema() -> None:
+    properties = PostgresOptions.model_json_schema()["properties"]
+    assert all(one.get("description") for one in properties.values())
+
+
+_IMAGE = {"image": "/var/tmp", "size": "1GiB"}
+EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "part"),
+    [
+        ({**EXTERNAL, "settings": {"fsync": "off"}}, "settings", "never reconfigured"),
+        ({**EXTERNAL, "data": "/x"}, "data", "not started by loadcell"),
+        ({**EXTERNAL, "version": 15}, "version", "not started by loadcell"),
+        ({**EXTERNAL, "fresh": True}, "fresh", "not started by loadcell"),
+        ({"server": "external"}, "", "needs a `dsn`"),
+        ({"dsn": "postgresql://me@db/bench"}, "dsn", "belongs to `server: external`"),
+        ({"server": "local", "password": "${env:X}"}, "password", "belongs to `server: external`"),
+        ({"binaries": "/usr/lib"}, "binaries", "use `server: local`"),
+        ({"keep_data": True}, "", "`keep_data` needs `data`"),
+        ({"keep_data": True, "data": _IMAGE}, "", "an image goes away with the run"),
+        ({**EXTERNAL, "data": _IMAGE}, "data", "not started by loadcell"),
+        ({"settings": {"port": 5433}}, "settings", "a free port is taken at each start"),
+        ({"settings": {"Listen_Addresses": "*"}}, "settings", "loadcell's own to set"),
+        ({"settings": {"shared buffers": "1GB"}}, "settings", "not the name of a PostgreSQL setting"),
+        ({"settings": {"work_mem": "1MB\nfsync = off"}}, "settings", "more than one line"),
+        ({"settings": {"work_mem": "1MB", "WORK_MEM": "2MB"}}, "settings", "given twice"),
+        ({"version": 11}, "version", "greater than or equal to 12"),
+        ({"servr": "local"}, "servr", "Extra inputs"),
+        ({**EXTERNAL, "sslmode": "maybe"}, "sslmode", "verify-full"),
+    ],
+)
+def test_what_does_not_go_together_is_a_mistake_at_its_place(
+    options: dict[str, Any], path: str, part: str
+) -> None:
+    [(place, message)] = mistakes(**options)
+    assert place == path
+    assert part in message
+
+
+def test_no_settings_at_all_are_no_mistake_on_an_external_server() -> None:
+    assert PostgresOptions(**EXTERNAL, settings={}).settings == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("512MB", "x = '512MB'\n"),
+        (True, "x = 'on'\n"),
+        (False, "x = 'off'\n"),
+        (0.5, "x = '0.5'\n"),
+        ("it's", "x = 'it''s'\n"),
+        (r"a\b", "x = 'a\\\\b'\n"),
+    ],
+)
+def test_values_are_quoted_as_the_server_reads_them(value: Any, written: str) -> None:
+    assert line("x", value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("512MB", 512 << 20),
+        ("1GB", 1 << 30),
+        ("8kB", 8192),
+        (16384, 16384 * 8192),
+        ("1.5 GB", 3 << 29),
+        ("lots", None),
+        ("1gb", None),
+    ],
+)
+def test_memory_is_read_as_the_server_reads_it(value: Any, size: int | None) -> None:
+    assert bytes_of(value) == size
+
+
+def test_off_has_many_spellings() -> None:
+    assert all(is_off(word) for word in ("off", "no", "false", "0", 0, "OFF"))
+    assert not any(is_off(word) for word in ("on", 1, "yes", "o", "remote_apply"))
+
+
+def remarks(clients: int = 8, **options: Any) -> dict[str, str]:
+    return {one.path: one.text for one in Postgres.advice(PostgresOptions(**options), {"clients": clients})}
+
+
+def test_more_clients_than_connections_are_remarked_upon() -> None:
+    assert remarks(clients=97) == {}
+    [(path, text)] = remarks(clients=98).items()
+    assert path == "target.postgres.settings.max_connections"
+    assert "98 clients" in text
+    assert "set it to 101 or more" in text
+    assert remarks(clients=160, settings={"max_connections": 163}) == {}
+    assert remarks(clients=160, settings={"max_connections": "163", "reserved_connections": 1})
+    assert remarks(clients=1000, **EXTERNAL) == {}, "of an external server's settings nothing is known"
+
+
+def test_what_is_not_durable_is_noted() -> None:
+    told = remarks(settings={"fsync": False, "synchronous_commit": "off", "full_page_writes": "no"})
+    assert sorted(told) == [
+        "target.postgres.settings.fsync",
+        "target.postgres.settings.full_page_writes",
+        "target.postgres.settings.synchronous_commit",
+    ]
+    assert remarks(settings={"fsync": "on", "synchronous_commit": "remote_write"}) == {}
+
+
+def test_more_shared_buffers_than_memory_are_remarked_upon() -> None:
+    too_much = psutil.virtual_memory().total // 2**20 + 1
+    assert "target.postgres.settings.shared_buffers" in remarks(settings={"shared_buffers": f"{too_much}MB"})
+    assert remarks(settings={"shared_buffers": "128MB"}) == {}

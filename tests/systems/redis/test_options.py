@@ -1,0 +1,80 @@
+"""What a plan may say of a Redis, and what is remarked on it before anything runs."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadcell.systems.redis import settings
+from loadcell.systems.redis.options import RedisOptions
+from loadcell.systems.redis.target import Redis
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"settings": {"port": 6379}}, "a free port"),
+        ({"settings": {"REQUIREPASS": "x"}}, "password of its own"),
+        ({"settings": {"no setting": 1}}, "not the name of a setting"),
+        ({"settings": {"save": "a\nb"}}, "more than one line"),
+        ({"settings": {"max-memory": 1, "max_memory": 2}}, "twice"),
+        ({"host": "h"}, "belongs to `server: external`"),
+        ({"server": "external"}, "needs a `host`"),
+        ({"socket": "/run/redis.sock"}, "belongs to `server: external`"),
+        ({"server": "external", "socket": "redis.sock"}, "pattern"),
+        ({"server": "external", "socket": "/run/redis.sock", "host": "h"}, "`socket` stands instead of"),
+        ({"server": "external", "socket": "/run/redis.sock", "tls": True}, "`socket` stands instead of"),
+        ({"server": "external", "host": "h", "settings": {"save": ""}}, "never reconfigured"),
+        ({"server": "external", "host": "h", "bin": "x"}, "not started by loadcell"),
+        ({"server": "external", "host": "h", "user": "u"}, "needs a `password`"),
+        ({"server": "external", "host": "h", "tls_ca": "x"}, "need `tls: true`"),
+        ({"server": "external", "host": "h", "port": 0}, "greater than or equal to 1"),
+        ({"resp": 1}, "Input should be 2 or 3"),
+        ({"url": "redis://h"}, "Extra inputs"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], part: str) -> None:
+    with pytest.raises(ValidationError, match=part):
+        RedisOptions(**options)
+
+
+def test_settings_are_written_as_redis_reads_them() -> None:
+    for name, value, line in (
+        ("save", "", 'save ""\n'),
+        ("save", "3600 1 300 100", "save 3600 1 300 100\n"),
+        ("appendonly", True, "appendonly yes\n"),
+        ("maxmemory", "64mb", "maxmemory 64mb\n"),
+        ("notify-keyspace-events", 'a"b\\', 'notify-keyspace-events "a\\"b\\\\"\n'),
+    ):
+        assert settings.line(name, value) == line
+    assert settings.bytes_of("64mb") == 64 << 20
+    assert settings.bytes_of("1k") == 1000
+    assert settings.bytes_of("much") is None
+
+
+def _paths(options: dict[str, Any], clients: int = 10) -> dict[str, str]:
+    return {one.path: one.text for one in Redis.advice(RedisOptions(**options), {"clients": clients})}
+
+
+def test_what_a_reader_should_know_is_said() -> None:
+    quiet = {"save": ""}
+    assert _paths({"settings": quiet}) == {}
+    assert "snapshot" in _paths({})["target.redis.settings.save"]
+    assert "10000" in _paths({"settings": quiet}, 10_000)["target.redis.settings.maxclients"]
+    lax = {**quiet, "appendonly": "yes", "appendfsync": "no"}
+    assert "loses" in _paths({"settings": lax})["target.redis.settings.appendfsync"]
+    said = _paths({"settings": {**quiet, "maxmemory": "999999gb"}})
+    assert "will swap" in said["target.redis.settings.maxmemory"]
+    assert "noeviction" in said["target.redis.settings.maxmemory-policy"]
+    assert _paths({"server": "external", "host": "h"}, 10**6) == {}
+
+
+def test_too_few_file_descriptors_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1000))
+    said = _paths({"settings": {"save": "", "maxclients": 5000}}, 1000)["load.clients"]
+    assert "1042 file descriptors" in said
+    assert "may have 1000" in said
+    assert "ulimit -Hn 1042" in said

@@ -1,0 +1,202 @@
+"""A server that a command starts: from its start to the end of all that it left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from hostile import Hostile, response, says
+from loadcell.systems.base import TargetContext, TargetError
+from loadcell.systems.command.target import Command, CommandOptions
+
+#: A server with a child of its own; says that it listens, or is told to do something else.
+SERVER = """
+import http.server, os, subprocess, sys, time
+print("variables", sorted(os.environ), os.environ.get("TOKEN"), flush=True)
+subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler)
+print("now listening", flush=True)
+server.serve_forever()
+"""
+
+Make = Callable[..., Command]
+
+
+class Log(list[str]):
+    """What the target said."""
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def make(tmp_path: Path, log: Log) -> Iterator[Make]:
+    """Targets that are put away at the end."""
+    made: list[Command] = []
+
+    def one(**options: Any) -> Command:
+        base = {
+            "command": [sys.executable, "{work}/server.py", "{port}"],
+            "url": "http://127.0.0.1:{port}",
+            "files": {"server.py": SERVER},
+        }
+        parsed = CommandOptions.model_validate({**base, **options}, context={"directory": tmp_path})
+        work = tmp_path / "work"
+        work.mkdir(exist_ok=True)
+        context = TargetContext(work, log.append, lambda text: text.replace("${env:TOKEN}", "hush"))
+        made.append(Command(parsed, context))
+        return made[-1]
+
+    yield one
+    for target in made:
+        target.destroy()
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, within a while."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize(
+    "ready", [{}, {"log": "now listen"}, {"url": "http://127.0.0.1:{port}/"}], ids=["port", "log", "url"]
+)
+def test_it_is_ready_when_it_says_so(make: Make, log: Log, ready: dict[str, Any]) -> None:
+    target = make(ready=ready)
+    target.up()
+    assert target.alive()
+    [pid] = target.processes()
+    assert target.endpoint()["port"] > 0
+    target.up()  # another trial: nothing to do
+    assert target.processes() == [pid]
+    [child] = children(pid)
+    target.down()
+    assert gone(pid)
+    assert gone(child), "what it started ends with it"
+    assert not target.alive()
+    assert any("now listening" in line for line in log)
+
+
+def test_it_sees_what_the_plan_gives_and_nothing_else(
+    make: Make, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_LOADCELL", "x")
+    target = make(env={"TOKEN": "${env:TOKEN}", "PLACE": "{work}"}, ready={"log": "listening"})
+    target.up()
+    [said] = [line for line in log if "variables" in line]
+    assert said.endswith("hush")
+    assert "SECRET_OF_LOADCELL" not in said
+    assert "hush" not in str(target.describe())
+
+
+def test_a_fresh_one_for_each_trial_where_the_plan_says_so(make: Make) -> None:
+    target = make(fresh=True)
+    target.up()
+    first = target.processes()
+    target.up()
+    assert target.processes() != first
+    assert target.alive()
+
+
+def test_one_that_died_is_started_again(make: Make) -> None:
+    target = make()
+    target.up()
+    [pid] = target.processes()
+    os.kill(pid, 9)
+    assert gone(pid)
+    assert not target.alive()
+    target.down()
+    target.up()
+    assert target.alive()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"command": "no-such-program-at-all"}, "no program 'no-such-program-at-all'"),
+        ({"command": "./missing"}, "no program './missing'"),
+        ({"command": [sys.executable, "-c", "print('no port left'); raise SystemExit(3)"]}, "status 3"),
+        ({"command": [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]}, "ended by SIGKILL"),
+        ({"command": "sleep 60", "ready": {"within": "200ms"}}, "was not ready within 0.2 s"),
+        ({"command": "sleep 60", "ready": {"log": "never", "within": "200ms"}}, "no line of its output"),
+        ({"directory": "nowhere"}, "there is no directory"),
+    ],
+)
+def test_what_does_not_come_up_is_said(make: Make, options: dict[str, Any], said: str) -> None:
+    target = make(**options)
+    with pytest.raises(TargetError) as caught:
+        target.up()
+    assert said in caught.value.finding
+    assert caught.value.advice
+    assert target.processes() == []
+
+
+def test_last_words_are_in_the_reason(make: Make) -> None:
+    target = make(command=[sys.executable, "-c", "print('no licence found'); raise SystemExit(3)"])
+    with pytest.raises(TargetError, match="no licence found"):
+        target.up()
+
+
+def test_somebody_else_s_server_is_not_loaded_by_mistake(make: Make) -> None:
+    with Hostile(says(response())) as stranger:
+        target = make(command="sleep 60", url=f"http://127.0.0.1:{stranger.port}")
+        with pytest.raises(TargetError) as caught:
+            target.up()
+    assert "listens at" in caught.value.finding
+    assert "{port}" in caught.value.advice
+
+
+def test_one_that_does_not_want_to_end_is_killed(make: Make, log: Log) -> None:
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); " + (
+        "import http.server as h; h.HTTPServer(('127.0.0.1', int(sys.argv[1])), h.SimpleHTTPRequestHandler).serve_forever()"
+    )
+    target = make(
+        command=[sys.executable, "-c", code, "{port}"], stop={"signal": "SIGINT", "within": "200ms"}
+    )
+    target.up()
+    [pid] = target.processes()
+    target.down()
+    assert gone(pid)
+    assert any("SIGINT" in line for line in log)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"command": ""}, "the command is empty"),
+        ({"command": []}, "the command is empty"),
+        ({"command": "echo 'x"}, "cannot be taken apart"),
+        ({"command": "x", "url": "127.0.0.1"}, "no url of a service"),
+        ({"command": "x", "files": {"../x": ""}}, "no name of a file"),
+        ({"command": "x", "files": {"/etc/x": ""}}, "no name of a file"),
+        ({"command": "x", "env": {"A B": ""}}, "no name of an environment variable"),
+        ({"command": "x", "stop": {"signal": "STOPIT"}}, "no signal"),
+        ({"command": "x", "ready": {"port": 5, "log": "x"}}, "one of `port`, `url` and `log`"),
+        ({"command": "x", "ready": {"log": "("}}, "no regular expression"),
+    ],
+)
+def test_a_mistake_is_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        CommandOptions.model_validate({"url": "http://127.0.0.1:1", **options})
+    assert said in str(caught.value)

@@ -1,0 +1,243 @@
+"""DuckDB in the load's own process: how its data come to be, what loads leave, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pydantic import ValidationError
+
+from loadcell.execution.executor import LoadError, WorkerExecutor
+from loadcell.plan.topology import Pin
+from loadcell.systems.base import DataSet, TargetContext, TargetError
+from loadcell.systems.duckdb.target import Duckdb, DuckdbOptions
+from loadcell.systems.duckdb.workload import Duckdb as Composite
+from loadcell.systems.duckdb.workload import DuckdbOptions as CompositeOptions
+
+MS = 1_000_000
+
+
+@dataclass
+class Bench:
+    """Targets that share one work directory, and loads on them by a worker process, as a run makes them."""
+
+    work: Path
+    log: list[str] = field(default_factory=list)
+
+    def target(self, pin: Pin | None = None, **options: Any) -> Duckdb:
+        where = {} if pin is None else {"pin": pin}
+        made = Duckdb(
+            DuckdbOptions(**options), TargetContext(self.work, self.log.append, lambda text: text, **where)
+        )
+        made.up()
+        return made
+
+    @staticmethod
+    def workload(**options: Any) -> Composite:
+        return Composite(CompositeOptions(**{"rows": 5_000, "distinct": 100, "pages": 50, **options}))
+
+    def prepare(self, target: Duckdb, **options: Any) -> DataSet:
+        workload = self.workload(**options)
+
+        def load(endpoint: dict[str, Any]) -> dict[str, Any]:
+            return self.worker("prepare", endpoint, workload.data(), 1)
+
+        return target.prepare(workload.data(), load, will_change=workload.changes_data)
+
+    def run(self, target: Duckdb, seed: int = 1, load: Any = None, **options: Any) -> dict[str, Any]:
+        return self.worker("run", target.endpoint(), self.workload(**options).engine(), seed, **(load or {}))
+
+    def worker(
+        self, mode: str, endpoint: dict[str, Any], workload: dict[str, Any], seed: int, **load: Any
+    ) -> dict[str, Any]:
+        how = {
+            "clients": 1,
+            "threads": 1,
+            "warmup_ns": 0,
+            "duration_ns": 60_000 * MS,
+            "requests": 3,
+            "interval_ns": 100 * MS,
+            "max_retries": 10,
+        }
+        return WorkerExecutor().execute(
+            mode,
+            {
+                "version": 1,
+                "seed": seed,
+                "target": endpoint,
+                "workload": workload,
+                "load": {**how, **load},
+                "made_by": Composite.made_by,
+            },
+            on_event=lambda event: None,
+            on_output=self.log.append,
+            on_tick=lambda: None,
+            limit_s=120,
+            stop_asked=lambda: False,
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    work = tmp_path / "work"
+    work.mkdir()
+    return Bench(work)
+
+
+def succeeded(result: dict[str, Any], name: str) -> int:
+    [found] = [one for one in result["operations"] if one["name"] == name]
+    return int(found["succeeded"])
+
+
+def rows(target: Duckdb) -> list[tuple[Any, ...]]:
+    return target.ask("SELECT * FROM readings ORDER BY id")
+
+
+def test_data_are_made_used_again_and_put_back(bench: Bench) -> None:
+    target = bench.target()
+    assert target.alive()
+    first = bench.prepare(target)
+    assert (first.how, first.detail["rows"]) == ("loaded", 5_000)
+    assert first.size_bytes
+    before = rows(target)
+    assert len(before) == 5_000
+    assert len({row[1] for row in before}) == 100
+    assert target.counters() == {"calls_update": 0}
+    result = bench.run(target)
+    assert result["errors"] == []
+    assert succeeded(result, "transaction") > 0
+    assert target.counters()["calls_update"] == result["lifetime"]["operations"]["update"]
+    again = bench.prepare(target)
+    assert (again.how, again.detail["method"]) == ("restored", "copy")
+    assert rows(target) == before
+    target.destroy()
+    assert not list(bench.work.iterdir())
+
+
+def test_what_only_reads_leaves_the_data_as_they_are(bench: Bench) -> None:
+    target = bench.target()
+    assert bench.prepare(target, updates=0).how == "loaded"
+    result = bench.run(target, updates=0)
+    assert [succeeded(result, name) > 0 for name in ("select_distinct", "page")] == [True, True]
+    assert succeeded(result, "update") == 0
+    assert bench.prepare(target, updates=0).how == "reused"
+
+
+def test_the_same_data_are_made_whoever_makes_them_and_however_many_threads(tmp_path: Path) -> None:
+    made = []
+    for number, threads in enumerate((1, 4)):
+        work = tmp_path / str(number)
+        work.mkdir()
+        bench = Bench(work)
+        target = bench.target(threads=threads)
+        bench.prepare(target)
+        made.append(rows(target))
+    assert made[0] == made[1]
+
+
+def test_a_run_does_the_same_with_the_same_seed(bench: Bench) -> None:
+    target = bench.target()
+    found = []
+    for seed in (1, 1, 2):
+        bench.prepare(target, updates=5)
+        bench.run(target, seed, updates=5)
+        found.append(rows(target))
+    assert found[0] == found[1] != found[2]
+
+
+def test_clients_that_update_the_same_rows_try_again(bench: Bench) -> None:
+    target = bench.target()
+    few = {"rows": 1_000, "distinct": 10, "pages": 1, "page_size": 10, "updates": 50}
+    bench.prepare(target, **few)
+    result = bench.run(target, load={"clients": 4, "requests": 12, "max_retries": 1_000}, **few)
+    assert result["errors"] == []
+    assert target.counters()["calls_update"] == 12 * 50
+
+
+def test_it_works_with_as_many_threads_as_it_has_processors_or_is_told(bench: Bench) -> None:
+    assert bench.target().endpoint()["config"]["threads"] == len(os.sched_getaffinity(0))
+    assert bench.target(Pin("0-2,7")).endpoint()["config"]["threads"] == 4
+    told = bench.target(threads=3, memory_limit="64MiB")
+    bench.prepare(told, updates=0)
+    described = told.describe()
+    assert described["version"] == duckdb.__version__
+    assert (described["settings"]["threads"], described["settings"]["memory_limit"]) == (3, "64.0 MiB")
+    assert described["data"]["type"]
+
+
+def test_rows_that_are_gone_fail_what_looks_for_them(bench: Bench) -> None:
+    target = bench.target()
+    bench.prepare(target)
+    with duckdb.connect(target.endpoint()["database"]) as connection:
+        connection.execute("DELETE FROM readings WHERE name = (SELECT min(name) FROM readings)")
+    codes = {(one["operation"], one["code"]): one["message"] for one in bench.run(target)["errors"]}
+    assert codes["select_distinct", "corrupt"] == "SELECT DISTINCT had 99 rows, not 100"
+    assert ("transaction", "corrupt") in codes
+
+
+def test_a_file_that_another_has_open_is_said(bench: Bench) -> None:
+    target = bench.target()
+    bench.prepare(target)
+    with duckdb.connect(target.endpoint()["database"]):
+        with pytest.raises(LoadError, match=r"cannot open .*lock") as caught:
+            bench.run(target)
+        assert "nothing else has the file open" in caught.value.advice
+
+
+def test_memory_that_is_too_little_is_said(bench: Bench) -> None:
+    target = bench.target(memory_limit="16MiB", threads=1)
+    with pytest.raises(LoadError, match="Out of Memory") as caught:
+        bench.prepare(target, rows=1_000_000, distinct=900_000, pages=1)
+    assert caught.value.reason.code == "duckdb.no-memory"
+    assert "a larger `target.duckdb.memory_limit`" in caught.value.advice
+
+
+def test_a_directory_that_is_somebody_else_s_is_not_touched(bench: Bench, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs" / "duckdb"
+    theirs.mkdir(parents=True)
+    (theirs / "sales.duckdb").write_text("precious")
+    with pytest.raises(TargetError, match="was not made by loadcell"):
+        bench.target(data=str(theirs.parent))
+    file = tmp_path / "file.duckdb"
+    file.write_text("precious")
+    with pytest.raises(TargetError, match="is not a directory"):
+        bench.target(data=str(file))
+    assert (theirs / "sales.duckdb").read_text() == file.read_text() == "precious"
+
+
+def test_what_is_kept_is_found_again_and_what_another_version_wrote_is_made_anew(
+    bench: Bench, tmp_path: Path
+) -> None:
+    kept = {"data": str(tmp_path / "kept"), "keep_data": True}
+    target = bench.target(**kept)
+    bench.prepare(target, updates=0)
+    target.destroy()
+    assert bench.prepare(bench.target(**kept), updates=0).how == "reused"
+    marker = tmp_path / "kept" / "duckdb" / "loadcell.json"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": "0.1"}))
+    assert bench.prepare(bench.target(**kept), updates=0).how == "loaded"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"keep_data": True}, "needs a directory"),
+        ({"threads": 0}, "threads"),
+        ({"memory_limit": "1KiB"}, "memory_limit"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        DuckdbOptions(**options)
+
+
+def test_a_target_that_was_not_brought_up_has_nothing(tmp_path: Path) -> None:
+    target = Duckdb(DuckdbOptions(), TargetContext(tmp_path, print, str))
+    assert not target.alive()
+    with pytest.raises(TargetError, match="not brought up"):
+        target.endpoint()
