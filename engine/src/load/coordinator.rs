@@ -241,7 +241,7 @@ impl<'a> Coordinator<'a> {
                     "mono_ns": trouble.at,
                     "utc_ns": self.calendar.utc(trouble.at),
                     "code": trouble.code,
-                    "event": trouble.message,
+                    "message": trouble.message,
                     "client": trouble.client,
                 });
                 if self.groups_merger.is_some() {

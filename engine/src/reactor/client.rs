@@ -53,7 +53,7 @@ impl Loss {
     }
 
     pub fn closed() -> Self {
-        Self::new("client", "the server closed the client")
+        Self::new("connection", "the server closed the connection")
     }
 
     /// A transaction took longer than it may.
@@ -63,7 +63,7 @@ impl Loss {
 
     pub fn overdue(settings: &Settings) -> Self {
         let seconds = settings.connect_timeout_ns as f64 / 1e9;
-        Self::new("timeout", format!("the client was not ready after {seconds} s"))
+        Self::new("timeout", format!("the connection was not ready after {seconds} s"))
     }
 }
 
@@ -200,7 +200,7 @@ impl<S: Session> Client<S> {
                 }
                 self.state = State::Securing;
             }
-            NextAction::Close => return Err(Loss::new("client", "the conversation is over")),
+            NextAction::Close => return Err(Loss::new("connection", "the conversation is over")),
         }
         self.send(thread)
     }
@@ -312,7 +312,7 @@ impl<S: Session> Client<S> {
     /// More transactions beside those in progress, if any may be begun.
     #[inline]
     fn another<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
-        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a client of its own");
+        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a connection of its own");
         thread.recorder.set_client(self.client);
         if self.state != State::Busy
             || now < thread.opens
@@ -324,7 +324,7 @@ impl<S: Session> Client<S> {
         thread.recorder.record_lateness(now - thread.woken.min(now).max(thread.opens));
         let cx = &mut Context { recorder: &mut thread.recorder };
         let action = self.session.begin(cx, now, now, &mut thread.output);
-        debug_assert_eq!(action, NextAction::Reply, "they have a client");
+        debug_assert_eq!(action, NextAction::Reply, "they have a connection");
     }
 
     /// A transaction was over without asking anything. Others have their turn before the next one.
