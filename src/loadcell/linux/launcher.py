@@ -39,9 +39,9 @@ def _first_closed(directory: Path) -> Path:
 def _pin(cpus: str, memory: str) -> None:
     if (cpus, memory) == ("-", "-"):
         return
-    beside = runpy.run_path(str(Path(__file__).with_name("pin.py")))  # nothing can be imported here
+    affinity = runpy.run_path(str(Path(__file__).with_name("affinity.py")))  # a bare interpreter: no package
     try:
-        beside["pin"](cpus.strip("-"), memory.strip("-"))
+        affinity["pin"](cpus.strip("-"), memory.strip("-"))
     except OSError as error:
         _fail(f"cannot pin: {error.strerror}")
 

@@ -30,7 +30,7 @@ def started(where: Pin) -> subprocess.CompletedProcess[str]:
 
 def may_place_memory() -> bool:
     """Whether this machine's kernel (or a container's filter of system calls) lets us."""
-    code = "from loadcell.systems.shared import pin; pin.pin('', 'bind:0')"
+    code = "from loadcell.linux import affinity; affinity.pin('', 'bind:0')"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
@@ -60,14 +60,14 @@ def test_processors_that_are_not_there_are_named() -> None:
 
 
 def test_a_process_that_pinned_itself_reads_it_back() -> None:
-    code = f"from loadcell.systems.shared import pin; pin.pin('{ONE}', ''); print(*pin.pinned())"
+    code = f"from loadcell.linux import affinity; affinity.pin('{ONE}', ''); print(*affinity.pinned())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split()[0] == ONE
     assert affinity.pinned()[0] == ranges(MINE), "and nobody else has moved"
 
 
 def test_a_node_that_is_not_there_is_refused_by_the_kernel() -> None:
-    code = "from loadcell.systems.shared import pin; pin.pin('', 'bind:900')"
+    code = "from loadcell.linux import affinity; affinity.pin('', 'bind:900')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "the kernel refuses the memory policy bind:900" in done.stderr
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
+from loadcell.linux import launcher
 from loadcell.plan.topology import ANYWHERE, Pin
 from loadcell.reasons import because
 from loadcell.systems.base import TargetError
-
-_LAUNCHER = Path(__file__).with_name("launcher.py")
 
 #: The launcher's own exit status: it could not become the user, or could not run where it was to.
 CANNOT_LAUNCH = 126
@@ -49,7 +48,7 @@ class Account:
             sys.executable,
             "-I",
             "-S",
-            str(_LAUNCHER),
+            launcher.__file__,
             *who,
             str(int(death)),
             str(os.getpid()),
