@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::os;
-use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Progress, Said, SqlProtocol};
+use crate::protocol::{Cancel, Columns, Config, Event, Malformed, Message, Progress, SqlProtocol};
 use crate::session::{Failure, Reconnect};
 use crate::spec::Problem;
 use crate::transport::{Address, Endpoint, Socket, TlsStream, Transport};
@@ -211,7 +211,7 @@ impl<'a, W: SqlProtocol> SqlConnection<'a, W> {
         let (mut at, mut error) = (0, None);
         while let Ok(Some((size, said))) = self.wire.next(&self.input[at..]) {
             at += size;
-            if let Said::Event(Event::Refused { why, .. }) = said {
+            if let Message::Event(Event::Refused { why, .. }) = said {
                 error = error.or(Some(why));
             }
         }
@@ -228,19 +228,19 @@ impl<'a, W: SqlProtocol> SqlConnection<'a, W> {
             while let Some((size, said)) = self.wire.next(&self.input[at..])? {
                 at += size;
                 match said {
-                    Said::Nothing | Said::Names(_) => {}
-                    Said::Row(mut columns) => {
+                    Message::Nothing | Message::Names(_) => {}
+                    Message::Row(mut columns) => {
                         if heard.first.is_none() {
                             let first = columns.next().flatten();
                             heard.first = first.map(|value| String::from_utf8_lossy(value).into_owned());
                         }
                         columns.end()?;
                     }
-                    Said::Event(Event::Completed { rows, .. }) => heard.rows = rows,
-                    Said::Event(Event::Refused { why, fatal: true }) => return Err(why),
-                    Said::Event(Event::Refused { why, .. }) => error = error.or(Some(why)),
-                    Said::Event(Event::Send) => heard.send = true,
-                    Said::Event(Event::Ready { .. }) => heard.ended = true,
+                    Message::Event(Event::Completed { rows, .. }) => heard.rows = rows,
+                    Message::Event(Event::Refused { why, fatal: true }) => return Err(why),
+                    Message::Event(Event::Refused { why, .. }) => error = error.or(Some(why)),
+                    Message::Event(Event::Send) => heard.send = true,
+                    Message::Event(Event::Ready { .. }) => heard.ended = true,
                 }
                 if heard.send || heard.ended {
                     break;
@@ -259,7 +259,7 @@ impl<'a, W: SqlProtocol> SqlConnection<'a, W> {
     fn ask(&mut self, sql: &str) -> Result<Reply, Failure> {
         let start = self.out.len();
         W::query(&mut self.out, sql);
-        self.wire.asked(&mut self.out[start..], true);
+        self.wire.announce(&mut self.out[start..], true);
         self.send(None)?;
         self.listen()
     }

@@ -20,7 +20,7 @@ mod wire;
 
 pub use factory::{Sessions, StreamSessions, check};
 pub use options::version;
-pub use wire::{Fields, Http, Limits, Request, Said, Version};
+pub use wire::{Fields, Http, Limits, Request, ResponseEvent, Version};
 
 use crate::os;
 

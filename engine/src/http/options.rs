@@ -90,7 +90,7 @@ pub struct Plan {
     pub streams: u32,
     pub tls: bool,
     pub success: Statuses,
-    pub limits: Limits,
+    pub os: Limits,
 }
 
 /// Requests of one kind, ready to be written.
@@ -171,7 +171,7 @@ impl Plan {
             streams: options.streams,
             tls: target.sslmode != SslMode::Disable,
             success: Statuses::read(&options.success)?,
-            limits: Limits { header_bytes: options.header_bytes },
+            os: Limits { header_bytes: options.header_bytes },
         };
         Ok(plan)
     }

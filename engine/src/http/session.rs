@@ -6,7 +6,7 @@
 
 use super::client::Client;
 use super::exchange::{Exchange, Operations, State};
-use super::wire::{Http, Said};
+use super::wire::{Http, ResponseEvent};
 use crate::clock::Nanos;
 use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 
@@ -28,7 +28,7 @@ pub struct HttpSession<H> {
 impl<H: Http> HttpSession<H> {
     pub fn new(client: Client, operations: Operations) -> Self {
         Self {
-            http: H::new(client.plan.limits),
+            http: H::new(client.plan.os),
             operations,
             exchange: Exchange::new(&client.plan, operations),
             client,
@@ -89,23 +89,23 @@ impl<H: Http> Session for HttpSession<H> {
         while let Some((size, said)) = self.http.next(&input[consumed..], out)? {
             consumed += size;
             match said {
-                Said::Nothing => {}
-                Said::Part => self.exchange.heard(cx, at),
-                Said::Refused => return Ok(Step { consumed, action: self.refused(cx, at)? }),
-                Said::Leaving => match &mut self.ended {
+                ResponseEvent::Nothing => {}
+                ResponseEvent::Part => self.exchange.heard(cx, at),
+                ResponseEvent::Refused => return Ok(Step { consumed, action: self.refused(cx, at)? }),
+                ResponseEvent::Leaving => match &mut self.ended {
                     Some(again) => *again = false,
                     None => self.usable = false,
                 },
-                Said::Status(status) => {
+                ResponseEvent::Status(status) => {
                     self.exchange.heard(cx, at);
                     self.exchange.status = status;
                 }
-                Said::Body(piece) => {
+                ResponseEvent::Body(piece) => {
                     self.exchange.heard(cx, at);
                     self.exchange.piece(&self.client.plan, piece);
                 }
-                Said::Reset(code) => (self.ended, reset) = (Some(true), Some(code)),
-                Said::End { again } => self.ended = Some(again),
+                ResponseEvent::Reset(code) => (self.ended, reset) = (Some(true), Some(code)),
+                ResponseEvent::End { again } => self.ended = Some(again),
             }
         }
         // Only when all was heard: what comes after the end of a response spoils it.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::client::Client;
 use super::exchange::{Exchange, Operations, State};
-use super::wire::{Http, Said};
+use super::wire::{Http, ResponseEvent};
 use crate::clock::Nanos;
 use crate::protocol::http2::Http2;
 use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
@@ -39,7 +39,7 @@ impl StreamsSession {
     pub fn new(client: Client, operations: Operations, fewest: Arc<AtomicUsize>) -> Self {
         let streams = client.plan.streams;
         Self {
-            http: Http2::new(client.plan.limits),
+            http: Http2::new(client.plan.os),
             operations,
             exchanges: (0..streams).map(|_| Exchange::new(&client.plan, operations)).collect(),
             client,
@@ -178,23 +178,23 @@ impl Session for StreamsSession {
             let number = self.http.about();
             let exchange = &mut self.exchanges[number as usize];
             match said {
-                Said::Nothing => {}
-                Said::Part => exchange.heard(cx, at),
-                Said::Status(status) => {
+                ResponseEvent::Nothing => {}
+                ResponseEvent::Part => exchange.heard(cx, at),
+                ResponseEvent::Status(status) => {
                     exchange.heard(cx, at);
                     exchange.status = status;
                 }
-                Said::Body(piece) => {
+                ResponseEvent::Body(piece) => {
                     exchange.heard(cx, at);
                     exchange.piece(&self.client.plan, piece);
                 }
-                Said::End { .. } => {
+                ResponseEvent::End { .. } => {
                     exchange.done(cx, &self.client.plan, at);
                     self.free.push(number);
                 }
-                Said::Reset(code) => self.fail(cx, number, at, &code.reset()),
-                Said::Refused => self.refused(cx, number, at),
-                Said::Leaving => self.usable = false,
+                ResponseEvent::Reset(code) => self.fail(cx, number, at, &code.reset()),
+                ResponseEvent::Refused => self.refused(cx, number, at),
+                ResponseEvent::Leaving => self.usable = false,
             }
         }
         Ok(Step { consumed, action: self.action(cx, at) })
@@ -228,7 +228,7 @@ impl Session for StreamsSession {
         out: &mut Vec<u8>,
     ) -> (NextAction, Option<Nanos>) {
         for number in self.those(|exchange| exchange.begun <= limit) {
-            self.http.give_up(number, out);
+            self.http.cancel(number, out);
             self.unsent.retain(|&unsent| unsent != number);
             self.fail(cx, number, at, why);
         }

@@ -120,7 +120,7 @@ pub struct Request<'a> {
 
 /// What the peer said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said<'i> {
+pub enum ResponseEvent<'i> {
     /// Nothing that concerns the request.
     Nothing,
     /// A part of the response that says nothing by itself.
@@ -141,7 +141,7 @@ pub enum Said<'i> {
 
 /// One connection's side of a version of HTTP. Nothing is allocated for a request in the usual case.
 pub trait Http {
-    fn new(limits: Limits) -> Self;
+    fn new(os: Limits) -> Self;
 
     /// All that `request` appends for a request, where that is the same on every connection and every time.
     fn written(_: &Request<'_>) -> Option<Vec<u8>> {
@@ -158,7 +158,11 @@ pub trait Http {
     /// be offered again with more behind it. What has to be answered to it is appended to `out`.
     ///
     /// An error's code is `protocol`, `length` or one of the version's own; the connection is of no more use then.
-    fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Result<Option<(usize, Said<'i>)>, Failure>;
+    fn next<'i>(
+        &mut self,
+        input: &'i [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure>;
 
     /// The peer has closed the connection. Whether that completes the response in progress, whose body lasts until then;
     /// else what is wrong with it, also where there is none.

@@ -1,4 +1,4 @@
-//! What a connection is opened with, whatever the protocol.
+//! Connection settings that are independent of the protocol.
 
 use crate::spec::{SslMode, Target};
 
@@ -10,12 +10,12 @@ pub struct Config {
     pub application_name: String,
     pub options: String,
     pub sslmode: SslMode,
-    /// Whether it never leaves this machine: then nobody listens, and no encryption is needed.
+    /// True if the connection cannot leave this machine, so that encryption is not needed.
     pub local: bool,
 }
 
 impl Config {
-    /// From the specification.
+    /// Build from the specification.
     pub fn new(target: &Target) -> Self {
         Self {
             user: target.user.clone(),

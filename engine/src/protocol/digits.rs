@@ -1,6 +1,6 @@
-//! Numbers as decimal digits: what both requests and rows are made of.
+//! Decimal formatting of integers, used by requests and rows.
 
-/// Two digits of every number below 100.
+/// The two digits of every number below 100.
 const PAIRS: &[u8; 200] = &{
     let mut pairs = [0u8; 200];
     let mut n = 0;
@@ -12,7 +12,7 @@ const PAIRS: &[u8; 200] = &{
     pairs
 };
 
-/// Writes `value` in decimal digits, with leading zeros, over all of `out`; higher digits are dropped.
+/// Overwrite all of `out` with `value` in decimal, with leading zeros; higher digits are dropped.
 #[inline]
 pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
     let mut end = out.len();
@@ -27,10 +27,10 @@ pub fn fixed_decimal(out: &mut [u8], mut value: u64) {
     }
 }
 
-/// Digits of the largest number.
+/// Number of digits of `u64::MAX`.
 const MOST: usize = 20;
 
-/// Appends `value` in decimal digits.
+/// Append `value` in decimal.
 #[inline]
 pub fn decimal(out: &mut Vec<u8>, value: u64) {
     if value < 10 {
@@ -42,19 +42,19 @@ pub fn decimal(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// How many digits `decimal` appends.
+/// Number of digits that `decimal` appends.
 #[inline]
 pub fn count(value: u64) -> usize {
     value.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// Whether that is at most so many.
+/// True if `value` has at most `digits` digits.
 #[inline]
 pub fn fits(value: u64, digits: usize) -> bool {
     POWERS.get(digits).is_none_or(|power| value < *power)
 }
 
-/// Of ten, from 1 on.
+/// Powers of ten, from 1.
 const POWERS: [u64; MOST] = {
     let mut powers = [1; MOST];
     let mut at = 1;
@@ -65,7 +65,7 @@ const POWERS: [u64; MOST] = {
     powers
 };
 
-/// Appends `value` in decimal digits, in at least so many: zeros are put in front.
+/// Append `value` in decimal, with leading zeros up to `least` digits.
 #[inline]
 pub fn padded_decimal(out: &mut Vec<u8>, mut value: u64, least: usize) {
     let mut digits = [b'0'; MOST];
@@ -89,7 +89,7 @@ pub fn padded_decimal(out: &mut Vec<u8>, mut value: u64, least: usize) {
     out.extend_from_slice(&digits[start.min(MOST.saturating_sub(least))..]);
 }
 
-/// Appends an amount of so many hundredths, as a number with two decimals.
+/// Append `value` hundredths as a number with two decimals.
 #[inline]
 pub fn hundredths(out: &mut Vec<u8>, value: u64) {
     decimal(out, value / 100);

@@ -1,4 +1,4 @@
-//! How to talk: each protocol turns requests into bytes and bytes into completions, and never sees a socket.
+//! Wire protocols. Each encodes requests and decodes replies; none performs I/O.
 
 mod config;
 pub mod digits;
@@ -14,29 +14,29 @@ use serde::Deserialize;
 
 pub use config::Config;
 pub use sql_protocol::{
-    Cancel, Columns, Event, Malformed, Names, Next, Progress, Said, SqlProtocol, StatementKind,
+    Cancel, Columns, Event, Malformed, Message, Names, Next, Progress, SqlProtocol, StatementKind,
 };
 pub use statement::{Mode, Part, Request, Statement};
 
-/// What a target speaks.
+/// Protocol of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     Postgres,
     Mysql,
-    /// Nothing: a store in this process is called.
+    /// None: an embedded store is called in this process.
     Store,
-    /// Redis, Valkey and others.
+    /// Redis, Valkey and compatible servers.
     Resp,
     Http,
-    /// Nothing: the machine itself is probed.
+    /// None: the machine itself is measured.
     Host,
-    /// Nothing: somebody else's code is called.
+    /// None: functions of another language are called.
     Calls,
 }
 
 impl Protocol {
-    /// Where its servers listen unless told otherwise.
+    /// Default port.
     pub fn port(self) -> u16 {
         match self {
             Self::Postgres => 5432,
@@ -48,7 +48,7 @@ impl Protocol {
         }
     }
 
-    /// The SQL that is spoken over it; none where it is not SQL.
+    /// SQL dialect; `None` where the protocol is not SQL.
     pub fn dialect(self) -> Option<Dialect> {
         match self {
             Self::Postgres => Some(Dialect::Postgres),
@@ -60,7 +60,7 @@ impl Protocol {
         }
     }
 
-    /// What a person can do about an error of this code; empty where nothing general helps.
+    /// Remedy for an error code; empty where no general advice exists.
     pub fn advice(self) -> fn(&str) -> &'static str {
         match self {
             Self::Postgres => postgres::advice,
@@ -74,7 +74,7 @@ impl Protocol {
     }
 }
 
-/// The SQL that a database understands.
+/// SQL dialect of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Postgres,

@@ -1,14 +1,14 @@
-//! One connection of an SQL database, as sessions and loaders see it: what is asked, and what the server says.
+//! Client protocol of an SQL database, as sessions and loaders use it.
 //!
-//! Sans-I/O: bytes in, bytes out. What differs between databases is behind this trait; what a transaction is, when it has
-//! failed and what is recorded of it is not.
+//! Sans-I/O. The trait hides the differences between databases. Transactions, failures and recording are
+//! above it.
 
 use std::sync::Arc;
 
 use super::{Config, Dialect};
 use crate::session::{Failure, Reconnect};
 
-/// Bytes that are not the protocol.
+/// Protocol violation, with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
@@ -18,27 +18,27 @@ impl From<Malformed> for Failure {
     }
 }
 
-/// What comes next while a connection is opened.
+/// Next step of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More bytes must arrive.
+    /// More bytes are needed.
     More,
-    /// TLS must be made, then `secured` called.
+    /// Establish TLS, then call `secured`.
     Secure,
-    /// The server takes queries.
+    /// The server accepts queries.
     Ready,
 }
 
-/// The names of the columns of rows that follow.
+/// Column names of the rows that follow.
 pub type Names<'a> = std::vec::IntoIter<&'a [u8]>;
 
-/// The columns of a row as text, none for NULL.
+/// Columns of a row as text; `None` for NULL.
 pub trait Columns<'a>: Iterator<Item = Option<&'a [u8]>> {
-    /// Whether the row was whole, looked at or not.
+    /// Check that the row was well-formed, including columns that were not read.
     fn end(self) -> Result<(), Malformed>;
 }
 
-/// What a completed statement was.
+/// Class of a completed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     /// It may have changed rows: INSERT, UPDATE, DELETE and the like.
@@ -47,53 +47,53 @@ pub enum StatementKind {
     Other,
 }
 
-/// One thing that the server says.
+/// One message of the server.
 #[derive(Debug)]
-pub enum Said<'a, C> {
-    /// A part of an answer that nobody asked to hear, or a remark.
+pub enum Message<'a, C> {
+    /// Part of a response that was not requested, or a notice.
     Nothing,
-    /// Names of the columns, where the answer is heard.
+    /// Column names, if the response is read.
     Names(Names<'a>),
-    /// A row, where the answer is heard.
+    /// A row, if the response is read.
     Row(C),
     Event(Event),
 }
 
-/// What changes where the conversation is.
+/// A message that changes the state of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It waits for rows to load.
+    /// The server waits for rows to load.
     Send,
-    /// One statement is done, which gave, found or changed so many rows; `changed` are those that are not as they were.
-    Completed { rows: u64, changed: u64, what: StatementKind },
-    /// No. The answer goes on to its end; a fatal no ends the connection.
+    /// A statement completed, with the rows returned, matched or changed; `changed` counts those modified.
+    Completed { rows: u64, changed: u64, kind: StatementKind },
+    /// An error. The response continues to its end; a fatal error ends the connection.
     Refused { why: Failure, fatal: bool },
-    /// All that was asked is answered; `open` says that a transaction block is open.
+    /// The response is complete; `open`: a transaction block is open.
     Ready { open: bool },
 }
 
-/// A thing that the server says, and how many bytes of the input it took; none when it is not whole yet.
-pub type Next<'a, C> = Option<(usize, Said<'a, C>)>;
+/// A message and the bytes consumed; `None` when more input is needed.
+pub type Next<'a, C> = Option<(usize, Message<'a, C>)>;
 
-/// How to have the server end what it does for a connection: on another one.
+/// Request that cancels the statement of another connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// The first and only message of a connection, instead of an introduction.
+    /// The only message of a new connection, instead of a handshake.
     Message(Vec<u8>),
-    /// A statement.
+    /// A statement to execute.
     Query(String),
 }
 
-/// One connection's protocol; kept by its session, and used anew for every reconnection.
+/// Protocol of one connection; owned by its session and reused for every reconnection.
 pub trait SqlProtocol: Sized + Send {
     type Columns<'a>: Columns<'a>
     where
         Self: 'a;
 
-    /// The SQL that is spoken over it.
+    /// SQL dialect of the server.
     const DIALECT: Dialect;
 
-    /// The polite last word.
+    /// Message that announces an orderly end of the connection.
     const GOODBYE: &'static [u8];
 
     fn new(config: Arc<Config>) -> Self;
@@ -101,35 +101,36 @@ pub trait SqlProtocol: Sized + Send {
     /// The transport is connected.
     fn opened(&mut self, out: &mut Vec<u8>);
 
-    /// TLS is up; `server_end_point` is for channel binding.
+    /// TLS is established; `server_end_point` is for channel binding.
     fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>);
 
-    /// Bytes arrived while the connection is opened: how many of them are done with, and what comes next.
+    /// Process bytes of the handshake. Returns the bytes consumed and the next step.
     fn open(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure>;
 
-    /// The connection could not be opened, or broke.
+    /// The connection failed.
     fn lost(&mut self, why: &Failure) -> Reconnect;
 
-    /// Sends what makes prepared statements known, `Statement::parse` of each joined, and what else is to be done once a
-    /// connection.
+    /// Send the requests that prepare statements (the concatenated `Statement::parse`), and other
+    /// per-connection setup.
     fn prepare(&mut self, parse: &[u8], out: &mut Vec<u8>);
 
-    /// Appends a statement as text; to be told of by `asked`.
+    /// Append a statement as text; announce it with `announce`.
     fn query(out: &mut Vec<u8>, sql: &str);
 
-    /// `request` is about to be sent; what is still missing in it is filled in. `heard`: names and rows of its answer are
-    /// wanted.
-    fn asked(&mut self, request: &mut [u8], heard: bool);
+    /// Announce `request`, which is about to be sent, and complete it. `wants_rows`: names and rows of its
+    /// response are wanted.
+    fn announce(&mut self, request: &mut [u8], wants_rows: bool);
 
-    /// The next thing that the server says, and how many bytes of the input that took; none when it is not whole yet.
+    /// Decode the next message. Returns it with the bytes consumed; `None` when more input is needed.
     fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, Self::Columns<'a>>, Failure>;
 
-    /// Appends some rows, which `fill` writes in COPY's text format, when the server waits for them; any cut will do.
+    /// Append rows, written by `fill` in COPY's text format, when the server waits for them; rows may be
+    /// split anywhere.
     fn rows(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>));
 
-    /// No more rows.
+    /// End the rows.
     fn rows_end(&mut self, out: &mut Vec<u8>);
 
-    /// How to have the server stop.
+    /// Request that cancels the current statement.
     fn cancel(&self) -> Cancel;
 }

@@ -1,23 +1,23 @@
-//! A statement's request, built once: sending it is copying bytes and writing its parameters between them.
+//! Requests encoded in advance: sending one copies bytes and writes its parameters.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Dialect, mysql, postgres};
 
-/// How statements travel.
+/// Query protocol of the statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// As text with its values inside; parsed and planned each time.
+    /// Text with inlined values; parsed and planned each time.
     Simple,
-    /// Parsed and planned each time, values apart. PostgreSQL only.
+    /// Parsed and planned each time, with separate values. PostgreSQL only.
     Extended,
-    /// Parsed once a connection, values apart.
+    /// Parsed once per connection, with separate values.
     #[default]
     Prepared,
 }
 
-/// SQL with holes for its parameters.
+/// A segment of SQL with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     Sql(String),
@@ -26,7 +26,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Cuts text at its holes: `?` for a number, `$` for text.
+    /// Split text at its placeholders: `?` for a number, `$` for text.
     pub fn cut(text: &str) -> Vec<Self> {
         let mut parts = Vec::new();
         for piece in text.split_inclusive(['?', '$']) {
@@ -42,7 +42,8 @@ impl Part {
     }
 }
 
-/// Request bytes with holes. Its protocol is looked at once a parameter, which costs next to nothing.
+/// Encoded request with gaps for its parameters. The protocol is dispatched once per parameter, at negligible
+/// cost.
 #[derive(Clone, Debug)]
 pub enum Statement {
     Postgres(postgres::Statement),
@@ -50,8 +51,8 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// `number` is used in prepared mode: on a connection, prepared statements are numbered from 0 in the order of their
-    /// `parse` messages.
+    /// `number` is used in prepared mode: prepared statements are numbered from 0 per connection, in the
+    /// order of their `parse` messages.
     pub fn new(dialect: Dialect, mode: Mode, number: u32, parts: &[Part]) -> Self {
         match dialect {
             Dialect::Postgres => Self::Postgres(postgres::Statement::new(mode, &format!("s{number}"), parts)),
@@ -59,7 +60,7 @@ impl Statement {
         }
     }
 
-    /// The message that makes a prepared statement known; empty in other modes.
+    /// The message that prepares the statement; empty in other modes.
     pub fn parse(&self) -> &[u8] {
         match self {
             Self::Postgres(statement) => statement.parse(),
@@ -67,7 +68,7 @@ impl Statement {
         }
     }
 
-    /// Begins a request: every parameter must be given, in order, then `end` called.
+    /// Start a request: write every parameter in order, then call `end`.
     #[inline]
     pub fn request<'a>(&'a self, out: &'a mut Vec<u8>) -> Request<'a> {
         match self {
@@ -76,8 +77,8 @@ impl Statement {
         }
     }
 
-    /// Begins a request that travels together with those at the end of `out`, the first of which starts at `first` and
-    /// which are of the same mode: the server answers each, and is ready again only after the last.
+    /// Start a request that is combined with those of the same mode at the end of `out`, the first of which
+    /// starts at `first`. The server answers each, and reports ready once, after the last.
     pub fn joined<'a>(&'a self, out: &'a mut Vec<u8>, first: usize) -> Request<'a> {
         match self {
             Self::Postgres(statement) => Request::Postgres(statement.joined(out, first)),
@@ -86,7 +87,7 @@ impl Statement {
     }
 }
 
-/// A request that is being written.
+/// A request under construction.
 #[must_use = "a request without its end is garbage to the server"]
 pub enum Request<'a> {
     Postgres(postgres::Request<'a>),
@@ -94,7 +95,7 @@ pub enum Request<'a> {
 }
 
 impl Request<'_> {
-    /// The next parameter, a number that is not negative.
+    /// Write the next parameter: a non-negative integer.
     #[inline]
     pub fn int(self, value: u64) -> Self {
         match self {
@@ -103,7 +104,7 @@ impl Request<'_> {
         }
     }
 
-    /// The next parameter, an amount of so many hundredths.
+    /// Write the next parameter: an amount in hundredths.
     #[inline]
     pub fn hundredths(self, value: u64) -> Self {
         match self {
@@ -112,7 +113,7 @@ impl Request<'_> {
         }
     }
 
-    /// The next parameter, text.
+    /// Write the next parameter: text.
     #[inline]
     pub fn text(self, value: &[u8]) -> Self {
         match self {
@@ -121,7 +122,7 @@ impl Request<'_> {
         }
     }
 
-    /// All parameters are given.
+    /// Finish the request.
     #[inline]
     pub fn end(self) {
         match self {

@@ -16,7 +16,7 @@ use super::handshake::{Access, Handshake};
 use crate::clock::Nanos;
 use crate::keyvalue::{Client, KvOperation, OpKind};
 use crate::protocol::Malformed;
-use crate::protocol::resp::{Heard, Reader, Shape, Token, refusal};
+use crate::protocol::resp::{ReadToken, Reader, Shape, Token, refusal};
 use crate::record::{Kind, TRANSACTION};
 use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 
@@ -81,19 +81,19 @@ impl RedisSession {
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
-        heard: Heard<'_>,
+        heard: ReadToken<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let Some(operation) = self.client.oldest() else { return Err(stray(heard.token)) };
         let answer = &mut self.answer;
         match (operation.op_kind, heard.token) {
             (_, Token::Nothing) => return Ok(()),
-            (OpKind::Get, Token::Bulk(_) | Token::Passed(_) | Token::Null) => {
+            (OpKind::Get, Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {
                 if let Err(wrong) = self.client.check_answer(0, value(heard.token)) {
                     answer.wrong = Some(wrong.into());
                 }
             }
-            (OpKind::ReadModifyWrite, Token::Bulk(_) | Token::Passed(_) | Token::Null)
+            (OpKind::ReadModifyWrite, Token::Bulk(_) | Token::Skipped(_) | Token::Null)
                 if !answer.modifying =>
             {
                 answer.modifying = true;
@@ -111,7 +111,7 @@ impl RedisSession {
             (OpKind::Delete, Token::Integer(_)) => {}
             (OpKind::MultiGet, Token::Open(Shape::Array, Some(count)))
                 if heard.depth == 0 && count == operation.keys as u64 => {}
-            (OpKind::MultiGet, Token::Bulk(_) | Token::Passed(_) | Token::Null)
+            (OpKind::MultiGet, Token::Bulk(_) | Token::Skipped(_) | Token::Null)
                 if heard.depth == 1 && answer.heard < operation.keys =>
             {
                 if let Err(wrong) = self.client.check_answer(answer.heard, value(heard.token)) {
@@ -161,7 +161,7 @@ impl RedisSession {
 fn value<'a>(token: Token<'a>) -> Option<&'a [u8]> {
     match token {
         Token::Bulk(value) => Some(value),
-        Token::Passed(_) => Some(&[]), // Larger than any that is written, if they are looked at.
+        Token::Skipped(_) => Some(&[]), // Larger than any that is written, if they are looked at.
         _ => None,
     }
 }
@@ -192,7 +192,7 @@ fn other(operation: KvOperation, token: Token<'_>) -> Failure {
     let what = match token {
         Token::Simple(_) => "a simple string",
         Token::Integer(_) => "an integer",
-        Token::Bulk(_) | Token::Passed(_) | Token::Verbatim(..) => "a string",
+        Token::Bulk(_) | Token::Skipped(_) | Token::Verbatim(..) => "a string",
         Token::Null => "null",
         Token::Open(..) | Token::Close => "a list of another length or shape",
         _ => "another type",

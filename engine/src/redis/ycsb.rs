@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::handshake::{Access, Handshake};
 use crate::clock::Nanos;
 use crate::protocol::Malformed;
-use crate::protocol::resp::{Heard, Reader, Token, encode, refusal};
+use crate::protocol::resp::{ReadToken, Reader, Token, encode, refusal};
 use crate::record::{OpId, Operation, TRANSACTION};
 use crate::session::{Context, Failure, NextAction, Reconnect, Session, SessionFactory, Step};
 use crate::spec::{Problem, Spec};
@@ -161,7 +161,7 @@ impl YcsbSession {
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
-        heard: Heard<'_>,
+        heard: ReadToken<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         match (self.state, heard.token) {
@@ -172,7 +172,7 @@ impl YcsbSession {
             // No field at all, or not the one that is wanted.
             (State::Reading, Token::Open(_, Some(0)) | Token::Null) => self.missed = true,
             (State::Reading | State::Fetching(_), Token::Open(..) | Token::Close) => {}
-            (State::Reading | State::Fetching(_), Token::Bulk(_) | Token::Passed(_) | Token::Null) => {}
+            (State::Reading | State::Fetching(_), Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {}
             // Fields that were new: of an update, none is.
             (State::Writing, Token::Integer(new)) => {
                 self.missed |= new > 0 && self.request.act != Act::Insert

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use crate::clock::Nanos;
-use crate::protocol::{Columns, Config, Event, Malformed, Progress, Said, SqlProtocol, StatementKind};
+use crate::protocol::{Columns, Config, Event, Malformed, Message, Progress, SqlProtocol, StatementKind};
 use crate::record::{Kind, OpId, TRANSACTION};
 use crate::session::{Context, Failure, NextAction, Reconnect, Session, Step};
 use crate::workload::{Asked, Next, Transactions};
@@ -137,7 +137,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         let start = out.len();
         match self.client.next(out) {
             Next::Ask(asked) => {
-                self.wire.asked(&mut out[start..], asked.heard);
+                self.wire.announce(&mut out[start..], asked.heard);
                 cx.recorder.start(asked.op, at);
                 self.asked = asked;
                 self.sent = at;
@@ -198,20 +198,20 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
     ) -> Result<Option<usize>, Failure> {
         let (size, event) = match self.wire.next(input)? {
             None => return Ok(None),
-            Some((size, Said::Event(event))) => (size, event),
-            Some((size, Said::Nothing)) => return Ok(Some(size)),
-            Some((size, Said::Row(mut columns))) => {
+            Some((size, Message::Event(event))) => (size, event),
+            Some((size, Message::Nothing)) => return Ok(Some(size)),
+            Some((size, Message::Row(mut columns))) => {
                 self.client.row(&mut columns);
                 columns.end()?;
                 return Ok(Some(size));
             }
-            Some((size, Said::Names(mut names))) => {
+            Some((size, Message::Names(mut names))) => {
                 self.client.columns(&mut names);
                 return Ok(Some(size));
             }
         };
         match event {
-            Event::Completed { rows, changed, what } => self.completed(rows, changed, what),
+            Event::Completed { rows, changed, kind } => self.completed(rows, changed, kind),
             Event::Ready { open } => self.ready(cx, at, open, out)?,
             Event::Refused { why, fatal } => self.refused(why, fatal)?,
             Event::Send => return Err(Malformed("it waits for rows that no statement loads".into()).into()),
@@ -220,14 +220,14 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
     }
 
     #[inline]
-    fn completed(&mut self, rows: u64, changed: u64, what: StatementKind) {
+    fn completed(&mut self, rows: u64, changed: u64, kind: StatementKind) {
         if self.state != State::Running {
             return;
         }
         if self.asked.heard {
             self.client.completed(rows);
         }
-        match what {
+        match kind {
             StatementKind::Change if self.asked.kind == Kind::Write => self.transaction.rows += changed,
             StatementKind::Rollback => {
                 self.transaction.rows = 0;
@@ -306,7 +306,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         if open {
             let start = out.len();
             W::query(out, "ROLLBACK");
-            self.wire.asked(&mut out[start..], false);
+            self.wire.announce(&mut out[start..], false);
             self.state = State::RollingBack;
         } else {
             self.rolled_back(cx, at, out); // No block was open, or the server has closed it.

@@ -1,23 +1,23 @@
-//! Responses out of bytes, however they are cut.
+//! Incremental decoder of HTTP/1.1 responses.
 //!
-//! | state | what is awaited |
+//! | state | awaited |
 //! | --- | --- |
 //! | `Idle` | nothing: no request is in progress |
 //! | `Status` | the status line |
 //! | `Fields` | header fields, and the empty line after them |
-//! | `Fixed` | so many bytes more of a body whose length was told |
-//! | `ChunkSize`, `Chunk`, `ChunkEnd` | a chunk's length, so many bytes more of it, the end of its line |
+//! | `Fixed` | the remaining bytes of a body of declared length |
+//! | `ChunkSize`, `Chunk`, `ChunkEnd` | a chunk's length, its remaining bytes, the end of its line |
 //! | `Trailers` | fields after the last chunk, and the empty line after them |
 //! | `UntilClosed` | the rest of a body that ends with the connection |
-//! | `Done` | nothing: that the response is complete is still to be told |
+//! | `Done` | nothing: the response is complete, `End` not yet returned |
 //!
-//! Lines are taken in one by one, so nothing is looked at twice but an unfinished line. They end with LF; a CR before it is
-//! no part of them (RFC 9112, 2.2). A server says the same again and again, but for the second its clock shows: a header that
-//! is the last one to the byte is not read again.
+//! Input is consumed line by line, so only an unfinished line is scanned twice. Lines end with LF; a CR
+//! before it is dropped (RFC 9112, 2.2). A header that equals the previous one byte for byte is not parsed
+//! again: servers repeat their headers except when the second in `Date` changes.
 
 use memchr::memchr;
 
-use crate::http::{Limits, Said};
+use crate::http::{Limits, ResponseEvent};
 use crate::session::Failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,13 @@ enum State {
     Done,
 }
 
-/// What the header fields say of the response's body and of the connection.
+/// Properties of the body and the connection, from the header fields.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     status: u16,
     length: Option<u64>,
-    /// The last transfer coding is `chunked`; or it is another one, and the body lasts until the connection ends.
+    /// The last transfer coding is `chunked`. With any other coding the body lasts until the connection
+    /// closes.
     chunked: bool,
     coded: bool,
     again: bool,
@@ -49,16 +50,16 @@ impl Head {
     const NONE: Self = Self { status: 0, length: None, chunked: false, coded: false, again: true };
 }
 
-/// A header that came in one piece, and what followed from it.
-struct Known {
+/// A header received in one piece, and its parsed form.
+struct CachedHeader {
     bytes: Vec<u8>,
     bodiless: bool,
     head: Head,
     then: State,
 }
 
-impl Known {
-    /// Longer ones are read each time: every connection keeps one.
+impl CachedHeader {
+    /// Limit of a cached header in bytes; longer ones are parsed each time, as every connection holds one.
     const LONGEST: usize = 1024;
 
     const NONE: Self = Self { bytes: Vec::new(), bodiless: false, head: Head::NONE, then: State::Idle };
@@ -66,87 +67,98 @@ impl Known {
 
 pub struct Decoder {
     state: State,
-    limits: Limits,
+    os: Limits,
     head: Head,
-    known: Known,
-    /// The request was one for the header fields alone.
+    cached: CachedHeader,
+    /// The request was HEAD.
     bodiless: bool,
-    /// Some of the response has arrived.
+    /// Some bytes of the response have arrived.
     begun: bool,
-    /// Bytes of header fields so far, and of the body.
+    /// Bytes of header fields received, and of the body.
     fields: usize,
     body: u64,
 }
 
 impl Decoder {
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(os: Limits) -> Self {
         let (state, head) = (State::Idle, Head::NONE);
-        Self { state, limits, head, known: Known::NONE, bodiless: false, begun: false, fields: 0, body: 0 }
+        Self {
+            state,
+            os,
+            head,
+            cached: CachedHeader::NONE,
+            bodiless: false,
+            begun: false,
+            fields: 0,
+            body: 0,
+        }
     }
 
-    /// The connection is a new one.
+    /// Reset for a new connection.
     pub fn reset(&mut self) {
-        *self = Self::new(self.limits);
+        *self = Self::new(self.os);
     }
 
-    /// A request was sent; `bodiless` if it was HEAD, whose response tells of a body and has none.
+    /// Expect the response to a request. `bodiless`: the request was HEAD, whose response declares a body but
+    /// has none.
     #[inline]
     pub fn expect(&mut self, bodiless: bool) {
         (self.state, self.head, self.bodiless) = (State::Status, Head::NONE, bodiless);
         (self.begun, self.fields, self.body) = (false, 0, 0);
     }
 
-    /// The next thing in `input`, and how many bytes it took; none when more has to come first.
+    /// Decode the next event of `input`, with the bytes consumed; `None` when more input is needed.
     #[inline]
-    pub fn next<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, Said<'i>)>, Failure> {
+    pub fn next<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure> {
         match self.state {
             State::Done => {
                 self.state = State::Idle;
-                Ok(Some((0, Said::End { again: self.head.again })))
+                Ok(Some((0, ResponseEvent::End { again: self.head.again })))
             }
             _ if input.is_empty() => Ok(None),
             State::Status | State::Fields => {
                 self.begun = true;
                 match self.recognized(input) {
-                    Some(found) => Ok(Some(found)),
+                    Some(event) => Ok(Some(event)),
                     None => self.lines(input),
                 }
             }
-            State::Fixed(left) => {
-                let size = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                let left = left - size as u64;
+            State::Fixed(remaining) => {
+                let size = input.len().min(usize::try_from(remaining).unwrap_or(usize::MAX));
+                let remaining = remaining - size as u64;
                 self.body += size as u64;
-                self.state = if left == 0 { State::Done } else { State::Fixed(left) };
-                Ok(Some((size, Said::Body(&input[..size]))))
+                self.state = if remaining == 0 { State::Done } else { State::Fixed(remaining) };
+                Ok(Some((size, ResponseEvent::Body(&input[..size]))))
             }
             _ => self.uncommon(input),
         }
     }
 
-    /// The header is the last one, to the byte.
+    /// Reuse the parsed header if `input` starts with the same bytes.
     #[inline]
-    fn recognized<'i>(&mut self, input: &'i [u8]) -> Option<(usize, Said<'i>)> {
-        let known = &self.known;
-        if self.state != State::Status || self.bodiless != known.bodiless || known.bytes.is_empty() {
+    fn recognized<'i>(&mut self, input: &'i [u8]) -> Option<(usize, ResponseEvent<'i>)> {
+        let cached = &self.cached;
+        if self.state != State::Status || self.bodiless != cached.bodiless || cached.bytes.is_empty() {
             return None;
         }
-        input.starts_with(&known.bytes).then(|| {
-            (self.state, self.head) = (known.then, known.head);
-            (known.bytes.len(), Said::Status(known.head.status))
+        input.starts_with(&cached.bytes).then(|| {
+            (self.state, self.head) = (cached.then, cached.head);
+            (cached.bytes.len(), ResponseEvent::Status(cached.head.status))
         })
     }
 
-    /// What came of a final header, which came in one piece if `bytes` is all of it.
-    fn remember(&mut self, bytes: &[u8], whole: bool) {
-        self.known.bytes.clear();
-        if whole && bytes.len() <= Known::LONGEST {
-            self.known.bytes.extend_from_slice(bytes);
-            (self.known.bodiless, self.known.head, self.known.then) = (self.bodiless, self.head, self.state);
+    /// Cache the parsed final header if `bytes` is all of it.
+    fn remember(&mut self, bytes: &[u8], complete: bool) {
+        self.cached.bytes.clear();
+        if complete && bytes.len() <= CachedHeader::LONGEST {
+            self.cached.bytes.extend_from_slice(bytes);
+            (self.cached.bodiless, self.cached.head, self.cached.then) =
+                (self.bodiless, self.head, self.state);
         }
     }
 
-    /// Header fields, as many as are whole.
-    fn lines<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, Said<'i>)>, Failure> {
+    /// Parse all complete header lines.
+    fn lines<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure> {
         let mut at = 0;
         while let Some(length) = memchr(b'\n', &input[at..]) {
             let line = without_cr(&input[at..at + length]);
@@ -156,24 +168,24 @@ impl Decoder {
                 self.status(line)?;
                 self.state = State::Fields;
             } else if line.is_empty() {
-                let whole = self.fields == at;
-                let said = self.end_of_fields()?;
-                if matches!(said, Said::Status(_)) {
-                    self.remember(&input[..at], whole);
+                let complete = self.fields == at;
+                let event = self.end_of_fields()?;
+                if matches!(event, ResponseEvent::Status(_)) {
+                    self.remember(&input[..at], complete);
                 }
-                return Ok(Some((at, said)));
+                return Ok(Some((at, event)));
             } else {
                 self.field(line)?;
             }
         }
         self.room_for(input.len() - at)?;
-        Ok((at > 0).then_some((at, Said::Part)))
+        Ok((at > 0).then_some((at, ResponseEvent::Part)))
     }
 
     fn status(&mut self, line: &[u8]) -> Result<(), Failure> {
         let bad = || malformed(format!("{} is no status line of HTTP/1", quoted(line)));
-        let rest = line.strip_prefix(b"HTTP/1.").ok_or_else(bad)?;
-        let &[minor @ (b'0' | b'1'), b' ', a, b, c, ref reason @ ..] = rest else { return Err(bad()) };
+        let remaining = line.strip_prefix(b"HTTP/1.").ok_or_else(bad)?;
+        let &[minor @ (b'0' | b'1'), b' ', a, b, c, ref reason @ ..] = remaining else { return Err(bad()) };
         if ![a, b, c].iter().all(u8::is_ascii_digit)
             || a == b'0'
             || reason.first().is_some_and(|&next| next != b' ')
@@ -186,11 +198,11 @@ impl Decoder {
         Ok(())
     }
 
-    /// A header field; few concern the message itself.
+    /// Parse one header field; only a few affect the message framing.
     #[inline]
     fn field(&mut self, line: &[u8]) -> Result<(), Failure> {
         let Some(colon) = memchr(b':', line) else {
-            // A value that goes on in the next line: none that matters here may (RFC 9112, 5.2).
+            // Obsolete line folding: no field that matters here may use it (RFC 9112, 5.2).
             if matches!(line[0], b' ' | b'\t') {
                 return Ok(());
             }
@@ -231,20 +243,20 @@ impl Decoder {
         }
     }
 
-    /// What body the response has (RFC 9112, 6.3).
+    /// Determine the framing of the body (RFC 9112, 6.3).
     #[inline]
-    fn end_of_fields<'i>(&mut self) -> Result<Said<'i>, Failure> {
+    fn end_of_fields<'i>(&mut self) -> Result<ResponseEvent<'i>, Failure> {
         let head = &mut self.head;
         self.state = match head.status {
             101 => return Err(malformed("it changed to another protocol, which nobody asked for".into())),
             100..200 => {
                 self.expect(self.bodiless);
-                return Ok(Said::Part);
+                return Ok(ResponseEvent::Part);
             }
             204 | 304 => State::Done,
             _ if self.bodiless => State::Done,
             _ if head.chunked => {
-                head.again &= head.length.is_none(); // With both, somebody on the way may see the end elsewhere.
+                head.again &= head.length.is_none(); // With both, an intermediary may see a different end.
                 State::ChunkSize
             }
             _ if !head.coded && head.length == Some(0) => State::Done,
@@ -255,10 +267,10 @@ impl Decoder {
             }
         };
         self.fields = 0;
-        Ok(Said::Status(head.status))
+        Ok(ResponseEvent::Status(head.status))
     }
 
-    fn uncommon<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, Said<'i>)>, Failure> {
+    fn uncommon<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure> {
         match self.state {
             State::ChunkSize => {
                 let Some((size, line)) = self.line(input)? else { return Ok(None) };
@@ -268,14 +280,14 @@ impl Decoder {
                     Some(size) => State::Chunk(size),
                     None => return Err(malformed(format!("{} is no size of a chunk", quoted(line)))),
                 };
-                Ok(Some((size, Said::Part)))
+                Ok(Some((size, ResponseEvent::Part)))
             }
-            State::Chunk(left) => {
-                let size = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                let left = left - size as u64;
+            State::Chunk(remaining) => {
+                let size = input.len().min(usize::try_from(remaining).unwrap_or(usize::MAX));
+                let remaining = remaining - size as u64;
                 self.body += size as u64;
-                self.state = if left == 0 { State::ChunkEnd } else { State::Chunk(left) };
-                Ok(Some((size, Said::Body(&input[..size]))))
+                self.state = if remaining == 0 { State::ChunkEnd } else { State::Chunk(remaining) };
+                Ok(Some((size, ResponseEvent::Body(&input[..size]))))
             }
             State::ChunkEnd => {
                 let size = match input {
@@ -285,18 +297,18 @@ impl Decoder {
                     _ => return Err(malformed("a chunk is longer than its size".into())),
                 };
                 self.state = State::ChunkSize;
-                Ok(Some((size, Said::Part)))
+                Ok(Some((size, ResponseEvent::Part)))
             }
             State::Trailers => {
                 let Some((size, line)) = self.line(input)? else { return Ok(None) };
                 if line.is_empty() {
                     self.state = State::Done;
                 }
-                Ok(Some((size, Said::Part)))
+                Ok(Some((size, ResponseEvent::Part)))
             }
             State::UntilClosed => {
                 self.body += input.len() as u64;
-                Ok(Some((input.len(), Said::Body(input))))
+                Ok(Some((input.len(), ResponseEvent::Body(input))))
             }
             _ => Err(Failure {
                 code: "length".into(),
@@ -305,7 +317,7 @@ impl Decoder {
         }
     }
 
-    /// One whole line, without its end.
+    /// One complete line without its terminator.
     fn line<'i>(&mut self, input: &'i [u8]) -> Result<Option<(usize, &'i [u8])>, Failure> {
         match memchr(b'\n', input) {
             Some(length) => {
@@ -327,16 +339,16 @@ impl Decoder {
 
     #[inline]
     fn room_for(&self, bytes: usize) -> Result<(), Failure> {
-        if self.fields + bytes <= self.limits.header_bytes {
+        if self.fields + bytes <= self.os.header_bytes {
             return Ok(());
         }
         Err(malformed(format!(
             "its header fields are longer than {} bytes; `header_limit` may be raised",
-            self.limits.header_bytes
+            self.os.header_bytes
         )))
     }
 
-    /// The peer has closed the connection: whether that ends the response, or what is missing of it.
+    /// The peer closed the connection. `Ok` if that completes the response, otherwise what is missing.
     pub fn closed(&mut self) -> Result<(), Failure> {
         let short = |message: String| Err(Failure { code: "length".into(), message });
         match self.state {
@@ -347,10 +359,10 @@ impl Decoder {
             State::Idle | State::Status | State::Fields if !self.begun || self.state == State::Idle => {
                 Err(Failure { code: "connection".into(), message: "the server closed the connection".into() })
             }
-            State::Fixed(left) => short(format!(
+            State::Fixed(remaining) => short(format!(
                 "the response ended after {} bytes of its body, which was to have {}",
                 self.body,
-                self.body + left
+                self.body + remaining
             )),
             State::Chunk(_) | State::ChunkEnd | State::ChunkSize | State::Trailers => short(format!(
                 "the response ended after {} bytes of its body, before the last chunk",
@@ -366,7 +378,7 @@ fn without_cr(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The parts of a list, without blanks around them.
+/// Elements of a comma-separated list, trimmed.
 fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|word| !word.is_empty())
 }
@@ -378,7 +390,7 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Hexadecimal, and extensions after it, which mean nothing here.
+/// Parse a chunk size in hexadecimal; extensions after it are ignored.
 fn chunk_size(line: &[u8]) -> Option<u64> {
     let end = memchr(b';', line).unwrap_or(line.len());
     let digits = line[..end].trim_ascii_end();
@@ -392,11 +404,11 @@ fn chunk_size(line: &[u8]) -> Option<u64> {
 }
 
 #[cold]
-fn malformed(what: String) -> Failure {
-    Failure { code: "protocol".into(), message: format!("the server does not keep to HTTP: {what}") }
+fn malformed(message: String) -> Failure {
+    Failure { code: "protocol".into(), message: format!("the server does not keep to HTTP: {message}") }
 }
 
-/// The beginning of what a server said, fit to be shown.
+/// The start of the received bytes, escaped for messages.
 fn quoted(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = bytes[..bytes.len().min(SHOWN)].escape_ascii();

@@ -1,9 +1,9 @@
-//! Requests as bytes.
+//! Request encoding.
 
 use crate::http::Request;
 use crate::protocol::digits;
 
-/// Methods whose requests have a body: without one that is said, too (RFC 9110, 8.6).
+/// Methods whose requests carry `content-length: 0` when they have no body (RFC 9110, 8.6).
 const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 #[inline]

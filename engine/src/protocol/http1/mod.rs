@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112), as a client speaks it.
+//! HTTP/1.1 client protocol (RFC 9110, RFC 9112).
 
 mod decode;
 mod encode;
@@ -7,17 +7,17 @@ mod tests;
 
 pub use decode::Decoder;
 
-use crate::http::{Http, Limits, Request, Said};
+use crate::http::{Http, Limits, Request, ResponseEvent};
 use crate::session::Failure;
 
-/// One connection.
+/// Protocol state of one connection.
 pub struct Http1 {
     decoder: Decoder,
 }
 
 impl Http for Http1 {
-    fn new(limits: Limits) -> Self {
-        Self { decoder: Decoder::new(limits) }
+    fn new(os: Limits) -> Self {
+        Self { decoder: Decoder::new(os) }
     }
 
     fn written(request: &Request<'_>) -> Option<Vec<u8>> {
@@ -37,7 +37,11 @@ impl Http for Http1 {
     }
 
     #[inline]
-    fn next<'i>(&mut self, input: &'i [u8], _: &mut Vec<u8>) -> Result<Option<(usize, Said<'i>)>, Failure> {
+    fn next<'i>(
+        &mut self,
+        input: &'i [u8],
+        _: &mut Vec<u8>,
+    ) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure> {
         self.decoder.next(input)
     }
 

@@ -1,21 +1,21 @@
 use proptest::prelude::*;
 
 use super::Http1;
-use crate::http::{Fields, Http, Limits, Request, Said, Version};
+use crate::http::{Fields, Http, Limits, Request, ResponseEvent, Version};
 use crate::session::Failure;
 
 const FEW: Limits = Limits { header_bytes: 4096 };
 
-/// What became of a response: status, body, whether the connection goes on.
+/// A decoded response: status, body, and whether the connection can be reused.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Heard {
+struct Response {
     status: Option<u16>,
     body: Vec<u8>,
     again: Option<bool>,
-    left: usize,
+    unconsumed: usize,
 }
 
-fn asked(method: &str) -> (Http1, Vec<u8>) {
+fn announce(method: &str) -> (Http1, Vec<u8>) {
     let fields = Fields::new(Version::One, "http", "h:1", vec![("accept".into(), b"*/*".to_vec())], false);
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
     http.opened(&mut out);
@@ -27,45 +27,47 @@ fn asked(method: &str) -> (Http1, Vec<u8>) {
     (http, out)
 }
 
-/// Gives `bytes` to a connection in pieces of `piece`, as a reactor would: what is left is offered again.
-fn hear(http: &mut Http1, bytes: &[u8], piece: usize) -> Result<Heard, Failure> {
-    let mut heard = Heard::default();
+/// Feed `bytes` in pieces of `piece` bytes; unconsumed bytes are offered again, as by the reactor.
+fn feed(http: &mut Http1, bytes: &[u8], piece: usize) -> Result<Response, Failure> {
+    let mut response = Response::default();
     let mut unread = Vec::new();
     for bytes in bytes.chunks(piece.max(1)) {
         unread.extend_from_slice(bytes);
         let mut at = 0;
-        while heard.again.is_none()
-            && let Some((size, said)) = http.next(&unread[at..], &mut Vec::new())?
+        while response.again.is_none()
+            && let Some((size, event)) = http.next(&unread[at..], &mut Vec::new())?
         {
-            assert!(size > 0 || matches!(said, Said::End { .. }), "it goes on");
+            assert!(size > 0 || matches!(event, ResponseEvent::End { .. }), "it goes on");
             at += size;
-            match said {
-                Said::Nothing | Said::Part => {}
-                Said::Status(status) => assert_eq!(heard.status.replace(status), None),
-                Said::Body(body) => heard.body.extend_from_slice(body),
-                Said::Refused | Said::Reset(_) | Said::Leaving => unreachable!("only HTTP/2 says such"),
-                Said::End { again } => heard.again = Some(again),
+            match event {
+                ResponseEvent::Nothing | ResponseEvent::Part => {}
+                ResponseEvent::Status(status) => assert_eq!(response.status.replace(status), None),
+                ResponseEvent::Body(body) => response.body.extend_from_slice(body),
+                ResponseEvent::Refused | ResponseEvent::Reset(_) | ResponseEvent::Leaving => {
+                    unreachable!("only HTTP/2 says such")
+                }
+                ResponseEvent::End { again } => response.again = Some(again),
             }
         }
         unread.drain(..at);
     }
-    heard.left = unread.len();
-    Ok(heard)
+    response.unconsumed = unread.len();
+    Ok(response)
 }
 
-/// The same however it is cut.
-fn answer(method: &str, bytes: &[u8]) -> Result<Heard, Failure> {
-    let whole = hear(&mut asked(method).0, bytes, bytes.len());
+/// Decode `bytes` with several piece sizes and require equal results.
+fn answer(method: &str, bytes: &[u8]) -> Result<Response, Failure> {
+    let expected = feed(&mut announce(method).0, bytes, bytes.len());
     for piece in [1, 2, 3, 7] {
-        assert_eq!(hear(&mut asked(method).0, bytes, piece), whole, "in pieces of {piece}");
+        assert_eq!(feed(&mut announce(method).0, bytes, piece), expected, "in pieces of {piece}");
     }
-    whole
+    expected
 }
 
 fn good(bytes: &[u8]) -> (u16, String, Option<bool>) {
-    let heard = answer("GET", bytes).unwrap();
-    assert_eq!(heard.left, 0);
-    (heard.status.unwrap(), String::from_utf8(heard.body).unwrap(), heard.again)
+    let response = answer("GET", bytes).unwrap();
+    assert_eq!(response.unconsumed, 0);
+    (response.status.unwrap(), String::from_utf8(response.body).unwrap(), response.again)
 }
 
 fn bad(bytes: &[u8]) -> String {
@@ -76,9 +78,9 @@ fn bad(bytes: &[u8]) -> String {
 
 #[test]
 fn a_request_is_written_with_what_its_body_needs() {
-    let (_, out) = asked("GET");
+    let (_, out) = announce("GET");
     assert_eq!(out, b"GET /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\n\r\n");
-    let (_, out) = asked("POST");
+    let (_, out) = announce("POST");
     assert!(out.ends_with(b"Content-Length: 0\r\n\r\n"));
     let fields = Fields::new(Version::One, "https", "h", Vec::new(), true);
     let (mut http, mut out) = (Http1::new(FEW), Vec::new());
@@ -91,8 +93,8 @@ fn a_request_is_written_with_what_its_body_needs() {
 
 #[test]
 fn a_body_ends_where_its_length_says() {
-    let said = good(b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-LENGTH:  5 \r\n\r\nhello");
-    assert_eq!(said, (200, "hello".into(), Some(true)));
+    let event = good(b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-LENGTH:  5 \r\n\r\nhello");
+    assert_eq!(event, (200, "hello".into(), Some(true)));
     assert_eq!(good(b"HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n"), (404, String::new(), Some(true)));
     assert_eq!(good(b"HTTP/1.1 200 OK\nContent-Length: 2, 2\n\nok"), (200, "ok".into(), Some(true)));
 }
@@ -111,9 +113,12 @@ fn a_body_without_a_length_ends_with_the_connection() {
     for head in
         ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\n"]
     {
-        let mut http = asked("GET").0;
-        let heard = hear(&mut http, format!("{head}some text").as_bytes(), 4).unwrap();
-        assert_eq!((heard.status, heard.body.as_slice(), heard.again), (Some(200), &b"some text"[..], None));
+        let mut http = announce("GET").0;
+        let response = feed(&mut http, format!("{head}some text").as_bytes(), 4).unwrap();
+        assert_eq!(
+            (response.status, response.body.as_slice(), response.again),
+            (Some(200), &b"some text"[..], None)
+        );
         http.closed().unwrap();
     }
 }
@@ -125,8 +130,8 @@ fn some_responses_have_no_body_whatever_they_say() {
         (204, String::new(), Some(true))
     );
     assert_eq!(good(b"HTTP/1.1 304 Not Modified\r\n\r\n"), (304, String::new(), Some(true)));
-    let heard = answer("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").unwrap();
-    assert_eq!((heard.status, heard.again), (Some(200), Some(true)));
+    let response = answer("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").unwrap();
+    assert_eq!((response.status, response.again), (Some(200), Some(true)));
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn header_fields_have_a_limit_wherever_they_stand() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert!(bad(format!("{chunked}0\r\n{many}").as_bytes()).contains("longer than 4096 bytes"));
     assert!(bad(format!("{chunked}1;{long}").as_bytes()).contains("longer than 4096 bytes"));
-    // However many chunks there are, their sizes are not header fields.
+    // Chunk sizes do not count towards the limit of header fields, however many there are.
     let chunks = "1\r\nx\r\n".repeat(3000);
     assert_eq!(good(format!("{chunked}{chunks}0\r\n\r\n").as_bytes()).1.len(), 3000);
 }
@@ -189,8 +194,8 @@ fn header_fields_have_a_limit_wherever_they_stand() {
 #[test]
 fn what_a_closed_connection_leaves_out_is_said() {
     let of = |bytes: &[u8]| {
-        let mut http = asked("GET").0;
-        hear(&mut http, bytes, bytes.len()).unwrap();
+        let mut http = announce("GET").0;
+        feed(&mut http, bytes, bytes.len()).unwrap();
         http.closed().unwrap_err()
     };
     assert_eq!(of(b"").code, "connection");
@@ -211,13 +216,13 @@ fn what_a_closed_connection_leaves_out_is_said() {
 
 #[test]
 fn more_than_was_promised_is_no_part_of_the_response() {
-    let mut http = asked("GET").0;
-    let heard = hear(&mut http, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more", 99).unwrap();
-    assert_eq!((heard.body.as_slice(), heard.left), (&b"ok"[..], 9));
+    let mut http = announce("GET").0;
+    let response = feed(&mut http, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more", 99).unwrap();
+    assert_eq!((response.body.as_slice(), response.unconsumed), (&b"ok"[..], 9));
     assert_eq!(http.next(b" and more", &mut Vec::new()).unwrap_err().code, "length");
 }
 
-/// Headers of a body of three bytes, which differ little, or not in what they mean.
+/// Headers of a body of three bytes, with small differences in text or meaning.
 const HEADS: [&str; 6] = [
     "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nx: 1\r\n\r\n",
@@ -228,15 +233,15 @@ const HEADS: [&str; 6] = [
 ];
 
 proptest! {
-    /// Bytes that mean nothing never break it, and are heard the same however they are cut.
+    /// Arbitrary bytes never panic and decode independently of how they are split.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), piece in 1usize..20) {
-        let whole = hear(&mut asked("GET").0, &bytes, bytes.len());
-        let cut = hear(&mut asked("GET").0, &bytes, piece);
-        prop_assert_eq!(whole.is_ok(), cut.is_ok());
+        let expected = feed(&mut announce("GET").0, &bytes, bytes.len());
+        let cut = feed(&mut announce("GET").0, &bytes, piece);
+        prop_assert_eq!(expected.is_ok(), cut.is_ok());
     }
 
-    /// Nor do responses with something in them broken.
+    /// Responses with one damaged byte never panic either.
     #[test]
     fn almost_a_response(
         lines in prop::collection::vec("(Content-Length|Transfer-Encoding|Connection|X)?:? ?(chunked|close|[0-9]{1,3}|gzip)?[ ,;\r]?", 0..6),
@@ -246,31 +251,31 @@ proptest! {
     ) {
         let mut bytes = format!("HTTP/1.1 {status} x\r\n{}\r\n\r\n", lines.join("\r\n")).into_bytes();
         bytes.extend_from_slice(&body);
-        let whole = hear(&mut asked("GET").0, &bytes, bytes.len());
-        prop_assert_eq!(hear(&mut asked("GET").0, &bytes, piece), whole);
+        let expected = feed(&mut announce("GET").0, &bytes, bytes.len());
+        prop_assert_eq!(feed(&mut announce("GET").0, &bytes, piece), expected);
     }
 
-    /// A header that is the last one again is not read again: what is heard is the same.
+    /// A cached header decodes like a parsed one.
     #[test]
     fn one_response_after_the_other_is_heard_as_each_alone(
         responses in prop::collection::vec((prop::sample::select(&HEADS[..]), any::<bool>(), 0usize..4), 1..8),
     ) {
-        let (mut http, _) = asked("GET");
+        let (mut http, _) = announce("GET");
         for (head, alone, cut) in responses {
             let (method, body) = if alone { ("HEAD", "") } else { ("GET", "abc") };
             let bytes = [head, body].concat();
             let piece = [bytes.len(), head.len(), 7, 1][cut];
             let fields = Fields::new(Version::One, "http", "h", Vec::new(), false);
             http.request(&Request { method, target: b"/", fields: &fields, body: None, written: None }, &mut Vec::new());
-            let heard = hear(&mut http, bytes.as_bytes(), piece);
-            prop_assert_eq!(&heard, &hear(&mut asked(method).0, bytes.as_bytes(), piece));
-            if heard.is_err() {
+            let response = feed(&mut http, bytes.as_bytes(), piece);
+            prop_assert_eq!(&response, &feed(&mut announce(method).0, bytes.as_bytes(), piece));
+            if response.is_err() {
                 break;
             }
         }
     }
 
-    /// A body arrives whole, in chunks or not, however it is cut.
+    /// A body arrives complete, chunked or not, however it is split.
     #[test]
     fn any_body(body in prop::collection::vec(any::<u8>(), 0..400), chunk in 1usize..99, piece in 1usize..99) {
         let mut fixed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
@@ -283,8 +288,8 @@ proptest! {
         }
         chunked.extend_from_slice(b"0\r\n\r\n");
         for bytes in [fixed, chunked] {
-            let heard = hear(&mut asked("GET").0, &bytes, piece).unwrap();
-            prop_assert_eq!((&heard.body, heard.again, heard.left), (&body, Some(true), 0));
+            let response = feed(&mut announce("GET").0, &bytes, piece).unwrap();
+            prop_assert_eq!((&response.body, response.again, response.unconsumed), (&body, Some(true), 0));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Why a stream or a connection is ended (RFC 9113, section 7).
+//! Error codes that end a stream or a connection (RFC 9113, section 7).
 
 use std::borrow::Cow;
 
 use crate::protocol::Malformed;
 use crate::session::Failure;
 
-/// An error code as it is on the wire.
+/// An error code as transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code(pub u32);
 
@@ -17,7 +17,7 @@ impl Code {
     pub const REFUSED_STREAM: Self = Self(0x7);
     pub const CANCEL: Self = Self(0x8);
 
-    /// Its name in the standard; its number if it has none.
+    /// Name in the standard, or the number if it has none.
     pub fn name(self) -> Cow<'static, str> {
         const NAMES: [&str; 14] = [
             "NO_ERROR",
@@ -38,14 +38,14 @@ impl Code {
         NAMES.get(self.0 as usize).map_or_else(|| format!("0x{:x}", self.0).into(), |&name| name.into())
     }
 
-    /// The server gave a request up with it.
+    /// Failure of a request that the server reset with this code.
     #[cold]
     pub fn reset(self) -> Failure {
         let message = format!("the server reset the request's stream ({})", self.name());
         Failure { code: self.name().into(), message }
     }
 
-    /// What a peer did that it must not.
+    /// Protocol violation by the peer, with this code and a description.
     #[cold]
     pub fn because(self, finding: impl AsRef<str>) -> Malformed {
         Malformed(format!("{} ({})", finding.as_ref(), self.name()))

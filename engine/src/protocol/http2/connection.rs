@@ -1,4 +1,4 @@
-//! A connection, from the client's side: requests that are in progress at once, each on a stream of its own.
+//! Client side of a connection: concurrent requests, each on its own stream.
 
 use super::code::Code;
 use super::fields::Fields;
@@ -8,57 +8,57 @@ use super::hpack::Decoder;
 use super::settings::{self, FIRST_WINDOW, FRAME_SIZE, Settings};
 use super::stream::Stream;
 use super::streams::Streams;
-use crate::http::{Http, Limits, Request, Said};
+use crate::http::{Http, Limits, Request, ResponseEvent};
 use crate::protocol::Malformed;
 use crate::session::Failure;
 
-/// What a client says first (section 3.4), before its settings.
+/// Connection preface of the client (section 3.4), sent before its settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How much the server may send before it is told that more may come. Nothing is kept of what comes, so it is as much as
-/// is on its way on fast networks: no server should have to wait.
+/// Receive window of the connection and of each stream in bytes. Received data is not stored, so the window
+/// covers the bandwidth-delay product of fast networks and never stalls the server.
 const WINDOW: u32 = 16 << 20;
 
-/// How much of what a server says when it goes away is shown.
+/// Bytes of the debug data of GOAWAY that are shown in messages.
 const SHOWN: usize = 200;
 
-/// The next thing that the server says, and how many bytes of the input it took; none when it is not whole yet.
-type Next<'i> = Result<Option<(usize, Said<'i>)>, Failure>;
+/// The next event and the bytes consumed; `None` when more input is needed.
+type Next<'i> = Result<Option<(usize, ResponseEvent<'i>)>, Failure>;
 
-/// One connection.
+/// Protocol state of one connection.
 pub struct Http2 {
-    /// What the server lets this side do, and whether it has said so.
+    /// Settings of the server, and whether it has sent them.
     settings: Settings,
     greeted: bool,
-    /// The server takes no new requests, and why; or it has refused the one in progress.
+    /// Reason why the server accepts no new requests, or why it refused the current one.
     leaving: Option<Box<Failure>>,
     decoder: Decoder,
-    limits: Limits,
+    os: Limits,
     streams: Streams,
-    /// Whose request it is that was spoken of last.
+    /// Tag of the request that the last event concerns.
     about: u32,
-    /// What is to be said next, before more is heard.
-    due: Due,
-    /// How much was received on the connection that was not asked to be replaced by more.
-    owed: u32,
-    /// A header block that has come in part.
+    /// Pending event, returned before more input is read.
+    pending: PendingEvent,
+    /// Bytes received on the connection for which no WINDOW_UPDATE was sent yet.
+    unacknowledged: u32,
+    /// Fragments of an unfinished header block.
     block: Vec<u8>,
-    continued: Option<Continued>,
-    data: Option<Data>,
+    continued: Option<HeaderBlock>,
+    data: Option<PartialData>,
 }
 
-/// What the frames of a header block that goes on have said.
+/// A header block whose CONTINUATION frames are still arriving.
 #[derive(Clone, Copy)]
-struct Continued {
+struct HeaderBlock {
     stream: u32,
     end: bool,
-    /// All of it with its frames' heads, so that empty frames are not for nothing.
+    /// Size including frame headers, so that empty frames count towards the limit as well.
     size: usize,
 }
 
-/// What is known and not said.
+/// An event that is determined but not yet returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Due {
+enum PendingEvent {
     Nothing,
     /// The response on this stream is complete.
     End(u32),
@@ -66,30 +66,30 @@ enum Due {
     Refusals(u32),
 }
 
-/// A DATA frame whose head has come, and what is left of it.
+/// A DATA frame whose header has arrived, and the remaining length of its payload.
 #[derive(Clone, Copy)]
-struct Data {
+struct PartialData {
     stream: u32,
-    /// Nobody waits for it any more.
+    /// Its request was cancelled.
     unwanted: bool,
-    left: usize,
+    remaining: usize,
     padding: usize,
     end: bool,
 }
 
 impl Http for Http2 {
-    fn new(limits: Limits) -> Self {
+    fn new(os: Limits) -> Self {
         Self {
-            // Until the server says how many requests it takes at once, one: that it does.
+            // Until the server announces its limit, one request at a time.
             settings: Settings { streams: 1, ..Settings::default() },
             greeted: false,
             leaving: None,
-            decoder: Decoder::new(limits.header_bytes),
-            limits,
+            decoder: Decoder::new(os.header_bytes),
+            os,
             streams: Streams::default(),
             about: 0,
-            due: Due::Nothing,
-            owed: 0,
+            pending: PendingEvent::Nothing,
+            unacknowledged: 0,
             block: Vec::new(),
             continued: None,
             data: None,
@@ -97,9 +97,9 @@ impl Http for Http2 {
     }
 
     fn opened(&mut self, out: &mut Vec<u8>) {
-        *self = Self::new(self.limits);
+        *self = Self::new(self.os);
         out.extend_from_slice(PREFACE);
-        let longest = u32::try_from(self.limits.header_bytes).unwrap_or(u32::MAX);
+        let longest = u32::try_from(self.os.header_bytes).unwrap_or(u32::MAX);
         let mine = [
             (settings::ENABLE_PUSH, 0),
             (settings::INITIAL_WINDOW_SIZE, WINDOW),
@@ -116,20 +116,20 @@ impl Http for Http2 {
 
     #[inline]
     fn next<'i>(&mut self, input: &'i [u8], out: &mut Vec<u8>) -> Next<'i> {
-        if self.due != Due::Nothing {
+        if self.pending != PendingEvent::Nothing {
             return Ok(Some((0, self.tell(out))));
         }
         if self.data.is_some() {
             return self.body(input);
         }
-        let Some((head, rest)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
+        let Some((head, remaining)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
         let frame = Frame::read(head);
         self.check(&frame, input)?;
         if frame.kind == frame::DATA {
-            return self.data(frame, rest, out);
+            return self.data(frame, remaining, out);
         }
-        let Some(payload) = rest.get(..frame.length) else { return Ok(None) };
-        let said = match frame.kind {
+        let Some(payload) = remaining.get(..frame.length) else { return Ok(None) };
+        let event = match frame.kind {
             frame::HEADERS => self.headers(frame, payload)?,
             frame::CONTINUATION => self.continuation(frame, payload)?,
             frame::SETTINGS => self.settings(frame, payload, out)?,
@@ -142,59 +142,59 @@ impl Http for Http2 {
                 return Err(Code::PROTOCOL_ERROR.because(finding).into());
             }
             frame::PRIORITY if payload.len() != 5 => return Err(wrong_size(frame)),
-            _ => Said::Nothing,
+            _ => ResponseEvent::Nothing,
         };
-        Ok(Some((HEAD + frame.length, said)))
+        Ok(Some((HEAD + frame.length, event)))
     }
 
-    /// No response ends with its connection.
+    /// In HTTP/2 no response ends with its connection.
     fn closed(&mut self) -> Result<(), Failure> {
         Err(self.streams.oldest().map_or_else(|| self.why_closed(), |stream| self.cut_off(stream)))
     }
 }
 
-/// Several requests at once: whoever makes them gives each a tag, which no other in progress has.
+/// Concurrent requests. The caller gives each a tag that is unique among those in progress.
 impl Http2 {
-    /// Appends a request, or keeps it until the server takes it.
+    /// Append a request, or queue it until the server accepts it.
     #[inline]
     pub fn ask(&mut self, request: &Request<'_>, tag: u32, out: &mut Vec<u8>) {
         self.streams.ask(request, tag, &self.settings, out);
     }
 
-    /// The tag of the request that what was said last concerns.
+    /// Tag of the request that the last event concerns.
     #[inline]
     pub fn about(&self) -> u32 {
         self.about
     }
 
-    /// How many requests the server takes at once; none until it has said so.
+    /// Number of concurrent requests that the server accepts; `None` until it has announced it.
     #[inline]
     pub fn taken_at_once(&self) -> Option<usize> {
         self.greeted.then_some(self.settings.streams as usize)
     }
 
-    /// Whether so many requests more can be made on this connection.
+    /// True if `requests` more requests can be made on this connection.
     #[inline]
     pub fn takes(&self, requests: usize) -> bool {
-        self.leaving.is_none() && self.streams.has_room_for(requests)
+        self.leaving.is_none() && self.streams.has_capacity(requests)
     }
 
-    /// The client does not wait for a response any longer.
+    /// Cancel a request: its response is no longer awaited.
     #[cold]
-    pub fn give_up(&mut self, tag: u32, out: &mut Vec<u8>) {
-        let Some(id) = self.streams.give_up(tag, &self.settings, out) else { return };
+    pub fn cancel(&mut self, tag: u32, out: &mut Vec<u8>) {
+        let Some(id) = self.streams.cancel(tag, &self.settings, out) else { return };
         if let Some(data) = self.data.as_mut().filter(|data| data.stream == id) {
             data.unwanted = true;
         }
     }
 
-    /// Why a request has failed with its connection.
+    /// Failure of a request that was lost with its connection.
     #[cold]
     pub fn unanswered(&self, tag: u32) -> Failure {
         self.streams.tagged(tag).map_or_else(|| self.why_closed(), |stream| self.cut_off(stream))
     }
 
-    /// Why the connection takes no more requests.
+    /// Reason why the connection accepts no more requests.
     #[cold]
     pub fn why_closed(&self) -> Failure {
         let unexplained =
@@ -209,7 +209,7 @@ impl Http2 {
         if begun { stream.cut_off() } else { self.why_closed() }
     }
 
-    /// Whether a frame may come now at all.
+    /// Check that a frame is allowed in the current state.
     #[inline]
     fn check(&mut self, frame: &Frame, input: &[u8]) -> Result<(), Failure> {
         if !self.greeted && (frame.kind != frame::SETTINGS || frame.has(frame::ACK)) {
@@ -235,7 +235,7 @@ impl Http2 {
     }
 
     #[inline]
-    fn headers<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
+    fn headers<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<ResponseEvent<'i>, Failure> {
         self.streams.answered_by(frame)?;
         let mut block = unpadded(frame, payload)?;
         if frame.has(frame::PRIORITISED) {
@@ -247,25 +247,25 @@ impl Http2 {
         }
         self.block.clear();
         self.block.extend_from_slice(block);
-        self.continued = Some(Continued { stream: frame.stream, end, size: HEAD + block.len() });
+        self.continued = Some(HeaderBlock { stream: frame.stream, end, size: HEAD + block.len() });
         Ok(self.part(frame.stream))
     }
 
-    /// Something came of the response on this stream that says nothing by itself.
-    fn part<'i>(&mut self, id: u32) -> Said<'i> {
-        let Some(place) = self.streams.find(id) else { return Said::Nothing };
-        self.about = self.streams.at(place).tag;
-        Said::Part
+    /// An event that marks progress of the response on this stream without content.
+    fn part<'i>(&mut self, id: u32) -> ResponseEvent<'i> {
+        let Some(index) = self.streams.find(id) else { return ResponseEvent::Nothing };
+        self.about = self.streams.at(index).tag;
+        ResponseEvent::Part
     }
 
     #[cold]
-    fn continuation<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
-        let Some(continued) = &mut self.continued else { return Ok(Said::Nothing) };
+    fn continuation<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<ResponseEvent<'i>, Failure> {
+        let Some(continued) = &mut self.continued else { return Ok(ResponseEvent::Nothing) };
         continued.size += HEAD + payload.len();
-        if continued.size > self.limits.header_bytes {
+        if continued.size > self.os.header_bytes {
             let finding = format!(
                 "the server sent more than {} KiB of header fields in one answer",
-                self.limits.header_bytes >> 10
+                self.os.header_bytes >> 10
             );
             return Err(Malformed(finding).into());
         }
@@ -276,20 +276,20 @@ impl Http2 {
         let end = continued.end;
         self.continued = None;
         let block = std::mem::take(&mut self.block);
-        let said = self.unpack(frame.stream, &block, end);
+        let event = self.unpack(frame.stream, &block, end);
         self.block = block;
-        said
+        event
     }
 
-    /// A header block is whole.
+    /// Decode a complete header block.
     #[inline]
-    fn unpack<'i>(&mut self, id: u32, block: &[u8], end: bool) -> Result<Said<'i>, Failure> {
-        let Some(place) = self.streams.find(id) else {
-            // What it says is of no use, but it may fill the table that others speak of.
+    fn unpack<'i>(&mut self, id: u32, block: &[u8], end: bool) -> Result<ResponseEvent<'i>, Failure> {
+        let Some(index) = self.streams.find(id) else {
+            // The fields are not needed, but they update the table that later blocks refer to.
             self.decoder.decode(block, |_, _| Ok(()))?;
-            return Ok(Said::Nothing);
+            return Ok(ResponseEvent::Nothing);
         };
-        let stream = self.streams.at(place);
+        let stream = self.streams.at(index);
         let mut fields = Fields::default();
         if stream.answered {
             fields = Fields::trailing();
@@ -302,102 +302,108 @@ impl Http2 {
         let status = stream.headed(&fields, end)?;
         self.about = stream.tag;
         if stream.ended {
-            self.due = Due::End(id);
+            self.pending = PendingEvent::End(id);
         }
-        Ok(status.map_or(Said::Part, Said::Status))
+        Ok(status.map_or(ResponseEvent::Part, ResponseEvent::Status))
     }
 
-    /// The head of a DATA frame, with the length of its padding.
+    /// The header of a DATA frame, with the length of its padding.
     #[inline]
-    fn data<'i>(&mut self, frame: Frame, rest: &[u8], out: &mut Vec<u8>) -> Next<'i> {
-        let place = self.streams.answered_by(frame)?;
-        if place.is_some_and(|place| !self.streams.at(place).answered) {
+    fn data<'i>(&mut self, frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Next<'i> {
+        let index = self.streams.answered_by(frame)?;
+        if index.is_some_and(|index| !self.streams.at(index).answered) {
             return Err(Code::PROTOCOL_ERROR.because("the server sent a body before its header").into());
         }
-        let (mut size, mut left, mut padding) = (HEAD, frame.length, 0);
+        let (mut size, mut remaining, mut padding) = (HEAD, frame.length, 0);
         if frame.has(frame::PADDED) {
-            let Some(&count) = rest.first() else {
-                return if left == 0 { Err(wrong_size(frame)) } else { Ok(None) };
+            let Some(&count) = payload.first() else {
+                return if remaining == 0 { Err(wrong_size(frame)) } else { Ok(None) };
             };
             (size, padding) = (size + 1, usize::from(count));
-            left = left.checked_sub(1 + padding).ok_or_else(|| too_much_padding(frame))?;
+            remaining = remaining.checked_sub(1 + padding).ok_or_else(|| too_much_padding(frame))?;
         }
         let end = frame.has(frame::END_STREAM);
-        // All that is in the frame counts, padding too. Where the stream ends nobody waits for more of it.
-        if let Some(place) = place {
-            let stream = self.streams.at(place);
-            stream.received(left)?;
-            stream.owed += frame.length as u32;
-            if stream.owed >= WINDOW / 2 && !end {
-                frame::window_update(out, stream.id, std::mem::take(&mut stream.owed));
+        // Flow control counts the whole payload with padding. A stream that ends needs no update.
+        if let Some(index) = index {
+            let stream = self.streams.at(index);
+            stream.received(remaining)?;
+            stream.unacknowledged += frame.length as u32;
+            if stream.unacknowledged >= WINDOW / 2 && !end {
+                frame::window_update(out, stream.id, std::mem::take(&mut stream.unacknowledged));
             }
             self.about = stream.tag;
         }
-        self.owed += frame.length as u32;
-        if self.owed >= WINDOW / 2 {
-            frame::window_update(out, 0, std::mem::take(&mut self.owed));
+        self.unacknowledged += frame.length as u32;
+        if self.unacknowledged >= WINDOW / 2 {
+            frame::window_update(out, 0, std::mem::take(&mut self.unacknowledged));
         }
-        self.data = Some(Data { stream: frame.stream, unwanted: place.is_none(), left, padding, end });
-        Ok(Some((size, Said::Nothing)))
+        self.data =
+            Some(PartialData { stream: frame.stream, unwanted: index.is_none(), remaining, padding, end });
+        Ok(Some((size, ResponseEvent::Nothing)))
     }
 
-    /// What is in a DATA frame, as far as it has come.
+    /// The part of a DATA frame's payload that has arrived.
     #[inline]
     fn body<'i>(&mut self, input: &'i [u8]) -> Next<'i> {
         let Some(data) = &mut self.data else { return Ok(None) };
-        if data.left > 0 {
-            let piece = &input[..input.len().min(data.left)];
-            data.left -= piece.len();
-            let said = if data.unwanted { Said::Nothing } else { Said::Body(piece) };
-            return Ok((!piece.is_empty()).then_some((piece.len(), said)));
+        if data.remaining > 0 {
+            let piece = &input[..input.len().min(data.remaining)];
+            data.remaining -= piece.len();
+            let event = if data.unwanted { ResponseEvent::Nothing } else { ResponseEvent::Body(piece) };
+            return Ok((!piece.is_empty()).then_some((piece.len(), event)));
         }
         let passed = input.len().min(data.padding);
         data.padding -= passed;
         if data.padding > 0 {
-            return Ok((passed > 0).then_some((passed, Said::Nothing)));
+            return Ok((passed > 0).then_some((passed, ResponseEvent::Nothing)));
         }
-        let Data { stream: id, end, unwanted, .. } = *data;
+        let PartialData { stream: id, end, unwanted, .. } = *data;
         self.data = None;
         if end
             && !unwanted
-            && let Some(place) = self.streams.find(id)
+            && let Some(index) = self.streams.find(id)
         {
-            self.streams.at(place).end()?;
-            self.due = Due::End(id);
+            self.streams.at(index).end()?;
+            self.pending = PendingEvent::End(id);
         }
-        Ok(Some((passed, Said::Nothing)))
+        Ok(Some((passed, ResponseEvent::Nothing)))
     }
 
-    /// What is due.
+    /// Return the pending event.
     #[inline]
-    fn tell<'i>(&mut self, out: &mut Vec<u8>) -> Said<'i> {
-        match std::mem::replace(&mut self.due, Due::Nothing) {
-            Due::Nothing => Said::Nothing,
-            Due::Refusals(last) => self.refuse(last),
-            Due::End(id) => {
-                let Some(place) = self.streams.find(id) else { return Said::Nothing }; // It was given up.
-                self.about = self.streams.finish(place, &self.settings, out);
-                Said::End { again: self.takes(1) }
+    fn tell<'i>(&mut self, out: &mut Vec<u8>) -> ResponseEvent<'i> {
+        match std::mem::replace(&mut self.pending, PendingEvent::Nothing) {
+            PendingEvent::Nothing => ResponseEvent::Nothing,
+            PendingEvent::Refusals(last) => self.refuse(last),
+            PendingEvent::End(id) => {
+                let Some(index) = self.streams.find(id) else { return ResponseEvent::Nothing }; // It was cancelled.
+                self.about = self.streams.finish(index, &self.settings, out);
+                ResponseEvent::End { again: self.takes(1) }
             }
         }
     }
 
-    /// The request that was made last is refused; so are others that were made after `last`.
+    /// Refuse the newest request, and mark those after `last` to be refused as well.
     #[cold]
-    fn refuse<'i>(&mut self, last: u32) -> Said<'i> {
-        let Some(tag) = self.streams.pop() else { return Said::Nothing };
+    fn refuse<'i>(&mut self, last: u32) -> ResponseEvent<'i> {
+        let Some(tag) = self.streams.pop() else { return ResponseEvent::Nothing };
         self.about = tag;
         if self.streams.has_after(last) {
-            self.due = Due::Refusals(last);
+            self.pending = PendingEvent::Refusals(last);
         }
-        Said::Refused
+        ResponseEvent::Refused
     }
 
     #[cold]
-    fn settings<'i>(&mut self, frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<Said<'i>, Failure> {
+    fn settings<'i>(
+        &mut self,
+        frame: Frame,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ResponseEvent<'i>, Failure> {
         of_the_connection(frame)?;
         if frame.has(frame::ACK) {
-            return if payload.is_empty() { Ok(Said::Nothing) } else { Err(wrong_size(frame)) };
+            return if payload.is_empty() { Ok(ResponseEvent::Nothing) } else { Err(wrong_size(frame)) };
         }
         if !std::mem::replace(&mut self.greeted, true) {
             self.settings = Settings::default();
@@ -408,7 +414,7 @@ impl Http2 {
         frame::settings_received(out);
         self.streams.push(&self.settings, out);
         self.streams.release(&self.settings, out);
-        Ok(Said::Nothing)
+        Ok(ResponseEvent::Nothing)
     }
 
     #[cold]
@@ -417,35 +423,40 @@ impl Http2 {
         frame: Frame,
         payload: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Said<'i>, Failure> {
+    ) -> Result<ResponseEvent<'i>, Failure> {
         let increment = number(frame, payload)? & frame::LARGEST;
         if increment == 0 {
             return Err(Code::PROTOCOL_ERROR.because("the server let a window grow by nothing").into());
         }
         if frame.stream == 0 {
             self.streams.allow(increment)?;
-        } else if let Some(place) = self.streams.meant_by(frame)? {
-            self.streams.at(place).allow(increment.into())?;
+        } else if let Some(index) = self.streams.meant_by(frame)? {
+            self.streams.at(index).allow(increment.into())?;
         }
         self.streams.push(&self.settings, out);
-        Ok(Said::Nothing)
+        Ok(ResponseEvent::Nothing)
     }
 
     #[cold]
-    fn reset<'i>(&mut self, frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<Said<'i>, Failure> {
+    fn reset<'i>(
+        &mut self,
+        frame: Frame,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ResponseEvent<'i>, Failure> {
         let code = Code(number(frame, payload)?);
-        let Some(place) = self.streams.meant_by(frame)? else { return Ok(Said::Nothing) };
-        self.about = self.streams.at(place).tag;
-        self.streams.remove(place, &self.settings, out);
+        let Some(index) = self.streams.meant_by(frame)? else { return Ok(ResponseEvent::Nothing) };
+        self.about = self.streams.at(index).tag;
+        self.streams.remove(index, &self.settings, out);
         if code != Code::REFUSED_STREAM {
-            return Ok(Said::Reset(code));
+            return Ok(ResponseEvent::Reset(code));
         }
         self.leaving = Some(Box::new(code.reset()));
-        Ok(Said::Refused)
+        Ok(ResponseEvent::Refused)
     }
 
     #[cold]
-    fn go_away<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<Said<'i>, Failure> {
+    fn go_away<'i>(&mut self, frame: Frame, payload: &[u8]) -> Result<ResponseEvent<'i>, Failure> {
         of_the_connection(frame)?;
         let Some((&[a, b, c, d, code @ ..], text)) = payload.split_first_chunk::<8>() else {
             return Err(wrong_size(frame));
@@ -459,18 +470,18 @@ impl Http2 {
         let why = Failure { code: code.name().into(), message };
         self.leaving = Some(Box::new(why));
         if self.streams.has_after(last) {
-            self.due = Due::Refusals(last);
+            self.pending = PendingEvent::Refusals(last);
         }
-        Ok(if self.streams.is_empty() { Said::Leaving } else { Said::Nothing })
+        Ok(if self.streams.is_empty() { ResponseEvent::Leaving } else { ResponseEvent::Nothing })
     }
 }
 
 #[cold]
-fn ping<'i>(frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<Said<'i>, Failure> {
+fn ping<'i>(frame: Frame, payload: &[u8], out: &mut Vec<u8>) -> Result<ResponseEvent<'i>, Failure> {
     of_the_connection(frame)?;
     let opaque = payload.try_into().map_err(|_| wrong_size(frame))?;
     if !frame.has(frame::ACK) {
         frame::pong(out, opaque);
     }
-    Ok(Said::Nothing)
+    Ok(ResponseEvent::Nothing)
 }

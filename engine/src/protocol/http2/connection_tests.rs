@@ -3,7 +3,7 @@ use super::frame::{
     PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
 use super::*;
-use crate::http::{Fields, Http, Limits, Request, Said, Version};
+use crate::http::{Fields, Http, Limits, Request, ResponseEvent, Version};
 use crate::session::Failure;
 
 const LIMITS: Limits = Limits { header_bytes: 64 << 10 };
@@ -28,12 +28,12 @@ pub fn go_away(last: u32, code: u32, text: &str) -> Vec<u8> {
     frame(GOAWAY, 0, 0, &[&last.to_be_bytes(), &code.to_be_bytes(), text.as_bytes()].concat())
 }
 
-/// Asks for something, with no more of a header than there must be, or with one that is too long for a frame.
+/// Make a request with a minimal header block, or with one that is longer than a frame.
 pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, out: &mut Vec<u8>) {
     ask_with(client, method, target, Vec::new(), body, out);
 }
 
-/// A request beside others.
+/// Make one of several concurrent requests.
 pub fn ask_tagged(client: &mut Http2, tag: u32, out: &mut Vec<u8>) {
     let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
     client.ask(
@@ -55,29 +55,29 @@ fn ask_with(
     client.request(&Request { method, target: target.as_bytes(), fields: &fields, body, written: None }, out);
 }
 
-/// A client whose preface is out of the way, and the server's settings, too.
-struct Bench {
+/// A client after the exchange of prefaces and settings.
+struct Harness {
     client: Http2,
     out: Vec<u8>,
 }
 
-impl Bench {
+impl Harness {
     fn with(settings_of_server: &[(u16, u32)]) -> Self {
-        let mut bench = Self { client: Http2::new(LIMITS), out: Vec::new() };
-        bench.client.opened(&mut bench.out);
-        assert_eq!(bench.hear(&settings(settings_of_server)), Ok(String::new()));
-        bench.out.clear();
-        bench
+        let mut harness = Self { client: Http2::new(LIMITS), out: Vec::new() };
+        harness.client.opened(&mut harness.out);
+        assert_eq!(harness.feed(&settings(settings_of_server)), Ok(String::new()));
+        harness.out.clear();
+        harness
     }
 
     fn new() -> Self {
         Self::with(&[])
     }
 
-    fn asked() -> Self {
-        let mut bench = Self::new();
-        bench.get();
-        bench
+    fn announce() -> Self {
+        let mut harness = Self::new();
+        harness.get();
+        harness
     }
 
     fn get(&mut self) {
@@ -89,27 +89,27 @@ impl Bench {
         ask(&mut self.client, "POST", "/", Some(body), &mut self.out);
     }
 
-    /// What the server said, in short: `200`, the body, `end` or `last`.
-    fn hear(&mut self, input: &[u8]) -> Result<String, Failure> {
-        let (mut at, mut heard) = (0, Vec::new());
-        while let Some((size, said)) = self.client.next(&input[at..], &mut self.out)? {
+    /// The events of `input` in short form: `200`, the body, `end` or `last`.
+    fn feed(&mut self, input: &[u8]) -> Result<String, Failure> {
+        let (mut at, mut events) = (0, Vec::new());
+        while let Some((size, event)) = self.client.next(&input[at..], &mut self.out)? {
             at += size;
-            match said {
-                Said::Nothing | Said::Part => {}
-                Said::Refused => heard.push("refused".into()),
-                Said::Reset(code) => heard.push(format!("reset {}", code.name())),
-                Said::Leaving => heard.push("leaving".into()),
-                Said::Status(status) => heard.push(status.to_string()),
-                Said::Body(piece) => heard.push(String::from_utf8_lossy(piece).into()),
-                Said::End { again } => heard.push(if again { "end" } else { "last" }.into()),
+            match event {
+                ResponseEvent::Nothing | ResponseEvent::Part => {}
+                ResponseEvent::Refused => events.push("refused".into()),
+                ResponseEvent::Reset(code) => events.push(format!("reset {}", code.name())),
+                ResponseEvent::Leaving => events.push("leaving".into()),
+                ResponseEvent::Status(status) => events.push(status.to_string()),
+                ResponseEvent::Body(piece) => events.push(String::from_utf8_lossy(piece).into()),
+                ResponseEvent::End { again } => events.push(if again { "end" } else { "last" }.into()),
             }
         }
         assert_eq!(at, input.len(), "all is heard");
-        Ok(heard.join(" "))
+        Ok(events.join(" "))
     }
 
     fn refuse(&mut self, input: &[u8]) -> Failure {
-        self.hear(input).unwrap_err()
+        self.feed(input).unwrap_err()
     }
 
     fn why(&mut self) -> Failure {
@@ -119,64 +119,64 @@ impl Bench {
     /// The frames that were sent: kind, flags, stream, length.
     fn sent(&mut self) -> Vec<(u8, u8, u32, usize)> {
         let out = std::mem::take(&mut self.out);
-        let (mut rest, mut frames) = (&out[..], Vec::new());
-        while let Some((head, behind)) = rest.split_first_chunk() {
+        let (mut remaining, mut frames) = (&out[..], Vec::new());
+        while let Some((head, after)) = remaining.split_first_chunk() {
             let frame = frame::Frame::read(head);
             frames.push((frame.kind, frame.flags, frame.stream, frame.length));
-            rest = &behind[frame.length..];
+            remaining = &after[frame.length..];
         }
-        assert!(rest.is_empty());
+        assert!(remaining.is_empty());
         frames
     }
 }
 
 #[test]
 fn the_first_words_are_the_preface_and_what_the_server_may_do() {
-    let mut bench = Bench { client: Http2::new(LIMITS), out: Vec::new() };
-    bench.client.opened(&mut bench.out);
-    let rest = bench.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
+    let mut harness = Harness { client: Http2::new(LIMITS), out: Vec::new() };
+    harness.client.opened(&mut harness.out);
+    let remaining = harness.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
     assert_eq!(
-        rest[..9 + 18],
+        remaining[..9 + 18],
         settings(&[(2, 0), (4, 16 << 20), (6, 64 << 10)]),
         "no push, a window, a limit"
     );
-    assert_eq!(rest[27..], frame(WINDOW_UPDATE, 0, 0, &((16u32 << 20) - 65_535).to_be_bytes()));
-    bench.out.clear();
-    assert_eq!(bench.hear(&settings(&[(3, 128)])), Ok(String::new()));
-    assert_eq!(bench.sent(), [(SETTINGS, ACK, 0, 0)]);
-    assert_eq!(bench.hear(&frame(SETTINGS, ACK, 0, &[])), Ok(String::new()));
-    assert_eq!(bench.sent(), []);
+    assert_eq!(remaining[27..], frame(WINDOW_UPDATE, 0, 0, &((16u32 << 20) - 65_535).to_be_bytes()));
+    harness.out.clear();
+    assert_eq!(harness.feed(&settings(&[(3, 128)])), Ok(String::new()));
+    assert_eq!(harness.sent(), [(SETTINGS, ACK, 0, 0)]);
+    assert_eq!(harness.feed(&frame(SETTINGS, ACK, 0, &[])), Ok(String::new()));
+    assert_eq!(harness.sent(), []);
 }
 
 #[test]
 fn a_request_is_its_header_and_the_next_is_on_the_next_stream() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let list = vec![("accept".into(), b"*/*".to_vec())];
-    ask_with(&mut bench.client, "GET", "/x", list, None, &mut bench.out);
+    ask_with(&mut harness.client, "GET", "/x", list, None, &mut harness.out);
     let expected = b"\x20\x82\x04\x02/x\x86\x01\x03a.b\x0f\x04\x03*/*";
-    assert_eq!(bench.out, frame(HEADERS, END_HEADERS | END_STREAM, 1, expected));
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
-    bench.out.clear();
-    ask(&mut bench.client, "GET", "/", None, &mut bench.out);
-    assert_eq!(bench.out, frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x82\x84\x86\x01\x03a.b"));
+    assert_eq!(harness.out, frame(HEADERS, END_HEADERS | END_STREAM, 1, expected));
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+    harness.out.clear();
+    ask(&mut harness.client, "GET", "/", None, &mut harness.out);
+    assert_eq!(harness.out, frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x82\x84\x86\x01\x03a.b"));
 }
 
 #[test]
 fn a_response_is_status_body_and_end() {
-    let mut bench = Bench::asked();
+    let mut harness = Harness::announce();
     let stream = [
         frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x015"),
         frame(DATA, 0, 1, b"hel"),
         frame(DATA, 0, 1, b""),
         frame(DATA, END_STREAM, 1, b"lo"),
     ];
-    assert_eq!(bench.hear(&stream.concat()).unwrap(), "200 hel lo end");
-    assert_eq!(bench.sent(), [], "nothing has to be said to that");
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 hel lo end");
+    assert_eq!(harness.sent(), [], "nothing has to be said to that");
 }
 
 #[test]
 fn padding_priorities_and_continuations_change_nothing() {
-    let mut bench = Bench::asked();
+    let mut harness = Harness::announce();
     let padded = [&[3u8][..], &[0, 0, 0, 0, 16], b"\x88\x0f", &[0; 3]].concat();
     let stream = [
         frame(HEADERS, PADDED | PRIORITISED, 1, &padded),
@@ -188,12 +188,12 @@ fn padding_priorities_and_continuations_change_nothing() {
         frame(DATA, PADDED, 1, b"\0cd"),
         frame(DATA, PADDED | END_STREAM, 1, b"\x01\0"),
     ];
-    assert_eq!(bench.hear(&stream.concat()).unwrap(), "200 ab cd end");
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 ab cd end");
 }
 
 #[test]
 fn interim_responses_and_trailers_are_not_the_response() {
-    let mut bench = Bench::asked();
+    let mut harness = Harness::announce();
     let stream = [
         frame(HEADERS, END_HEADERS, 1, b"\x08\x03100"),
         frame(HEADERS, END_HEADERS, 1, b"\x08\x03103\x00\x04link\x01x"),
@@ -201,43 +201,43 @@ fn interim_responses_and_trailers_are_not_the_response() {
         frame(DATA, 0, 1, b"x"),
         frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x00\x05x-sum\x011"),
     ];
-    assert_eq!(bench.hear(&stream.concat()).unwrap(), "404 x end");
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "404 x end");
 }
 
 #[test]
 fn unknown_frames_settings_and_flags_mean_nothing() {
-    let mut bench = Bench::with(&[(0x7777, 1)]);
-    bench.get();
+    let mut harness = Harness::with(&[(0x7777, 1)]);
+    harness.get();
     let stream = [
         frame(0x20, 0xff, 77, b"anything"),
         frame(HEADERS, 0xc0 | END_HEADERS, 1, OK),
         frame(0xff, 0, 0, b""),
         frame(DATA, 0xc0 | END_STREAM, 1, b"a"),
     ];
-    assert_eq!(bench.hear(&stream.concat()).unwrap(), "200 a end");
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 a end");
 }
 
 #[test]
 fn a_ping_is_answered_with_what_it_brought() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.hear(&frame(PING, 0, 0, b"12345678")).unwrap(), "");
-    assert_eq!(bench.out, frame(PING, ACK, 0, b"12345678"));
-    bench.out.clear();
-    bench.hear(&frame(PING, ACK, 0, b"12345678")).unwrap();
-    assert_eq!(bench.out, b"");
+    let mut harness = Harness::new();
+    assert_eq!(harness.feed(&frame(PING, 0, 0, b"12345678")).unwrap(), "");
+    assert_eq!(harness.out, frame(PING, ACK, 0, b"12345678"));
+    harness.out.clear();
+    harness.feed(&frame(PING, ACK, 0, b"12345678")).unwrap();
+    assert_eq!(harness.out, b"");
 }
 
 #[test]
 fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
-    let mut bench = Bench::asked();
-    bench.hear(&frame(HEADERS, END_HEADERS, 1, OK)).unwrap();
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, END_HEADERS, 1, OK)).unwrap();
     let piece = frame(DATA, 0, 1, &[b'x'; 16_384]);
     let (mut windows, mut least) = ([16i64 << 20; 2], i64::MAX);
     for _ in 0..3 * (16 << 20) / 16_384 {
-        bench.hear(&piece).unwrap();
+        harness.feed(&piece).unwrap();
         windows.iter_mut().for_each(|window| *window -= 16_384);
         least = least.min(windows[0]).min(windows[1]);
-        let out = std::mem::take(&mut bench.out);
+        let out = std::mem::take(&mut harness.out);
         for update in out.chunks(13) {
             let head = frame::Frame::read(update.first_chunk().unwrap());
             let increment = u32::from_be_bytes(update[9..].try_into().unwrap());
@@ -247,33 +247,33 @@ fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
     }
     assert!(least > 7 << 20, "{least}");
     assert!(windows.iter().all(|window| *window <= 16 << 20));
-    assert_eq!(bench.hear(&frame(DATA, END_STREAM, 1, b"")).unwrap(), "end");
+    assert_eq!(harness.feed(&frame(DATA, END_STREAM, 1, b"")).unwrap(), "end");
 }
 
 #[test]
 fn a_request_with_a_body_says_how_long_it_is() {
-    let mut bench = Bench::new();
-    bench.post(b"hello");
+    let mut harness = Harness::new();
+    harness.post(b"hello");
     let head = frame(HEADERS, END_HEADERS, 1, b"\x20\x83\x84\x86\x01\x03a.b\x0f\x0d\x015");
-    assert_eq!(bench.out, [head, frame(DATA, END_STREAM, 1, b"hello")].concat());
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
-    bench.out.clear();
-    bench.post(b"");
-    assert_eq!(bench.sent(), [(HEADERS, END_HEADERS | END_STREAM, 3, 8)]);
+    assert_eq!(harness.out, [head, frame(DATA, END_STREAM, 1, b"hello")].concat());
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+    harness.out.clear();
+    harness.post(b"");
+    assert_eq!(harness.sent(), [(HEADERS, END_HEADERS | END_STREAM, 3, 8)]);
 }
 
 #[test]
 fn a_large_request_is_sent_as_the_windows_grow() {
-    let mut bench = Bench::with(&[(4, 20_000)]);
-    bench.post(&[b'x'; 100_000]);
+    let mut harness = Harness::with(&[(4, 20_000)]);
+    harness.post(&[b'x'; 100_000]);
     assert_eq!(
-        bench.sent()[1..],
+        harness.sent()[1..],
         [(DATA, 0, 1, 16_384), (DATA, 0, 1, 3616)],
         "a window and the longest frame"
     );
     let mut grow = |stream, increment: u32| {
-        bench.hear(&frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())).unwrap();
-        bench.sent()
+        harness.feed(&frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())).unwrap();
+        harness.sent()
     };
     assert_eq!(grow(1, 1), [(DATA, 0, 1, 1)], "a tiny one");
     assert_eq!(grow(0, 100), [], "the stream's own is used up");
@@ -281,99 +281,102 @@ fn a_large_request_is_sent_as_the_windows_grow() {
     assert_eq!(sent, 65_535 + 100 - 20_001, "until the connection's is used up");
     assert_eq!(grow(0, 1_000_000).iter().map(|frame| frame.3).sum::<usize>(), 90_001 - 65_635);
     assert_eq!(grow(1, 1_000_000), [(DATA, END_STREAM, 1, 9999)]);
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
 }
 
 #[test]
 fn settings_change_the_window_of_a_request_in_progress() {
-    let mut bench = Bench::new();
-    bench.post(&[b'x'; 70_000]);
-    bench.sent();
-    bench.hear(&settings(&[(4, 0)])).unwrap();
-    bench.sent();
-    bench.hear(&frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0])).unwrap();
-    bench.hear(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0xff, 0xff])).unwrap();
-    assert_eq!(bench.sent(), [], "what was sent already counts: the window was below nothing");
-    bench.hear(&settings(&[(4, 4465)])).unwrap();
-    assert_eq!(bench.sent(), [(SETTINGS, ACK, 0, 0), (DATA, END_STREAM, 1, 4465)]);
+    let mut harness = Harness::new();
+    harness.post(&[b'x'; 70_000]);
+    harness.sent();
+    harness.feed(&settings(&[(4, 0)])).unwrap();
+    harness.sent();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0])).unwrap();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0xff, 0xff])).unwrap();
+    assert_eq!(harness.sent(), [], "what was sent already counts: the window was below nothing");
+    harness.feed(&settings(&[(4, 4465)])).unwrap();
+    assert_eq!(harness.sent(), [(SETTINGS, ACK, 0, 0), (DATA, END_STREAM, 1, 4465)]);
 }
 
 #[test]
 fn a_server_that_wants_no_more_of_a_request_answers_before_its_end() {
-    let mut bench = Bench::with(&[(4, 10)]);
-    bench.post(&[b'x'; 100]);
-    bench.sent();
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x08\x03413")).unwrap(), "413 end");
-    assert_eq!(bench.sent(), [(RST_STREAM, 0, 1, 4)]);
+    let mut harness = Harness::with(&[(4, 10)]);
+    harness.post(&[b'x'; 100]);
+    harness.sent();
+    assert_eq!(
+        harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x08\x03413")).unwrap(),
+        "413 end"
+    );
+    assert_eq!(harness.sent(), [(RST_STREAM, 0, 1, 4)]);
     let after = [frame(RST_STREAM, 0, 1, &[0; 4]), frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 9])].concat();
-    assert_eq!(bench.hear(&after).unwrap(), "", "of a stream that is over");
-    bench.post(b"short");
-    assert_eq!(bench.sent()[1..], [(DATA, END_STREAM, 3, 5)], "nothing of the other body");
+    assert_eq!(harness.feed(&after).unwrap(), "", "of a stream that is over");
+    harness.post(b"short");
+    assert_eq!(harness.sent()[1..], [(DATA, END_STREAM, 3, 5)], "nothing of the other body");
 }
 
 #[test]
 fn no_request_is_made_before_the_server_allows_one() {
-    let mut bench = Bench::with(&[(3, 0)]);
-    bench.post(b"hello");
-    assert_eq!(bench.sent(), []);
-    bench.hear(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])).unwrap();
-    assert_eq!(bench.sent(), []);
-    bench.hear(&settings(&[(3, 1)])).unwrap();
-    let sent = bench.sent();
+    let mut harness = Harness::with(&[(3, 0)]);
+    harness.post(b"hello");
+    assert_eq!(harness.sent(), []);
+    harness.feed(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])).unwrap();
+    assert_eq!(harness.sent(), []);
+    harness.feed(&settings(&[(3, 1)])).unwrap();
+    let sent = harness.sent();
     assert_eq!(sent, [(SETTINGS, ACK, 0, 0), (HEADERS, END_HEADERS, 1, 13), (DATA, END_STREAM, 1, 5)]);
 }
 
 #[test]
 fn a_header_that_is_longer_than_a_frame_goes_on_in_others() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let list = vec![("x-long".into(), vec![b'v'; 40_000])];
-    ask_with(&mut bench.client, "GET", "/", list, None, &mut bench.out);
+    ask_with(&mut harness.client, "GET", "/", list, None, &mut harness.out);
     let total = 9 + 8 + 4 + 40_000;
     let expected = [
         (HEADERS, END_STREAM, 1, 16_384),
         (CONTINUATION, 0, 1, 16_384),
         (CONTINUATION, END_HEADERS, 1, total - 2 * 16_384),
     ];
-    assert_eq!(bench.sent(), expected);
+    assert_eq!(harness.sent(), expected);
 }
 
 #[test]
 fn a_server_may_leave_after_the_request_in_progress() {
-    let mut bench = Bench::asked();
-    assert_eq!(bench.hear(&go_away(0x7fff_ffff, 0, "")).unwrap(), "", "it will leave");
-    assert_eq!(bench.hear(&go_away(1, 0, "")).unwrap(), "", "it leaves");
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 last");
-    assert_eq!(bench.why().message, "the server goes away (NO_ERROR)");
-    bench.out.clear();
-    bench.client.opened(&mut bench.out);
-    assert_eq!(bench.why().message, "the server closed the connection");
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&go_away(0x7fff_ffff, 0, "")).unwrap(), "", "it will leave");
+    assert_eq!(harness.feed(&go_away(1, 0, "")).unwrap(), "", "it leaves");
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 last");
+    assert_eq!(harness.why().message, "the server goes away (NO_ERROR)");
+    harness.out.clear();
+    harness.client.opened(&mut harness.out);
+    assert_eq!(harness.why().message, "the server closed the connection");
 }
 
 #[test]
 fn why_a_server_leaves_is_told() {
-    let mut bench = Bench::asked();
-    bench.hear(&go_away(1, 0xb, "too\nmany")).unwrap();
-    let why = bench.why();
+    let mut harness = Harness::announce();
+    harness.feed(&go_away(1, 0xb, "too\nmany")).unwrap();
+    let why = harness.why();
     assert_eq!(why.code, "ENHANCE_YOUR_CALM");
     assert_eq!(why.message, "the server goes away (ENHANCE_YOUR_CALM): too\\nmany");
     assert!(go_away(1, 2, &"x".repeat(5000)).len() > 5000);
-    bench.hear(&go_away(1, 2, &"x".repeat(5000))).unwrap();
-    assert!(bench.why().message.len() < 300);
+    harness.feed(&go_away(1, 2, &"x".repeat(5000))).unwrap();
+    assert!(harness.why().message.len() < 300);
 }
 
 #[test]
 fn a_reset_has_the_code_of_the_server() {
     for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
-        let mut bench = Bench::asked();
+        let mut harness = Harness::announce();
         assert_eq!(
-            bench.hear(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(),
+            harness.feed(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(),
             format!("reset {name}")
         );
         let why = Code(code).reset();
         assert_eq!((why.code.as_str(), why.message.contains(name)), (name, true));
-        bench.get();
+        harness.get();
         assert_eq!(
-            bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(),
+            harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(),
             "200 end",
             "it goes on"
         );
@@ -382,14 +385,14 @@ fn a_reset_has_the_code_of_the_server() {
 
 #[test]
 fn a_request_that_the_server_has_not_begun_can_be_made_again() {
-    let mut bench = Bench::asked();
-    assert_eq!(bench.hear(&go_away(0, 0, "reloaded")).unwrap(), "refused");
-    assert_eq!(bench.why().message, "the server goes away (NO_ERROR): reloaded");
-    let mut bench = Bench::asked();
-    assert_eq!(bench.hear(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 7])).unwrap(), "refused");
-    assert_eq!(bench.why().code, "REFUSED_STREAM");
-    let mut bench = Bench::new();
-    assert_eq!(bench.hear(&go_away(0, 0, "")).unwrap(), "leaving", "nothing was asked yet");
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&go_away(0, 0, "reloaded")).unwrap(), "refused");
+    assert_eq!(harness.why().message, "the server goes away (NO_ERROR): reloaded");
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 7])).unwrap(), "refused");
+    assert_eq!(harness.why().code, "REFUSED_STREAM");
+    let mut harness = Harness::new();
+    assert_eq!(harness.feed(&go_away(0, 0, "")).unwrap(), "leaving", "nothing was asked yet");
 }
 
 #[test]
@@ -402,9 +405,9 @@ fn a_connection_that_ends_within_a_response_is_told_apart() {
             "after 3 bytes of its body, which was to have 5",
         ),
     ] {
-        let mut bench = Bench::asked();
-        bench.hear(&stream).unwrap();
-        let why = bench.why();
+        let mut harness = Harness::announce();
+        harness.feed(&stream).unwrap();
+        let why = harness.why();
         assert_eq!(why.code, "length");
         assert!(why.message.ends_with(finding), "{}", why.message);
     }
@@ -423,16 +426,16 @@ fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
         ),
         (vec![frame(HEADERS, END_HEADERS, 1, &[0x89]), frame(DATA, 0, 1, b"a")], "longer than the 0 bytes"),
     ] {
-        let why = Bench::asked().refuse(&stream.concat());
+        let why = Harness::announce().refuse(&stream.concat());
         assert_eq!(why.code, "length");
         assert!(why.message.contains(finding), "{}", why.message);
     }
-    let mut bench = Bench::new();
-    ask(&mut bench.client, "HEAD", "/", None, &mut bench.out);
-    assert_eq!(bench.hear(&frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)).unwrap(), "200 end", "HEAD");
-    bench.get();
+    let mut harness = Harness::new();
+    ask(&mut harness.client, "HEAD", "/", None, &mut harness.out);
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)).unwrap(), "200 end", "HEAD");
+    harness.get();
     let not_modified = frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x8b\x0f\x0d\x015");
-    assert_eq!(bench.hear(&not_modified).unwrap(), "304 end");
+    assert_eq!(harness.feed(&not_modified).unwrap(), "304 end");
 }
 
 #[test]
@@ -443,9 +446,9 @@ fn who_does_not_speak_http_2_is_told_of() {
         (&frame(SETTINGS, ACK, 0, &[]), "does not speak HTTP/2"),
         (&frame(PING, 0, 0, &[0; 8]), "does not speak HTTP/2"),
     ] {
-        let mut bench = Bench { client: Http2::new(LIMITS), out: Vec::new() };
-        bench.client.opened(&mut bench.out);
-        let why = bench.refuse(first);
+        let mut harness = Harness { client: Http2::new(LIMITS), out: Vec::new() };
+        harness.client.opened(&mut harness.out);
+        let why = harness.refuse(first);
         assert_eq!(why.code, "protocol");
         assert!(why.message.contains(finding), "{}", why.message);
     }
@@ -509,7 +512,7 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
         ),
     ];
     for (stream, finding) in cases {
-        let why = Bench::asked().refuse(&stream.concat());
+        let why = Harness::announce().refuse(&stream.concat());
         assert_eq!(why.code, "protocol", "{finding}");
         assert!(why.message.contains(finding), "{} is not {finding}", why.message);
     }
@@ -517,22 +520,22 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
 
 #[test]
 fn a_window_that_settings_make_too_large_is_refused() {
-    let mut bench = Bench::asked();
-    bench.hear(&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0, 0, 0])).unwrap();
-    assert!(bench.refuse(&settings(&[(4, 0x7fff_ffff)])).message.contains("FLOW_CONTROL_ERROR"));
+    let mut harness = Harness::announce();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0, 0, 0])).unwrap();
+    assert!(harness.refuse(&settings(&[(4, 0x7fff_ffff)])).message.contains("FLOW_CONTROL_ERROR"));
 }
 
 #[test]
 fn header_fields_without_end_are_refused() {
-    let mut bench = Bench::asked();
-    bench.hear(&frame(HEADERS, 0, 1, OK)).unwrap();
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, 0, 1, OK)).unwrap();
     let flood = (0..5).map(|_| frame(CONTINUATION, 0, 1, &[0; 16_384])).collect::<Vec<_>>().concat();
-    let why = bench.refuse(&flood);
+    let why = harness.refuse(&flood);
     assert_eq!(why.message, "the server sent more than 64 KiB of header fields in one answer");
-    let mut bench = Bench::asked();
-    bench.hear(&frame(HEADERS, 0, 1, OK)).unwrap();
-    bench.refuse(&frame(CONTINUATION, 0, 1, &[]).repeat(10_000));
-    let mut bench = Bench::asked();
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, 0, 1, OK)).unwrap();
+    harness.refuse(&frame(CONTINUATION, 0, 1, &[]).repeat(10_000));
+    let mut harness = Harness::announce();
     let bomb = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000], &[0xbe; 1000]].concat();
-    assert!(bench.refuse(&frame(HEADERS, END_HEADERS, 1, &bomb)).message.contains("more than 64 KiB"));
+    assert!(harness.refuse(&frame(HEADERS, END_HEADERS, 1, &bomb)).message.contains("more than 64 KiB"));
 }

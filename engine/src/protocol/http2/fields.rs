@@ -1,24 +1,24 @@
-//! The header fields of a response, and what is wrong with them (RFC 9113, sections 8.1.1, 8.2 and 8.3.2).
+//! Header fields of a response and their validation (RFC 9113, sections 8.1.1, 8.2 and 8.3.2).
 
 use super::code::Code;
 use crate::protocol::Malformed;
 
-/// Fields that are of a connection in HTTP/1.1, and must not be there in HTTP/2.
+/// Connection-specific fields of HTTP/1.1, which are forbidden in HTTP/2.
 const OF_A_CONNECTION: [&[u8]; 5] =
     [b"connection", b"proxy-connection", b"keep-alive", b"transfer-encoding", b"upgrade"];
 
-/// What there is to know of a header block, field by field.
+/// State of the validation of one header block.
 #[derive(Debug, Default)]
 pub struct Fields {
     pub status: Option<u16>,
-    /// What the body's length is promised to be.
+    /// Declared length of the body.
     pub length: Option<u64>,
-    /// Fields of the response itself have come: no pseudo-header field may follow.
+    /// A regular field has come: no pseudo-header field may follow.
     ordinary: bool,
 }
 
 impl Fields {
-    /// Of trailers, which have no pseudo-header fields.
+    /// For trailers, which have no pseudo-header fields.
     pub fn trailing() -> Self {
         Self { ordinary: true, ..Self::default() }
     }
@@ -68,7 +68,7 @@ fn number(text: &[u8]) -> Option<u64> {
 
 #[cold]
 fn wrong(name: &[u8], finding: &str) -> Malformed {
-    /// Names are shorter; what is not one need not be shown whole.
+    /// Bytes of an invalid name that are shown in messages.
     const SHOWN: usize = 40;
     let shown = name[..name.len().min(SHOWN)].escape_ascii();
     Code::PROTOCOL_ERROR.because(format!("the header field \"{shown}\" of the response {finding}"))

@@ -1,8 +1,8 @@
-//! The heads of frames (RFC 9113, sections 4.1 and 6), and the frames that a client sends.
+//! Frame headers (RFC 9113, sections 4.1 and 6), and the frames that a client sends.
 
 use super::code::Code;
 
-/// Octets of a frame's head.
+/// Length of a frame header in bytes.
 pub const HEAD: usize = 9;
 
 pub const DATA: u8 = 0x0;
@@ -22,10 +22,10 @@ pub const END_HEADERS: u8 = 0x4;
 pub const PADDED: u8 = 0x8;
 pub const PRIORITISED: u8 = 0x20;
 
-/// The highest bit of stream numbers and increments means nothing.
+/// Mask of stream numbers and increments: the highest bit is reserved.
 pub const LARGEST: u32 = 0x7fff_ffff;
 
-/// What a frame is, and how long.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub length: usize,
@@ -47,7 +47,7 @@ impl Frame {
         self.flags & flag != 0
     }
 
-    /// For messages.
+    /// Name of the frame type, for messages.
     pub fn name(&self) -> &'static str {
         const NAMES: [&str; 10] = [
             "DATA",
@@ -65,7 +65,7 @@ impl Frame {
     }
 }
 
-/// Appends a frame's head.
+/// Append a frame header.
 #[inline]
 pub fn head(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
     let [_, a, b, c] = (length as u32).to_be_bytes();
@@ -73,8 +73,8 @@ pub fn head(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) 
     out.extend_from_slice(&stream.to_be_bytes());
 }
 
-/// Puts the length of the HEADERS frame that starts at `start` and goes on to the end into its head. What is longer than
-/// the server takes in one frame is cut into several.
+/// Set the length of the HEADERS frame that starts at `start` and extends to the end of `out`. A block longer
+/// than `longest` is split into CONTINUATION frames.
 #[inline]
 pub fn set_length(out: &mut Vec<u8>, start: usize, longest: usize) {
     let length = out.len() - start - HEAD;
@@ -87,8 +87,8 @@ pub fn set_length(out: &mut Vec<u8>, start: usize, longest: usize) {
 
 #[cold]
 fn cut(out: &mut Vec<u8>, start: usize, longest: usize) {
-    let whole = out.split_off(start);
-    let Some((first, block)) = whole.split_first_chunk::<HEAD>() else { return };
+    let block = out.split_off(start);
+    let Some((first, block)) = block.split_first_chunk::<HEAD>() else { return };
     let Frame { flags, stream, .. } = Frame::read(first);
     let count = block.len().div_ceil(longest);
     for (nth, piece) in block.chunks(longest).enumerate() {

@@ -1,13 +1,13 @@
-//! Whatever a server sends, and however it is cut: no panic, no endless loop, the same events, the same answers.
+//! Fuzz tests: for any input, split in any way, no panic, no endless loop, equal events and equal output.
 
 use proptest::prelude::*;
 
 use super::connection_tests::{ask, ask_tagged, frame, go_away, settings};
 use super::frame::{CONTINUATION, DATA, HEADERS, PADDED, PING, PRIORITISED, RST_STREAM, WINDOW_UPDATE};
 use super::*;
-use crate::http::{Http, Limits, Said};
+use crate::http::{Http, Limits, ResponseEvent};
 
-/// Frames that a server may send, such that it may send elsewhere, and such that none would.
+/// Frames that are valid, frames that are valid elsewhere, and invalid ones.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let blocks = vec![
         b"\x88".to_vec(),
@@ -44,92 +44,94 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// What a client hears and answers when `stream` comes in the pieces that end at `cuts`; requests follow each other.
+/// Events and output when `stream` arrives in pieces that end at `cuts`, with sequential requests.
 fn converse(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
     let mut client = Http2::new(Limits { header_bytes: 300 });
-    let (mut heard, mut body, mut out) = (Vec::new(), String::new(), Vec::new());
+    let (mut events, mut body, mut out) = (Vec::new(), String::new(), Vec::new());
     client.opened(&mut out);
     ask(&mut client, "POST", "/", Some(&[b'b'; 100]), &mut out);
     let mut at = 0;
     for &end in cuts.iter().chain([&stream.len()]) {
         loop {
-            let (size, said) = match client.next(&stream[at..end], &mut out) {
+            let (size, event) = match client.next(&stream[at..end], &mut out) {
                 Ok(Some(next)) => next,
                 Ok(None) => break,
                 Err(why) => {
                     assert!(!why.code.is_empty() && !why.message.is_empty());
-                    heard.push(format!("{body} {}", why.message));
-                    return (heard, out);
+                    events.push(format!("{body} {}", why.message));
+                    return (events, out);
                 }
             };
             assert!(size <= end - at);
             at += size;
-            match said {
-                Said::Nothing | Said::Part => {}
-                Said::Refused | Said::Leaving => {
-                    heard.push(format!("{body} {said:?}"));
-                    return (heard, out);
+            match event {
+                ResponseEvent::Nothing | ResponseEvent::Part => {}
+                ResponseEvent::Refused | ResponseEvent::Leaving => {
+                    events.push(format!("{body} {event:?}"));
+                    return (events, out);
                 }
-                Said::Status(status) => heard.push(status.to_string()),
-                Said::Body(piece) => {
+                ResponseEvent::Status(status) => events.push(status.to_string()),
+                ResponseEvent::Body(piece) => {
                     assert!(!piece.is_empty());
                     body += &String::from_utf8_lossy(piece);
                 }
-                Said::Reset(code) => {
-                    heard.push(format!("{body} {}", code.name()));
+                ResponseEvent::Reset(code) => {
+                    events.push(format!("{body} {}", code.name()));
                     body.clear();
                     ask(&mut client, "GET", "/", None, &mut out);
                 }
-                Said::End { again } => {
-                    heard.push(std::mem::take(&mut body));
+                ResponseEvent::End { again } => {
+                    events.push(std::mem::take(&mut body));
                     if !again {
-                        return (heard, out);
+                        return (events, out);
                     }
                     ask(&mut client, "GET", "/", None, &mut out);
                 }
             }
         }
     }
-    heard.push(format!("{body} {at} {}", client.closed().unwrap_err().message));
-    (heard, out)
+    events.push(format!("{body} {at} {}", client.closed().unwrap_err().message));
+    (events, out)
 }
 
-/// The same with up to four requests at once, some of which are given up; what is heard is told with whose it is.
+/// The same with up to four concurrent requests, some of which are cancelled; events carry their tag.
 fn converse_about_several(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8>) {
     let mut client = Http2::new(Limits { header_bytes: 300 });
-    let (mut heard, mut out) = (Vec::new(), Vec::new());
+    let (mut events, mut out) = (Vec::new(), Vec::new());
     client.opened(&mut out);
     (0..4).for_each(|tag| ask_tagged(&mut client, tag, &mut out));
     let mut asked = [true; 4];
     let mut at = 0;
     for &end in cuts.iter().chain([&stream.len()]) {
         loop {
-            let (size, said) = match client.next(&stream[at..end], &mut out) {
+            let (size, event) = match client.next(&stream[at..end], &mut out) {
                 Ok(Some(next)) => next,
                 Ok(None) => break,
                 Err(why) => {
-                    heard.push(why.message);
-                    return (heard, out);
+                    events.push(why.message);
+                    return (events, out);
                 }
             };
             at += size;
             let tag = client.about();
-            if !matches!(said, Said::Nothing | Said::Leaving) {
-                assert!(asked[tag as usize], "{said:?} of a request that is over");
+            if !matches!(event, ResponseEvent::Nothing | ResponseEvent::Leaving) {
+                assert!(asked[tag as usize], "{event:?} of a request that is over");
             }
-            match said {
-                Said::Nothing | Said::Part | Said::Leaving => {}
-                Said::Body(piece) => heard.extend(piece.iter().map(|byte| format!("{tag}: {byte}"))),
-                Said::Status(status) => {
-                    heard.push(format!("{tag}: {status}"));
+            match event {
+                ResponseEvent::Nothing | ResponseEvent::Part | ResponseEvent::Leaving => {}
+                ResponseEvent::Body(piece) => {
+                    events.extend(piece.iter().map(|byte| format!("{tag}: {byte}")))
+                }
+                ResponseEvent::Status(status) => {
+                    events.push(format!("{tag}: {status}"));
                     if tag == 2 {
-                        client.give_up(tag, &mut out);
+                        client.cancel(tag, &mut out);
                         asked[2] = false;
                     }
                 }
-                Said::Refused => asked[tag as usize] = false,
-                Said::Reset(_) | Said::End { .. } => {
-                    heard.push(format!("{tag}: over"));
+                ResponseEvent::Refused => asked[tag as usize] = false,
+                ResponseEvent::Reset(_) | ResponseEvent::End { .. } => {
+                    events.push(format!("{tag}: over"));
                     asked[tag as usize] = client.takes(1);
                     if client.takes(1) {
                         ask_tagged(&mut client, tag, &mut out);
@@ -138,7 +140,7 @@ fn converse_about_several(stream: &[u8], cuts: &[usize]) -> (Vec<String>, Vec<u8
             }
         }
     }
-    (heard, out)
+    (events, out)
 }
 
 proptest! {
@@ -153,13 +155,13 @@ proptest! {
         let stream = [greeting, pieces.concat()].concat();
         let mut cuts: Vec<_> = cuts.drain(..).map(|cut| cut.index(stream.len() + 1)).collect();
         cuts.sort_unstable();
-        let whole = converse(&stream, &[]);
-        prop_assert_eq!(&converse(&stream, &cuts), &whole);
+        let unsplit = converse(&stream, &[]);
+        prop_assert_eq!(&converse(&stream, &cuts), &unsplit);
         let all: Vec<_> = (0..stream.len()).collect();
-        prop_assert_eq!(&converse(&stream, &all), &whole, "octet by octet");
-        let whole = converse_about_several(&stream, &[]);
-        prop_assert_eq!(&converse_about_several(&stream, &cuts), &whole);
-        prop_assert_eq!(&converse_about_several(&stream, &all), &whole, "octet by octet");
+        prop_assert_eq!(&converse(&stream, &all), &unsplit, "octet by octet");
+        let unsplit = converse_about_several(&stream, &[]);
+        prop_assert_eq!(&converse_about_several(&stream, &cuts), &unsplit);
+        prop_assert_eq!(&converse_about_several(&stream, &all), &unsplit, "octet by octet");
     }
 
     #[test]

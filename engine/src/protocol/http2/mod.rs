@@ -1,12 +1,12 @@
-//! HTTP/2 as a client speaks it (RFC 9113): one request at a time on a connection, or several at once.
+//! HTTP/2 client protocol (RFC 9113): sequential or concurrent requests on a connection.
 //!
-//! Sans-I/O: `Http2` turns requests into frames and frames into what they say; `hpack` packs and unpacks header fields.
-//! Whatever a server does that it must not ends the connection with a message that says what it was: also where the
-//! standard would have only the stream ended, as a load has no use for a server that is half right. A server that resets a
-//! stream does what it may: its request has failed, and the connection goes on.
+//! Sans-I/O: `Http2` encodes requests into frames and decodes frames into events; `hpack` compresses header
+//! fields. Any protocol violation by the server ends the connection with a message, even where the standard
+//! would end only the stream: a load test has no use for an incorrect server. A stream reset is legal: its
+//! request fails, and the connection remains usable.
 //!
-//! Server push is refused, priorities are not used, and unknown frames, settings and flags mean nothing, as the standard
-//! has it.
+//! Server push is refused, priorities are not used, and unknown frames, settings and flags are ignored, as
+//! the standard requires.
 
 mod code;
 mod connection;

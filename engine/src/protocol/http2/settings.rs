@@ -1,4 +1,4 @@
-//! What each side lets the other do (RFC 9113, section 6.5.2).
+//! SETTINGS parameters (RFC 9113, section 6.5.2).
 
 use super::code::Code;
 use super::frame::LARGEST;
@@ -10,20 +10,20 @@ pub const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
 pub const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
-/// A window until a side says otherwise.
+/// Initial window size by default, in bytes.
 pub const FIRST_WINDOW: u32 = 65_535;
-/// The longest frame until a side says otherwise; this side never does.
+/// Maximum frame size by default, in bytes; this client does not change its own.
 pub const FRAME_SIZE: usize = 16_384;
 const LARGEST_FRAME_SIZE: u32 = 0xff_ffff;
 
-/// What the server lets its client do.
+/// Limits that the server imposes on its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Requests in progress at once.
+    /// Maximum of concurrent requests.
     pub streams: u32,
-    /// What may be sent of a request's body before the server asks for more.
+    /// Initial window of a request's body, in bytes.
     pub window: u32,
-    /// The longest frame.
+    /// Maximum frame size in bytes.
     pub frame: usize,
 }
 
@@ -34,11 +34,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes note of what a SETTINGS frame says.
+    /// Apply the payload of a SETTINGS frame.
     pub fn read(&mut self, payload: &[u8]) -> Result<(), Malformed> {
-        let mut rest = payload;
-        while let Some((&[a, b, value @ ..], behind)) = rest.split_first_chunk::<6>() {
-            rest = behind;
+        let mut remaining = payload;
+        while let Some((&[a, b, value @ ..], after)) = remaining.split_first_chunk::<6>() {
+            remaining = after;
             let value = u32::from_be_bytes(value);
             match u16::from_be_bytes([a, b]) {
                 ENABLE_PUSH if value != 0 => {
@@ -59,11 +59,12 @@ impl Settings {
                     return Err(Code::PROTOCOL_ERROR.because(finding));
                 }
                 MAX_FRAME_SIZE => self.frame = value as usize,
-                // Its table for header fields stays empty, whatever its size; others are advice, or unknown.
+                // The encoder uses no dynamic table, so its size is irrelevant; other parameters are advisory
+                // or unknown.
                 _ => {}
             }
         }
-        if rest.is_empty() {
+        if remaining.is_empty() {
             Ok(())
         } else {
             Err(Code::FRAME_SIZE_ERROR.because("the server sent SETTINGS that are cut off"))
@@ -99,8 +100,8 @@ mod tests {
             (5, 16_383, "MAX_FRAME_SIZE to 16383"),
             (5, 0x100_0000, "PROTOCOL_ERROR"),
         ] {
-            let Malformed(found) = read(&[(name, value)]).unwrap_err();
-            assert!(found.contains(finding), "{found}");
+            let Malformed(message) = read(&[(name, value)]).unwrap_err();
+            assert!(message.contains(finding), "{message}");
         }
         assert!(Settings::default().read(&[0; 7]).unwrap_err().0.contains("FRAME_SIZE_ERROR"));
     }

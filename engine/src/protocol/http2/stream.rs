@@ -1,4 +1,4 @@
-//! One request, and its response as far as it has come.
+//! One request and the progress of its response.
 
 use super::code::Code;
 use super::fields::Fields;
@@ -7,7 +7,7 @@ use super::upload::Unsent;
 use crate::protocol::Malformed;
 use crate::session::Failure;
 
-/// The code of a response whose body is not as long as it promised.
+/// Error code of a response whose body does not have its declared length.
 const LENGTH: &str = "length";
 
 const NO_CONTENT: u16 = 204;
@@ -16,21 +16,23 @@ const NOT_MODIFIED: u16 = 304;
 #[derive(Debug)]
 pub struct Stream {
     pub id: u32,
-    /// What whoever asked calls it.
+    /// Identifier given by the caller.
     pub tag: u32,
-    /// Its method is HEAD: its response tells of a body that does not come.
+    /// Its method is HEAD: the response declares a body that does not come.
     bodiless: bool,
-    /// The header fields of the response have come, but for trailers.
+    /// The header fields of the response have arrived (trailers may follow).
     pub answered: bool,
-    /// Nothing more comes of it.
+    /// Nothing more will arrive.
     pub ended: bool,
-    /// How long the body must be, if that is known, and how much of it came.
+    /// Declared length of the body, if any, and bytes received.
     length: Option<u64>,
     received: u64,
-    /// How much of the request's body may be sent, and how much of the response's was not asked to be replaced by more.
+    /// Bytes of the request body that may be sent, and bytes of the response not yet acknowledged by
+    /// WINDOW_UPDATE.
     pub allowance: i64,
-    pub owed: u32,
-    /// What the server does not take yet of the request. Allocates nothing where it takes all at once.
+    pub unacknowledged: u32,
+    /// Part of the request that the server does not accept yet. Allocates nothing where it accepts all at
+    /// once.
     pub unsent: Unsent,
 }
 
@@ -45,12 +47,12 @@ impl Stream {
             length: None,
             received: 0,
             allowance: window.into(),
-            owed: 0,
+            unacknowledged: 0,
             unsent: Unsent::default(),
         }
     }
 
-    /// A header block has come whole. Its status; none where it was not the response's own: an interim one, or trailers.
+    /// Process a complete header block. Returns the status, or `None` for an interim response or trailers.
     pub fn headed(&mut self, fields: &Fields, end: bool) -> Result<Option<u16>, Failure> {
         if self.answered {
             self.end()?;
@@ -75,7 +77,7 @@ impl Stream {
         Ok(Some(status))
     }
 
-    /// A part of the body has come.
+    /// Count received bytes of the body.
     pub fn received(&mut self, count: usize) -> Result<(), Failure> {
         self.received += count as u64;
         match self.length {
@@ -96,7 +98,7 @@ impl Stream {
         }
     }
 
-    /// The connection ended before the response did.
+    /// Failure when the connection ended before the response.
     pub fn cut_off(&self) -> Failure {
         if !self.answered {
             return wrong_length("the response ended within its header".into());
@@ -105,14 +107,14 @@ impl Stream {
         wrong_length(format!("the response ended after {} bytes of its body{promised}", self.received))
     }
 
-    /// More may be sent: `increment` can be negative where the server changes its mind.
+    /// Change the send window by `increment`, which is negative if the server reduced it.
     pub fn allow(&mut self, increment: i64) -> Result<(), Malformed> {
         self.allowance += increment;
         within(self.allowance)
     }
 }
 
-/// Whether a window has a size that there is.
+/// Check that a window size is within its legal range.
 pub fn within(window: i64) -> Result<(), Malformed> {
     if window <= i64::from(LARGEST) {
         return Ok(());

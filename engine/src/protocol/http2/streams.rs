@@ -1,9 +1,9 @@
-//! The requests that are in progress on a connection at once.
+//! The concurrent requests of a connection.
 
 use std::collections::VecDeque;
 
 use super::code::Code;
-use super::findings::{known, no_such_stream};
+use super::findings::{check_stream_used, no_such_stream};
 use super::frame::{self, Frame};
 use super::hpack::encode;
 use super::settings::{FIRST_WINDOW, Settings};
@@ -13,24 +13,24 @@ use crate::http::Request;
 use crate::protocol::{Malformed, digits};
 
 pub struct Streams {
-    /// By their numbers, which rise. The last `held` of them wait until the server takes them.
+    /// Sorted by stream number. The last `held` of them wait until the server accepts them.
     list: VecDeque<Stream>,
     held: usize,
     next: u32,
-    /// How much of bodies may be sent on the connection.
+    /// Bytes of request bodies that may be sent on the connection.
     allowance: i64,
-    /// A request was given up: what the server still says of it is passed over.
-    given_up: bool,
+    /// A request was cancelled: frames of its response are skipped.
+    has_cancelled: bool,
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        Self { list: VecDeque::new(), held: 0, next: 1, allowance: FIRST_WINDOW.into(), given_up: false }
+        Self { list: VecDeque::new(), held: 0, next: 1, allowance: FIRST_WINDOW.into(), has_cancelled: false }
     }
 }
 
 impl Streams {
-    /// Appends a request, or keeps it until the server takes it.
+    /// Append a request, or queue it until the server accepts it.
     #[inline]
     pub fn ask(&mut self, request: &Request<'_>, tag: u32, settings: &Settings, out: &mut Vec<u8>) {
         let Request { method, target, fields, body, .. } = *request;
@@ -63,9 +63,9 @@ impl Streams {
         self.list.push_back(stream);
     }
 
-    /// Whether so many more have numbers left.
+    /// True if `requests` more stream numbers are available.
     #[inline]
-    pub fn has_room_for(&self, requests: usize) -> bool {
+    pub fn has_capacity(&self, requests: usize) -> bool {
         u64::from(self.next) + 2 * requests as u64 <= frame::LARGEST.into()
     }
 
@@ -75,8 +75,8 @@ impl Streams {
     }
 
     #[inline]
-    pub fn at(&mut self, place: usize) -> &mut Stream {
-        &mut self.list[place]
+    pub fn at(&mut self, index: usize) -> &mut Stream {
+        &mut self.list[index]
     }
 
     pub fn oldest(&self) -> Option<&Stream> {
@@ -87,7 +87,7 @@ impl Streams {
         self.list.iter().find(|stream| stream.tag == tag)
     }
 
-    /// The place of the request on this stream.
+    /// Index of the request on this stream.
     #[inline]
     pub fn find(&self, id: u32) -> Option<usize> {
         match self.list.front() {
@@ -97,82 +97,82 @@ impl Streams {
         }
     }
 
-    /// The lowest number of a stream that the server cannot know of.
+    /// Lowest stream number that was not used yet.
     #[inline]
-    fn unasked(&self) -> u32 {
+    fn next_stream(&self) -> u32 {
         self.list.get(self.list.len() - self.held).map_or(self.next, |stream| stream.id)
     }
 
-    /// The place of the request to whose response a frame belongs; none where nobody waits for it any more.
+    /// Index of the request to whose response a frame belongs; `None` if it is no longer awaited.
     #[inline]
     pub fn answered_by(&self, frame: Frame) -> Result<Option<usize>, Malformed> {
-        let unasked = self.unasked();
+        let next_stream = self.next_stream();
         match self.find(frame.stream) {
-            Some(place) if frame.stream < unasked => Ok(Some(place)),
-            None if self.given_up && known(frame, unasked).is_ok() => Ok(None),
-            _ => Err(no_such_stream(frame, unasked)),
+            Some(index) if frame.stream < next_stream => Ok(Some(index)),
+            None if self.has_cancelled && check_stream_used(frame, next_stream).is_ok() => Ok(None),
+            _ => Err(no_such_stream(frame, next_stream)),
         }
     }
 
-    /// The place of the request of which a frame tells something that may come too late; none where it does.
+    /// Index of the request that a frame refers to; `None` if the frame arrived too late.
     pub fn meant_by(&self, frame: Frame) -> Result<Option<usize>, Malformed> {
-        let unasked = self.unasked();
+        let next_stream = self.next_stream();
         match self.find(frame.stream) {
-            Some(place) if frame.stream < unasked => Ok(Some(place)),
-            _ => known(frame, unasked).map(|()| None),
+            Some(index) if frame.stream < next_stream => Ok(Some(index)),
+            _ => check_stream_used(frame, next_stream).map(|()| None),
         }
     }
 
-    /// A request is over, and another may be begun in its place.
+    /// Remove a finished request and start a queued one in its place.
     #[inline]
-    pub fn remove(&mut self, place: usize, settings: &Settings, out: &mut Vec<u8>) {
-        let stream = self.list.remove(place);
+    pub fn remove(&mut self, index: usize, settings: &Settings, out: &mut Vec<u8>) {
+        let stream = self.list.remove(index);
         if self.held > 0 {
             self.held -= usize::from(stream.is_some_and(|stream| stream.unsent.is_held()));
             self.release(settings, out);
         }
     }
 
-    /// The response to a request is complete; its tag.
+    /// Finish a request whose response is complete. Returns its tag.
     #[inline]
-    pub fn finish(&mut self, place: usize, settings: &Settings, out: &mut Vec<u8>) -> u32 {
-        let stream = &self.list[place];
+    pub fn finish(&mut self, index: usize, settings: &Settings, out: &mut Vec<u8>) -> u32 {
+        let stream = &self.list[index];
         let tag = stream.tag;
         if stream.unsent.is_begun() {
-            // The server does not want the rest of the request.
+            // The server does not want the remaining request body.
             frame::reset(out, stream.id, Code::CANCEL);
         }
-        self.remove(place, settings, out);
+        self.remove(index, settings, out);
         tag
     }
 
-    /// Nobody waits for the response to a request any longer; the number of its stream.
+    /// Cancel a request. Returns the number of its stream.
     #[cold]
-    pub fn give_up(&mut self, tag: u32, settings: &Settings, out: &mut Vec<u8>) -> Option<u32> {
-        let place = self.list.iter().position(|stream| stream.tag == tag)?;
-        let stream = &self.list[place];
+    pub fn cancel(&mut self, tag: u32, settings: &Settings, out: &mut Vec<u8>) -> Option<u32> {
+        let index = self.list.iter().position(|stream| stream.tag == tag)?;
+        let stream = &self.list[index];
         let id = stream.id;
         if !stream.unsent.is_held() {
             frame::reset(out, id, Code::CANCEL);
-            self.given_up = true;
+            self.has_cancelled = true;
         }
-        self.remove(place, settings, out);
+        self.remove(index, settings, out);
         Some(id)
     }
 
-    /// Whether the server will not begin a request that was made after `last`.
+    /// True if a request newer than `last` exists, which the server will not process.
     pub fn has_after(&self, last: u32) -> bool {
         self.list.back().is_some_and(|stream| stream.id > last)
     }
 
-    /// Forgets the request that was made last; its tag.
+    /// Remove the newest request. Returns its tag.
     pub fn pop(&mut self) -> Option<u32> {
         let stream = self.list.pop_back()?;
         self.held -= usize::from(stream.unsent.is_held());
         Some(stream.tag)
     }
 
-    /// Begins requests that were held back, as far as the server takes them now.
+    /// Start queued requests as far as the server accepts them.
     #[cold]
     pub fn release(&mut self, settings: &Settings, out: &mut Vec<u8>) {
         while self.held > 0 && self.list.len() - self.held < settings.streams as usize {
@@ -184,20 +184,20 @@ impl Streams {
         }
     }
 
-    /// The connection's window has grown.
+    /// Increase the connection's send window.
     #[cold]
     pub fn allow(&mut self, increment: u32) -> Result<(), Malformed> {
         self.allowance += i64::from(increment);
         within(self.allowance)
     }
 
-    /// The window of every request has changed.
+    /// Change the send window of every request.
     #[cold]
     pub fn allow_each(&mut self, increment: i64) -> Result<(), Malformed> {
         self.list.iter_mut().try_for_each(|stream| stream.allow(increment))
     }
 
-    /// Sends on what the windows let through.
+    /// Send as much as the windows allow.
     #[cold]
     pub fn push(&mut self, settings: &Settings, out: &mut Vec<u8>) {
         for stream in self.list.iter_mut().filter(|stream| !stream.unsent.is_held()) {

@@ -1,15 +1,15 @@
-//! What the server does not take yet of a request: all of it while it takes no more requests at once, and what of its body is
-//! beyond the windows.
+//! The part of a request that the server does not accept yet: all of it while the concurrency limit is
+//! reached, otherwise the body beyond the windows.
 
 use super::frame;
 use super::stream::Stream;
 
 #[derive(Debug, Default)]
 pub struct Unsent {
-    /// The head of a request that is not begun; its body is whole then.
+    /// Header block of a request that is not started; its body is complete then.
     pub head: Vec<u8>,
     body: Vec<u8>,
-    /// How much of it is sent.
+    /// Bytes of the body already sent.
     sent: usize,
 }
 
@@ -18,7 +18,7 @@ impl Unsent {
         !self.head.is_empty()
     }
 
-    /// Whether something is left of a request that was begun.
+    /// True if part of a started request is unsent.
     pub fn is_begun(&self) -> bool {
         self.sent < self.body.len()
     }
@@ -28,7 +28,7 @@ impl Unsent {
     }
 }
 
-/// Appends as much of what is left of a request's body as the server takes. `allowance` is the connection's.
+/// Append as much of the remaining body as the windows allow. `allowance` is the connection's window.
 pub fn push(stream: &mut Stream, allowance: &mut i64, longest_frame: usize, out: &mut Vec<u8>) {
     let body = std::mem::take(&mut stream.unsent.body);
     stream.unsent.sent += send(&body[stream.unsent.sent..], stream, allowance, longest_frame, out);
@@ -39,7 +39,7 @@ pub fn push(stream: &mut Stream, allowance: &mut i64, longest_frame: usize, out:
     }
 }
 
-/// Appends as much of `body`, the rest of a request's, as the server takes; how much that was.
+/// Append as much of `body` as the windows allow. Returns the bytes appended.
 #[inline]
 pub fn send(
     body: &[u8],
@@ -50,13 +50,13 @@ pub fn send(
 ) -> usize {
     let mut sent = 0;
     while sent < body.len() {
-        let left = body.len() - sent;
+        let remaining = body.len() - sent;
         let allowed = usize::try_from((*allowance).min(stream.allowance)).unwrap_or(0);
-        let size = left.min(allowed).min(longest_frame);
+        let size = remaining.min(allowed).min(longest_frame);
         if size == 0 {
             break;
         }
-        let flags = if size == left { frame::END_STREAM } else { 0 };
+        let flags = if size == remaining { frame::END_STREAM } else { 0 };
         frame::head(out, size, frame::DATA, flags, stream.id);
         out.extend_from_slice(&body[sent..sent + size]);
         sent += size;

@@ -1,8 +1,8 @@
-//! What a person can do about what the server says.
+//! Remedies for server errors.
 
 use crate::os;
 
-/// A remedy for a SQLSTATE, a number of the server's, or one of loadcell's own codes; empty where nothing general helps.
+/// Remedy for a SQLSTATE, a server error number or a code of loadcell; empty where no general advice exists.
 pub fn advice(code: &str) -> &'static str {
     match code {
         "28000" => "check the user, the password, and from where that user may come",

@@ -1,15 +1,15 @@
-//! Proofs of identity: what is sent instead of the password.
+//! Authentication methods.
 
 use ring::digest::{Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
-/// The ways that are spoken, by the server's names for them.
+/// Supported authentication plugins, by the server's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plugin {
-    /// SHA-1: MariaDB's default.
+    /// `mysql_native_password` (SHA-1), the default of MariaDB.
     Native,
-    /// SHA-256: MySQL's default since version 8.
+    /// `caching_sha2_password` (SHA-256), the default of MySQL since version 8.
     CachingSha2,
-    /// The password as it is; only where nobody listens.
+    /// `mysql_clear_password`: the plain password, for secure channels only.
     Clear,
 }
 
@@ -31,7 +31,7 @@ impl Plugin {
         }
     }
 
-    /// The answer to the server's `nonce`.
+    /// Response to the server's `nonce`.
     pub fn prove(self, password: &[u8], nonce: &[u8]) -> Vec<u8> {
         match self {
             Self::Clear => clear(password),
@@ -42,7 +42,7 @@ impl Plugin {
     }
 }
 
-/// The password and the zero that ends it.
+/// The password, terminated by a zero byte.
 pub fn clear(password: &[u8]) -> Vec<u8> {
     [password, b"\0"].concat()
 }
@@ -68,8 +68,8 @@ fn digest(mut context: Context, parts: &[&[u8]]) -> Digest {
     context.finish()
 }
 
-fn xor(one: &Digest, other: &Digest) -> Vec<u8> {
-    one.as_ref().iter().zip(other.as_ref()).map(|(a, b)| a ^ b).collect()
+fn xor(left: &Digest, right: &Digest) -> Vec<u8> {
+    left.as_ref().iter().zip(right.as_ref()).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Values computed with another implementation (PyMySQL 1.2.4).
+    /// Values computed with an independent implementation (PyMySQL 1.2.4).
     #[test]
     fn proofs_are_those_of_another_implementation() {
         let nonce: Vec<u8> = (1..=20).collect();

@@ -1,33 +1,33 @@
-//! Rows of prepared statements: values in binary, each by its column's type, told as text.
+//! Rows of prepared statements: decodes binary values by column type into text.
 
 use std::io::Write;
 
 use super::packet::Reader;
 
-/// A column's type and whether its numbers have no sign, from its definition.
+/// Type of a column and whether its numbers are unsigned, from its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
     kind: u8,
     unsigned: bool,
 }
 
-/// A column's name and type, from the body of its definition.
+/// Name and type of a column, from the payload of its definition.
 pub fn definition(body: &[u8]) -> Option<(&[u8], Type)> {
     const UNSIGNED: u16 = 1 << 5;
     let mut reader = Reader(body);
     for _ in 0..4 {
-        reader.text()?; // catalogue, schema, table by both of its names
+        reader.text()?; // catalogue, schema, table and original table
     }
     let name = reader.text()?;
     reader.text()?;
-    reader.bytes(7)?; // the length of what follows, character set, width
+    reader.bytes(7)?; // length of the fixed part, character set, width
     let kind = reader.byte()?;
     Some((name, Type { kind, unsigned: reader.u16()? & UNSIGNED != 0 }))
 }
 
-/// Appends the values of a row as text, one after the other, and where each ends; none for NULL.
+/// Append the values of a row as text, and the end of each; `None` for NULL.
 pub fn decode(body: &[u8], types: &[Type], text: &mut Vec<u8>, ends: &mut Vec<Option<usize>>) -> Option<()> {
-    /// The bits of NULLs begin here.
+    /// Offset of the first bit in the NULL bitmap.
     const OFFSET: usize = 2;
     let mut reader = Reader(body.get(1..)?);
     let nulls = reader.bytes((types.len() + OFFSET).div_ceil(8))?;
@@ -72,7 +72,7 @@ fn value(reader: &mut Reader<'_>, of_type: Type, text: &mut Vec<u8>) -> Option<(
     written.ok()
 }
 
-/// A date, with a time of day where there is one.
+/// A date, with a time of day if present.
 fn date(reader: &mut Reader<'_>, text: &mut Vec<u8>) -> Option<()> {
     let length = reader.byte()?;
     let mut value = Reader(reader.bytes(length.into())?);

@@ -1,14 +1,14 @@
-//! What the server's packets mean, one after the other.
+//! Decoder of the server's packets.
 //!
-//! | phase | what the next packet is |
+//! | phase | next packet |
 //! | --- | --- |
-//! | `Head` | the first of an answer: OK, an error, how many columns rows have, or a request for rows to load |
-//! | `Columns` | a column's definition |
-//! | `ColumnsEnd` | the EOF behind them, of servers that still send one |
+//! | `Head` | the first of a response: OK, an error, the column count, or a request for rows to load |
+//! | `Columns` | a column definition |
+//! | `ColumnsEnd` | the EOF after the definitions, from servers that still send one |
 //! | `Rows` | a row, or the end of rows |
 //! | `Prepared` | a definition that belongs to a statement just prepared |
 //!
-//! Commands may be sent before those ahead of them are answered: the server takes them one by one.
+//! Commands may be pipelined: the server processes them in order.
 
 use std::collections::VecDeque;
 use std::slice;
@@ -20,16 +20,16 @@ use super::error::ServerError;
 use super::handshake::Handshake;
 use super::packet::{self, FULL, Reader};
 use crate::protocol::{
-    Cancel, Columns, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
+    Cancel, Columns, Config, Dialect, Event, Malformed, Message, Next, Progress, SqlProtocol, StatementKind,
 };
 use crate::session::{Failure, Reconnect};
 
-/// Status flags: a transaction is open; another answer follows.
+/// Status flags: a transaction is open; another result set follows.
 const IN_TRANSACTION: u16 = 1;
 const MORE_RESULTS: u16 = 1 << 3;
-/// No table has more columns.
+/// Maximum of columns of a table.
 const MOST_COLUMNS: u64 = 4096;
-/// An EOF is shorter than this; a row that begins as one is longer.
+/// An EOF packet is shorter than this; a row with the same first byte is longer.
 const EOF_LENGTH: usize = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ enum Kind {
     Prepare,
 }
 
-/// A command that is not answered yet.
+/// A command whose response is pending.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     kind: Kind,
-    heard: bool,
+    wants_rows: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,34 +56,34 @@ enum Phase {
     Prepared(u32),
 }
 
-/// One connection to a MySQL or MariaDB.
+/// Protocol state of one connection to MySQL or MariaDB.
 pub struct Mysql {
     handshake: Handshake,
     commands: VecDeque<Command>,
     phase: Phase,
-    /// Whether a transaction was open when the server last told.
+    /// A transaction was open at the last status.
     open: bool,
-    /// The last answer is at its end, which was not told of yet.
+    /// The last response is complete; `Ready` not yet returned.
     ready: bool,
-    /// The server's numbers of the statements, in the order they were prepared.
+    /// Statement ids assigned by the server, in order of preparation.
     statements: Vec<u32>,
-    /// Rows of the answer in progress.
+    /// Rows of the current response.
     rows: u64,
-    /// Columns of the rows in progress, where they are heard.
+    /// Names of the current columns, if rows are wanted.
     names: Vec<Vec<u8>>,
     types: Vec<Type>,
-    /// A row in binary, as text.
+    /// Current binary row, decoded as text.
     text: Vec<u8>,
     ends: Vec<Option<usize>>,
-    /// A body that came in several packets.
+    /// Payload reassembled from several packets.
     joined: Vec<u8>,
-    /// The number of the next packet of rows that the server asked for.
+    /// Sequence number of the next packet of requested rows.
     number: u8,
 }
 
-/// A row's columns.
+/// Columns of a row.
 pub enum Row<'a> {
-    Text { rest: Reader<'a>, left: usize, broken: bool },
+    Text { input: Reader<'a>, remaining: usize, malformed: bool },
     Decoded { text: &'a [u8], ends: slice::Iter<'a, Option<usize>>, start: usize },
 }
 
@@ -92,16 +92,16 @@ impl<'a> Iterator for Row<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Text { left: 0, .. } => None,
-            Self::Text { rest, left, broken } => {
-                *left -= 1;
-                if let Some((0xfb, after)) = rest.0.split_first() {
-                    rest.0 = after;
+            Self::Text { remaining: 0, .. } => None,
+            Self::Text { input, remaining, malformed } => {
+                *remaining -= 1;
+                if let Some((0xfb, after)) = input.0.split_first() {
+                    input.0 = after;
                     return Some(None);
                 }
-                let column = rest.text();
+                let column = input.text();
                 if column.is_none() {
-                    (*left, *broken) = (0, true);
+                    (*remaining, *malformed) = (0, true);
                 }
                 column.map(Some)
             }
@@ -116,14 +116,14 @@ impl<'a> Columns<'a> for Row<'a> {
     fn end(mut self) -> Result<(), Malformed> {
         self.by_ref().for_each(drop);
         match self {
-            Self::Text { rest, broken, .. } if broken || !rest.0.is_empty() => Err(broken_row()),
+            Self::Text { input, malformed, .. } if malformed || !input.0.is_empty() => Err(malformed_row()),
             _ => Ok(()),
         }
     }
 }
 
 #[cold]
-fn broken_row() -> Malformed {
+fn malformed_row() -> Malformed {
     Malformed("a row whose columns do not fit into it".into())
 }
 
@@ -135,30 +135,30 @@ fn unexpected(body: &[u8], phase: Phase) -> Failure {
 }
 
 impl Mysql {
-    /// Notes the commands in `request`, and puts the server's numbers of prepared statements into them.
+    /// Register the commands in `request`, and insert the server's ids of prepared statements.
     #[inline]
-    fn note(&mut self, request: &mut [u8], heard: bool) {
-        let mut rest = request;
-        while let Some((&mut [a, b, c, _], behind)) = rest.split_first_chunk_mut::<HEAD>() {
-            let length = (u32::from_le_bytes([a, b, c, 0]) as usize).min(behind.len());
-            let (body, behind) = behind.split_at_mut(length);
+    fn note(&mut self, request: &mut [u8], wants_rows: bool) {
+        let mut input = request;
+        while let Some((&mut [a, b, c, _], after)) = input.split_first_chunk_mut::<HEAD>() {
+            let length = (u32::from_le_bytes([a, b, c, 0]) as usize).min(after.len());
+            let (body, after) = after.split_at_mut(length);
             let kind = match body {
                 [EXECUTE, a, b, c, d, ..] => {
                     let number = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
-                    let known = self.statements.get(number).copied().unwrap_or_default();
-                    [*a, *b, *c, *d] = known.to_le_bytes();
+                    let id = self.statements.get(number).copied().unwrap_or_default();
+                    [*a, *b, *c, *d] = id.to_le_bytes();
                     Kind::Execute
                 }
                 [PREPARE, ..] => Kind::Prepare,
                 [QUERY, text @ ..] if text.starts_with(b"ROLLBACK") => Kind::Rollback,
                 _ => Kind::Query,
             };
-            self.commands.push_back(Command { kind, heard });
-            rest = behind;
+            self.commands.push_back(Command { kind, wants_rows });
+            input = after;
         }
     }
 
-    /// An answer is at its end, and with it its command unless more follow.
+    /// Complete a response, and its command unless more responses follow.
     fn answered(&mut self, status: u16) {
         self.open = status & IN_TRANSACTION != 0;
         self.phase = Phase::Head;
@@ -168,7 +168,7 @@ impl Mysql {
         }
     }
 
-    /// The command is at its end.
+    /// Complete the current command.
     fn done(&mut self) {
         self.phase = Phase::Head;
         self.rows = 0;
@@ -176,26 +176,26 @@ impl Mysql {
         self.ready = self.commands.is_empty();
     }
 
-    /// The first packet of an answer.
+    /// Process the first packet of a response.
     #[inline]
     fn head(&mut self, command: Command, body: &[u8], number: u8) -> Result<Option<Event>, Failure> {
         match body {
             [0, ..] if command.kind == Kind::Prepare => self.prepared(body),
-            [0, rest @ ..] => {
-                let mut reader = Reader(rest);
+            [0, input @ ..] => {
+                let mut reader = Reader(input);
                 let rows = reader.integer();
-                reader.integer(); // the last id it made
+                reader.integer(); // last insert id
                 let (Some(rows), Some(status)) = (rows, reader.u16()) else {
                     return Err(unexpected(body, self.phase));
                 };
                 let changed = packet::changed(reader).unwrap_or(rows);
                 self.answered(status);
-                let what = if command.kind == Kind::Rollback {
+                let kind = if command.kind == Kind::Rollback {
                     StatementKind::Rollback
                 } else {
                     StatementKind::Change
                 };
-                Ok(Some(Event::Completed { rows, changed, what }))
+                Ok(Some(Event::Completed { rows, changed, kind }))
             }
             [0xfb, ..] if command.kind == Kind::Query => {
                 self.number = number.wrapping_add(1);
@@ -214,7 +214,7 @@ impl Mysql {
         }
     }
 
-    /// A statement is prepared; the definitions of its parameters and columns follow, and are of no interest.
+    /// A statement is prepared. The definitions of its parameters and columns follow and are skipped.
     fn prepared(&mut self, body: &[u8]) -> Result<Option<Event>, Failure> {
         let mut reader = Reader(&body[1..]);
         let (Some(number), Some(columns), Some(parameters)) = (reader.u32(), reader.u16(), reader.u16())
@@ -226,28 +226,28 @@ impl Mysql {
         let packets = |count: u16| if count > 0 { u32::from(count) + end } else { 0 };
         match packets(columns) + packets(parameters) {
             0 => self.done(),
-            left => self.phase = Phase::Prepared(left),
+            remaining => self.phase = Phase::Prepared(remaining),
         }
         Ok(None)
     }
 
-    /// The definition of a column, kept where rows are heard.
-    fn define(&mut self, body: &[u8], heard: bool, left: u64) -> Result<(), Failure> {
-        if heard {
+    /// Process a column definition; stored only if rows are wanted.
+    fn define(&mut self, body: &[u8], wants_rows: bool, remaining: u64) -> Result<(), Failure> {
+        if wants_rows {
             let (name, of_type) = binary::definition(body)
                 .ok_or_else(|| Malformed("a column whose definition is cut off".into()))?;
             self.names.push(name.to_vec());
             self.types.push(of_type);
         }
-        self.phase = match left {
+        self.phase = match remaining {
             1 if self.handshake.deprecates_eof() => Phase::Rows,
             1 => Phase::ColumnsEnd,
-            _ => Phase::Columns(left - 1),
+            _ => Phase::Columns(remaining - 1),
         };
         Ok(())
     }
 
-    /// The end of rows: an EOF, or an OK in its place.
+    /// The end of rows: EOF, or OK in its place.
     fn rows_done(&mut self, body: &[u8]) -> Result<Option<Event>, Failure> {
         let mut reader = Reader(&body[1..]);
         let status = if self.handshake.deprecates_eof() {
@@ -260,30 +260,30 @@ impl Mysql {
         };
         let rows = self.rows;
         self.answered(status.ok_or_else(|| unexpected(body, Phase::Rows))?);
-        Ok(Some(Event::Completed { rows, changed: 0, what: StatementKind::Other }))
+        Ok(Some(Event::Completed { rows, changed: 0, kind: StatementKind::Other }))
     }
 
-    /// Whether this is a row, and neither the end of rows nor an error.
+    /// True if the packet is a row rather than the end of rows or an error.
     fn is_row(&self, body: &[u8]) -> Result<bool, Malformed> {
         let longest_end = if self.handshake.deprecates_eof() { FULL } else { EOF_LENGTH };
         match body.first() {
             Some(0xfe) => Ok(body.len() >= longest_end),
             Some(first) => Ok(*first != 0xff),
-            None => Err(broken_row()),
+            None => Err(malformed_row()),
         }
     }
 
-    /// The columns of a row: of `body`, or of the one that was joined.
+    /// Columns of a row: of `body`, or of the reassembled payload.
     fn row<'a>(&'a mut self, body: Option<&'a [u8]>) -> Result<Row<'a>, Failure> {
         let binary = self.commands.front().is_some_and(|command| command.kind == Kind::Execute);
         let Self { types, text, ends, joined, .. } = self;
         let body = body.unwrap_or(joined);
         if !binary {
-            return Ok(Row::Text { rest: Reader(body), left: types.len(), broken: false });
+            return Ok(Row::Text { input: Reader(body), remaining: types.len(), malformed: false });
         }
         text.clear();
         ends.clear();
-        binary::decode(body, types, text, ends).ok_or_else(broken_row)?;
+        binary::decode(body, types, text, ends).ok_or_else(malformed_row)?;
         Ok(Row::Decoded { text, ends: ends.iter(), start: 0 })
     }
 
@@ -295,7 +295,7 @@ impl Mysql {
         Event::Refused { why: error.into(), fatal }
     }
 
-    /// Says what a body other than a row means.
+    /// Process a payload that is not a row.
     #[inline]
     fn body(&mut self, body: &[u8], number: u8) -> Result<Option<Event>, Failure> {
         if body.first() == Some(&0xff) {
@@ -304,8 +304,8 @@ impl Mysql {
         let Some(&command) = self.commands.front() else { return Err(unexpected(body, self.phase)) };
         match self.phase {
             Phase::Head => self.head(command, body, number),
-            Phase::Columns(left) => {
-                self.define(body, command.heard, left)?;
+            Phase::Columns(remaining) => {
+                self.define(body, command.wants_rows, remaining)?;
                 Ok(None)
             }
             Phase::ColumnsEnd => {
@@ -317,8 +317,8 @@ impl Mysql {
                 self.done();
                 Ok(None)
             }
-            Phase::Prepared(left) => {
-                self.phase = Phase::Prepared(left - 1);
+            Phase::Prepared(remaining) => {
+                self.phase = Phase::Prepared(remaining - 1);
                 Ok(None)
             }
         }
@@ -379,21 +379,21 @@ impl SqlProtocol for Mysql {
     }
 
     #[inline]
-    fn asked(&mut self, request: &mut [u8], heard: bool) {
-        self.note(request, heard);
+    fn announce(&mut self, request: &mut [u8], wants_rows: bool) {
+        self.note(request, wants_rows);
     }
 
     #[inline]
     fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, Row<'a>>, Failure> {
         if std::mem::take(&mut self.ready) {
-            return Ok(Some((0, Said::Event(Event::Ready { open: self.open }))));
+            return Ok(Some((0, Message::Event(Event::Ready { open: self.open }))));
         }
-        let heard = self.commands.front().is_some_and(|command| command.heard);
-        if self.phase == Phase::Rows && !heard {
+        let wants_rows = self.commands.front().is_some_and(|command| command.wants_rows);
+        if self.phase == Phase::Rows && !wants_rows {
             let (size, rows) = packet::rows(input);
             if size > 0 {
                 self.rows += rows;
-                return Ok(Some((size, Said::Nothing)));
+                return Ok(Some((size, Message::Nothing)));
             }
         }
         let mut joined = std::mem::take(&mut self.joined);
@@ -401,29 +401,29 @@ impl SqlProtocol for Mysql {
         let (size, number, body) = (packet.size, packet.number, packet.body);
         if self.phase == Phase::Rows && self.is_row(body)? {
             self.rows += 1;
-            if !heard {
-                return Ok(Some((size, Said::Nothing)));
+            if !wants_rows {
+                return Ok(Some((size, Message::Nothing)));
             }
             let body = (!packet.joined).then(|| &input[HEAD..size]);
             self.joined = joined;
-            return Ok(Some((size, Said::Row(self.row(body)?))));
+            return Ok(Some((size, Message::Row(self.row(body)?))));
         }
-        let said = match self.body(body, number)? {
-            Some(event) => Said::Event(event),
-            None if heard && self.phase == Phase::Rows => {
+        let message = match self.body(body, number)? {
+            Some(event) => Message::Event(event),
+            None if wants_rows && self.phase == Phase::Rows => {
                 let names: Vec<&[u8]> = self.names.iter().map(Vec::as_slice).collect();
-                Said::Names(names.into_iter())
+                Message::Names(names.into_iter())
             }
-            None => Said::Nothing,
+            None => Message::Nothing,
         };
-        Ok(Some((size, said)))
+        Ok(Some((size, message)))
     }
 
     fn rows(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
         encode::packet(out, self.number, fill);
         if out.len() == start + HEAD {
-            out.truncate(start); // An empty packet would be the end.
+            out.truncate(start); // An empty packet would mean the end.
         } else {
             self.number = self.number.wrapping_add(1);
         }

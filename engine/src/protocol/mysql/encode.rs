@@ -1,15 +1,15 @@
-//! Packets to the server: three bytes of length, a number that counts the packets of an exchange, a body.
+//! Packet encoding: three bytes of length, a sequence number, a payload.
 
 pub const HEAD: usize = 4;
 
 pub const QUERY: u8 = 0x03;
 pub const PREPARE: u8 = 0x16;
 pub const EXECUTE: u8 = 0x17;
-/// `COM_QUIT`, whole.
+/// Complete `COM_QUIT` packet.
 pub const QUIT: &[u8] = b"\x01\0\0\0\x01";
 
-/// Appends a packet numbered `number`, whose body `fill` appends. No body here is ever as long as the 16 MiB from which
-/// on it would have to be cut.
+/// Append a packet with sequence number `number` and the payload written by `fill`. Payloads here stay below
+/// the 16 MiB from which splitting is required.
 pub fn packet(out: &mut Vec<u8>, number: u8, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, number]);
@@ -17,14 +17,14 @@ pub fn packet(out: &mut Vec<u8>, number: u8, fill: impl FnOnce(&mut Vec<u8>)) {
     put_length(out, start);
 }
 
-/// Fills in the length of the packet that starts at `start` and ends where `out` does.
+/// Set the length of the packet that spans from `start` to the end of `out`.
 #[inline]
 pub fn put_length(out: &mut [u8], start: usize) {
     let length = (out.len() - start - HEAD) as u32;
     out[start..start + 3].copy_from_slice(&length.to_le_bytes()[..3]);
 }
 
-/// The first packet of a command: a byte that names it, and text.
+/// Append the first packet of a command: the command byte and a text.
 pub fn command(out: &mut Vec<u8>, command: u8, text: &[u8]) {
     packet(out, 0, |out| {
         out.push(command);
@@ -32,7 +32,7 @@ pub fn command(out: &mut Vec<u8>, command: u8, text: &[u8]) {
     });
 }
 
-/// A length-encoded integer.
+/// Append a length-encoded integer.
 #[inline]
 pub fn integer(out: &mut Vec<u8>, value: u64) {
     let bytes = value.to_le_bytes();
@@ -53,14 +53,14 @@ pub fn integer(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// A length-encoded text.
+/// Append a length-encoded string.
 #[inline]
 pub fn text(out: &mut Vec<u8>, text: &[u8]) {
     integer(out, text.len() as u64);
     out.extend_from_slice(text);
 }
 
-/// Text and the zero that ends it.
+/// Append text with a terminating zero.
 pub fn zero_ended(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);

@@ -1,49 +1,49 @@
-//! What the server says when it says no.
+//! Error packets.
 
 use std::fmt;
 
 use super::packet::Reader;
 use crate::session::Failure;
 
-/// SQLSTATEs that stand for whatever has none of its own, and for whatever is not allowed: the server's own number says more.
+/// SQLSTATEs without information (general error; syntax error or access rule): the error number is used
+/// instead.
 const VAGUE: [&str; 2] = ["HY000", "42000"];
-/// Errors after which the server hangs up, besides those of class 08: `ER_CONNECTION_KILLED` (MariaDB),
+/// Errors after which the server closes the connection, besides class 08: `ER_CONNECTION_KILLED` (MariaDB),
 /// `ER_SESSION_WAS_KILLED` and `ER_CLIENT_INTERACTION_TIMEOUT` (MySQL).
 const LAST_WORDS: [u16; 3] = [1927, 3169, 4031];
-/// `ER_CON_COUNT_ERROR` comes before the server knows that the client wants SQLSTATEs, and without one.
+/// `ER_CON_COUNT_ERROR` is sent before capabilities are exchanged, so without a SQLSTATE.
 const TOO_MANY_CONNECTIONS: u16 = 1040;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// MySQL's and MariaDB's own number: 1213 for a deadlock.
+    /// Error number of MySQL and MariaDB: 1213 for a deadlock.
     pub number: u16,
     pub sqlstate: String,
     pub message: String,
 }
 
 impl ServerError {
-    /// From the body of the packet, its first byte included. What is missing stays empty: an error must not be lost because
-    /// it is odd.
+    /// Parse the payload with its first byte. Missing parts stay empty, so that an unusual error is not lost.
     pub fn parse(body: &[u8]) -> Self {
         let mut reader = Reader(body.get(1..).unwrap_or_default());
         let number = reader.u16().unwrap_or_default();
-        let state = reader.0.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5));
+        let state = reader.0.strip_prefix(b"#").and_then(|text| text.split_at_checked(5));
         let (state, message) = state.unwrap_or((b"", reader.0));
-        let known = state.len() == 5 && state.iter().all(u8::is_ascii_alphanumeric);
+        let has_state = state.len() == 5 && state.iter().all(u8::is_ascii_alphanumeric);
         let sqlstate = match number {
-            _ if known => String::from_utf8_lossy(state).into_owned(),
+            _ if has_state => String::from_utf8_lossy(state).into_owned(),
             TOO_MANY_CONNECTIONS => "08004".into(),
             _ => "HY000".into(), // general error
         };
         Self { number, sqlstate, message: String::from_utf8_lossy(message).into_owned() }
     }
 
-    /// What it is counted as: its SQLSTATE, or the server's number where that is all that tells one error from another.
+    /// Code under which it is counted: the SQLSTATE, or the error number where the SQLSTATE is not specific.
     pub fn code(&self) -> String {
         if VAGUE.contains(&self.sqlstate.as_str()) { self.number.to_string() } else { self.sqlstate.clone() }
     }
 
-    /// Whether the server ends the connection with it.
+    /// True if the server closes the connection after it.
     pub fn is_fatal(&self) -> bool {
         self.sqlstate.starts_with("08") || LAST_WORDS.contains(&self.number)
     }

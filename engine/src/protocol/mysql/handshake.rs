@@ -1,4 +1,4 @@
-//! From an open transport to a connection that takes queries: the server's greeting, encryption, identity proven.
+//! Connection phase: the server's greeting, TLS, authentication.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::protocol::{Config, Malformed, Progress};
 use crate::session::{Failure, Reconnect};
 use crate::spec::SslMode;
 
-/// The only version of the protocol there is in servers of this century.
+/// Protocol version of all servers since MySQL 3.21.
 const VERSION: u8 = 10;
-/// utf8mb4, with the collation that every server knows.
+/// utf8mb4 with the collation that every server supports.
 const CHARSET: u8 = 45;
-/// The largest packet the server may send; what it really sends is far less.
+/// Announced maximum packet size in bytes; the workloads stay far below it.
 const LARGEST: u32 = 1 << 30;
 
-/// Of an UPDATE, rows that it found are told of rather than rows that it changed: one that writes what is there already has
-/// found its row, too.
+/// Report the rows that an UPDATE matched rather than changed: writing an existing value still matches its
+/// row.
 const FOUND_ROWS: u32 = 1 << 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const LOCAL_FILES: u32 = 1 << 7;
@@ -34,12 +34,13 @@ const CONNECT_ATTRS: u32 = 1 << 20;
 const LENGTH_ENCODED_PROOF: u32 = 1 << 21;
 const DEPRECATE_EOF: u32 = 1 << 24;
 
-/// What a server must be able to: any since MySQL 5.5.
+/// Required server capabilities: any server since MySQL 5.5.
 const NEEDED: u32 = PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | PLUGIN_AUTH;
-/// What is made use of where the server can. (Rows to load are sent when it asks for a local file; no file is ever read.)
+/// Capabilities used where the server has them. (LOCAL FILES: rows to load are sent on request; no file is
+/// read.)
 const WELCOME: u32 = NEEDED
-    | 1 // passwords of more than eight characters, ever since
-    | 1 << 2 // likewise, flags of columns
+    | 1 // CLIENT_LONG_PASSWORD
+    | 1 << 2 // CLIENT_LONG_FLAG
     | FOUND_ROWS
     | LOCAL_FILES
     | MULTI_STATEMENTS
@@ -49,23 +50,23 @@ const WELCOME: u32 = NEEDED
     | LENGTH_ENCODED_PROOF
     | DEPRECATE_EOF;
 
-/// What servers answer to the wrong kind of connection: no such user (without TLS), or TLS is required of all.
+/// Answers to the wrong kind of connection: access denied (without TLS), or TLS is required.
 const NO_ENTRY: [&str; 2] = ["28000", "3159"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not open.
     Closed,
-    /// The server speaks first.
+    /// Awaiting the server's greeting.
     Greeting,
-    /// TLS was announced; the transport is making it.
+    /// TLS was announced; the transport performs its handshake.
     Securing,
-    /// Identity is being proven.
+    /// Authentication in progress.
     Proving,
     Ready,
 }
 
-/// What the server said of itself.
+/// Contents of the server's greeting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Greeting {
     connection: u32,
@@ -77,30 +78,30 @@ struct Greeting {
 impl Greeting {
     fn parse(body: &[u8]) -> Option<Self> {
         let mut reader = Reader(body.get(1..)?);
-        reader.zero_ended(); // the server's version
+        reader.zero_ended(); // server version
         let connection = reader.u32()?;
         let mut nonce = reader.bytes(8)?.to_vec();
         reader.byte()?;
         let low = reader.u16()?;
-        reader.bytes(3)?; // its character set and status
+        reader.bytes(3)?; // character set and status
         let capabilities = u32::from(low) | u32::from(reader.u16()?) << 16;
         let length = usize::from(reader.byte()?);
         reader.bytes(10)?;
         nonce.extend_from_slice(reader.bytes(length.saturating_sub(8).max(13))?);
-        nonce.pop(); // the zero that ends it
+        nonce.pop(); // terminating zero
         Some(Self { connection, capabilities, nonce, plugin: reader.zero_ended().to_vec() })
     }
 }
 
-/// The opening of one connection; kept by its session, and used anew for every reconnection.
+/// Handshake of one connection; owned by its session and reused for every reconnection.
 pub struct Handshake {
     config: Arc<Config>,
     state: State,
     greeting: Greeting,
     plugin: Plugin,
-    /// The number of the next packet.
+    /// Sequence number of the next packet.
     number: u8,
-    /// Whether TLS is asked for: `allow` and `prefer` may change their minds, once.
+    /// TLS is requested. `allow` and `prefer` may switch once.
     encrypt: bool,
     changed_mind: bool,
     encrypted: bool,
@@ -129,18 +130,18 @@ impl Handshake {
         self.encrypted = false;
     }
 
-    /// TLS is up.
+    /// TLS is established.
     pub fn secured(&mut self, out: &mut Vec<u8>) {
         self.encrypted = true;
         self.introduce(out);
     }
 
-    /// Whether rows end with an OK instead of an EOF.
+    /// True if rows end with OK instead of EOF.
     pub fn deprecates_eof(&self) -> bool {
         self.greeting.capabilities & DEPRECATE_EOF != 0
     }
 
-    /// The server's number of this connection, for KILL.
+    /// Connection id on the server, for KILL.
     pub fn connection(&self) -> u32 {
         self.greeting.connection
     }
@@ -151,7 +152,7 @@ impl Handshake {
         WELCOME & self.greeting.capabilities | database | ssl
     }
 
-    /// The part that comes first, alone to ask for TLS.
+    /// The first part of the response; alone it requests TLS.
     fn head(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.capabilities().to_le_bytes());
         out.extend_from_slice(&LARGEST.to_le_bytes());
@@ -169,9 +170,10 @@ impl Handshake {
         self.head(&mut body);
         let config = self.config.clone();
         encode::zero_ended(&mut body, config.user.as_bytes());
-        // Where the server's own way is not known, or not fit to be sent unasked, it will ask for that of the user.
-        let known = Plugin::named(&self.greeting.plugin).filter(|&plugin| plugin != Plugin::Clear);
-        self.plugin = known.unwrap_or(Plugin::Native);
+        // If the server's plugin is unknown, or unsafe to answer unasked, the server will switch to the
+        // user's.
+        let plugin = Plugin::named(&self.greeting.plugin).filter(|&plugin| plugin != Plugin::Clear);
+        self.plugin = plugin.unwrap_or(Plugin::Native);
         let proof = self.plugin.prove(password(&config), &self.greeting.nonce);
         if self.greeting.capabilities & LENGTH_ENCODED_PROOF != 0 {
             encode::text(&mut body, &proof);
@@ -195,7 +197,8 @@ impl Handshake {
         self.state = State::Proving;
     }
 
-    /// Bytes arrived: how many of them are done with, and what comes next. Call again with the rest and more behind it.
+    /// Process received bytes. Returns the bytes consumed and the next step; unconsumed bytes are offered
+    /// again.
     pub fn received(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure> {
         let mut done = 0;
         while self.state != State::Ready {
@@ -208,7 +211,7 @@ impl Handshake {
             self.body(body, out)?;
             self.joined = joined;
             if self.state == State::Securing {
-                // Plain bytes behind the greeting would later pass for encrypted ones.
+                // Plaintext after the greeting would later be mistaken for encrypted data.
                 return match input.len() - done {
                     0 => Ok((done, Progress::Secure)),
                     _ => Err(failure("tls", "the server sent unencrypted bytes before TLS was made")),
@@ -260,9 +263,9 @@ impl Handshake {
         Ok(())
     }
 
-    /// The server wants another proof than the one that was sent.
-    fn switched(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
-        let mut reader = Reader(rest);
+    /// The server requests another authentication method.
+    fn switched(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut reader = Reader(payload);
         let name = reader.zero_ended();
         let Some(plugin) = Plugin::named(name) else {
             let name = String::from_utf8_lossy(name);
@@ -271,7 +274,7 @@ impl Handshake {
                 format!("the server wants the authentication plugin {name}, which is not spoken here");
             return Err(failure("auth", &message));
         };
-        if plugin == Plugin::Clear && !self.unheard() {
+        if plugin == Plugin::Clear && !self.is_private() {
             return Err(failure(
                 "auth",
                 "the server wants the password as it is, and anybody could listen: use TLS",
@@ -285,11 +288,12 @@ impl Handshake {
         Ok(())
     }
 
-    /// caching_sha2_password: whether the server knows the password from before, or has to see it.
-    fn more(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
-        match (rest, self.plugin) {
+    /// caching_sha2_password: either the server has the password in its cache, or it needs the password
+    /// itself.
+    fn more(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        match (payload, self.plugin) {
             ([0x03], Plugin::CachingSha2) => Ok(()),
-            ([0x04], Plugin::CachingSha2) if self.unheard() => {
+            ([0x04], Plugin::CachingSha2) if self.is_private() => {
                 let proof = clear(password(&self.config));
                 self.send(out, &proof);
                 Ok(())
@@ -303,12 +307,12 @@ impl Handshake {
         }
     }
 
-    /// Whether nobody else can read what is sent.
-    fn unheard(&self) -> bool {
+    /// True if the channel cannot be read by others.
+    fn is_private(&self) -> bool {
         self.encrypted || self.config.local
     }
 
-    /// The connection could not be opened, or broke. `allow` and `prefer` try the other way before they give up.
+    /// The connection failed. `allow` and `prefer` try the other mode once.
     pub fn lost(&mut self, why: &Failure) -> Reconnect {
         let state = std::mem::replace(&mut self.state, State::Closed);
         if state == State::Ready || state == State::Closed || self.changed_mind {

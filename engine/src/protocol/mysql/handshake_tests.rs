@@ -1,4 +1,4 @@
-//! How a connection is opened, byte by byte.
+//! Tests of the handshake, byte by byte.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::spec::SslMode;
 const NONCE: &[u8; 20] = b"12345678abcdefghijkl";
 const SSL: u32 = 1 << 11;
 const DEPRECATE_EOF: u32 = 1 << 24;
-/// What a MariaDB 10.11 without TLS says of itself.
+/// Capabilities of a MariaDB 10.11 without TLS.
 const THERE: u32 = 0x81ff_f7fe & !SSL;
 const OK: &[u8] = b"\x07\0\0\x02\0\0\0\x02\0\0\0";
 
@@ -58,8 +58,8 @@ fn opened(config: Config) -> Handshake {
     handshake
 }
 
-/// Hears `input`, all of it; what it says to that.
-fn hear(handshake: &mut Handshake, input: &[u8]) -> Result<(Progress, Vec<u8>), Failure> {
+/// Feed all of `input`. Returns the progress and the response.
+fn feed(handshake: &mut Handshake, input: &[u8]) -> Result<(Progress, Vec<u8>), Failure> {
     let mut out = Vec::new();
     let (done, progress) = handshake.received(input, &mut out)?;
     assert_eq!(done, input.len());
@@ -75,8 +75,8 @@ fn a_plain_connection_opens_wherever_the_bytes_break() {
         let (done, progress) = handshake.received(&stream[..cut], &mut out).unwrap();
         assert_eq!(progress == Progress::Ready, cut == stream.len(), "cut at {cut}");
         if progress != Progress::Ready {
-            let (rest, progress) = handshake.received(&stream[done..], &mut out).unwrap();
-            assert_eq!((done + rest, progress), (stream.len(), Progress::Ready), "cut at {cut}");
+            let (consumed, progress) = handshake.received(&stream[done..], &mut out).unwrap();
+            assert_eq!((done + consumed, progress), (stream.len(), Progress::Ready), "cut at {cut}");
         }
         let proof = Plugin::Native.prove(b"pw", NONCE);
         let introduction = [&b"u\0\x14"[..], &proof, b"d\0mysql_native_password\0"].concat();
@@ -91,12 +91,12 @@ fn a_plain_connection_opens_wherever_the_bytes_break() {
 #[test]
 fn what_the_server_cannot_do_is_not_asked_for() {
     let mut handshake = opened(config(SslMode::Prefer));
-    let (_, out) = hear(&mut handshake, &greeting(THERE & !DEPRECATE_EOF & !(1 << 20), "")).unwrap();
+    let (_, out) = feed(&mut handshake, &greeting(THERE & !DEPRECATE_EOF & !(1 << 20), "")).unwrap();
     let asked = u32::from_le_bytes(out[4..8].try_into().unwrap());
     assert_eq!(asked & (SSL | DEPRECATE_EOF | 1 << 20), 0);
     assert!(!handshake.deprecates_eof());
     let mut handshake = opened(config(SslMode::Disable));
-    let old = hear(&mut handshake, &greeting(1 << 9, "")).unwrap_err();
+    let old = feed(&mut handshake, &greeting(1 << 9, "")).unwrap_err();
     assert!(old.message.contains("before MySQL 5.5"), "{old:?}");
 }
 
@@ -104,7 +104,7 @@ fn what_the_server_cannot_do_is_not_asked_for() {
 fn tls_is_asked_for_before_anybody_is_named() {
     for mode in [SslMode::Prefer, SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
         let mut handshake = opened(config(mode));
-        let (progress, out) = hear(&mut handshake, &greeting(THERE | SSL, "mysql_native_password")).unwrap();
+        let (progress, out) = feed(&mut handshake, &greeting(THERE | SSL, "mysql_native_password")).unwrap();
         assert_eq!((progress, out.len(), out[3]), (Progress::Secure, 36, 1));
         assert_ne!(u32::from_le_bytes(out[4..8].try_into().unwrap()) & SSL, 0);
         let mut out = Vec::new();
@@ -117,7 +117,7 @@ fn tls_is_asked_for_before_anybody_is_named() {
 fn without_tls_the_stricter_modes_stop() {
     for mode in [SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
         let mut handshake = opened(config(mode));
-        let failure = hear(&mut handshake, &greeting(THERE, "")).unwrap_err();
+        let failure = feed(&mut handshake, &greeting(THERE, "")).unwrap_err();
         assert_eq!((failure.code.as_str(), handshake.lost(&failure)), ("tls", Reconnect::Later));
     }
 }
@@ -132,17 +132,17 @@ fn plain_bytes_smuggled_behind_the_greeting_are_refused() {
 #[test]
 fn another_plugin_is_spoken_when_the_server_wants_it() {
     let mut handshake = opened(config(SslMode::Disable));
-    hear(&mut handshake, &greeting(THERE, "client_ed25519")).unwrap();
+    feed(&mut handshake, &greeting(THERE, "client_ed25519")).unwrap();
     let switch = packet(2, b"\xfecaching_sha2_password\0lkjihgfedcba87654321\0");
-    let (progress, out) = hear(&mut handshake, &switch).unwrap();
+    let (progress, out) = feed(&mut handshake, &switch).unwrap();
     assert_eq!(progress, Progress::More);
     assert_eq!(out, packet(3, &Plugin::CachingSha2.prove(b"pw", b"lkjihgfedcba87654321")));
     assert_eq!(
-        hear(&mut handshake, &packet(4, b"\x01\x03")).unwrap(),
+        feed(&mut handshake, &packet(4, b"\x01\x03")).unwrap(),
         (Progress::More, vec![]),
         "known from before"
     );
-    assert_eq!(hear(&mut handshake, OK).unwrap().0, Progress::Ready);
+    assert_eq!(feed(&mut handshake, OK).unwrap().0, Progress::Ready);
 }
 
 #[test]
@@ -150,19 +150,19 @@ fn the_password_itself_is_shown_only_where_nobody_listens() {
     let want = [packet(2, b"\x01\x04"), packet(2, b"\xfemysql_clear_password\0")];
     for (want, shown) in want.iter().zip([b"pw\0", b"pw\0"]) {
         let mut handshake = opened(config(SslMode::Disable));
-        hear(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
-        let failure = hear(&mut handshake, want).unwrap_err();
+        feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
+        let failure = feed(&mut handshake, want).unwrap_err();
         assert_eq!(failure.code, "auth");
         assert!(failure.message.contains("use TLS"), "{failure:?}");
 
         let mut handshake = opened(config(SslMode::Require));
-        hear(&mut handshake, &greeting(THERE | SSL, "caching_sha2_password")).unwrap();
+        feed(&mut handshake, &greeting(THERE | SSL, "caching_sha2_password")).unwrap();
         handshake.secured(&mut Vec::new());
-        assert_eq!(hear(&mut handshake, want).unwrap().1, packet(3, shown));
+        assert_eq!(feed(&mut handshake, want).unwrap().1, packet(3, shown));
 
         let mut handshake = opened(Config { local: true, ..config(SslMode::Disable) });
-        hear(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
-        assert_eq!(hear(&mut handshake, want).unwrap().1, packet(3, shown));
+        feed(&mut handshake, &greeting(THERE, "caching_sha2_password")).unwrap();
+        assert_eq!(feed(&mut handshake, want).unwrap().1, packet(3, shown));
     }
 }
 
@@ -170,8 +170,8 @@ fn the_password_itself_is_shown_only_where_nobody_listens() {
 fn a_plugin_that_is_not_spoken_is_named() {
     for (name, shown) in [(&b"client_ed25519\0"[..], "client_ed25519"), (b"", "mysql_old_password")] {
         let mut handshake = opened(config(SslMode::Disable));
-        hear(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
-        let failure = hear(&mut handshake, &packet(2, &[b"\xfe", name].concat())).unwrap_err();
+        feed(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
+        let failure = feed(&mut handshake, &packet(2, &[b"\xfe", name].concat())).unwrap_err();
         assert_eq!(failure.code, "auth");
         assert!(failure.message.contains(shown), "{failure:?}");
     }
@@ -180,11 +180,11 @@ fn a_plugin_that_is_not_spoken_is_named() {
 #[test]
 fn a_refusal_keeps_the_servers_code() {
     let mut handshake = opened(config(SslMode::Disable));
-    let full = hear(&mut handshake, &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
+    let full = feed(&mut handshake, &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
     assert_eq!((full.code.as_str(), full.message.as_str()), ("08004", "Too many connections (error 1040)"));
     let mut handshake = opened(config(SslMode::Disable));
-    hear(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
-    let denied = hear(&mut handshake, &packet(2, b"\xff\x15\x04#28000Access denied")).unwrap_err();
+    feed(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
+    let denied = feed(&mut handshake, &packet(2, b"\xff\x15\x04#28000Access denied")).unwrap_err();
     assert_eq!(denied.code, "28000");
 }
 
@@ -192,31 +192,31 @@ fn a_refusal_keeps_the_servers_code() {
 fn allow_and_prefer_try_the_other_way_once() {
     let denied = Failure { code: "28000".into(), message: String::new() };
     let mut handshake = opened(config(SslMode::Allow));
-    let (progress, _) = hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
+    let (progress, _) = feed(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
     assert_eq!(progress, Progress::More, "plain first");
     assert_eq!(handshake.lost(&denied), Reconnect::Now);
     handshake.opened();
-    assert_eq!(hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::Secure);
+    assert_eq!(feed(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::Secure);
     assert_eq!(handshake.lost(&denied), Reconnect::Later);
 
-    let broken = Failure { code: "tls".into(), message: String::new() };
+    let failure = Failure { code: "tls".into(), message: String::new() };
     let mut handshake = opened(config(SslMode::Prefer));
-    hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
-    assert_eq!(handshake.lost(&broken), Reconnect::Now);
+    feed(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
+    assert_eq!(handshake.lost(&failure), Reconnect::Now);
     handshake.opened();
-    assert_eq!(hear(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::More);
+    assert_eq!(feed(&mut handshake, &greeting(THERE | SSL, "")).unwrap().0, Progress::More);
 }
 
 #[test]
 fn other_protocols_and_torn_greetings_are_errors() {
-    let whole = greeting(THERE, "mysql_native_password");
-    for cut in 5..whole.len() - 23 {
+    let unsplit = greeting(THERE, "mysql_native_password");
+    for cut in 5..unsplit.len() - 23 {
         let mut handshake = opened(config(SslMode::Disable));
-        let torn = packet(0, &whole[4..cut]);
-        assert_eq!(hear(&mut handshake, &torn).unwrap_err().code, "protocol", "cut at {cut}");
+        let torn = packet(0, &unsplit[4..cut]);
+        assert_eq!(feed(&mut handshake, &torn).unwrap_err().code, "protocol", "cut at {cut}");
     }
     for stray in [&packet(0, b"SSH-2.0-x")[..], &packet(0, b""), &packet(0, b"\x09old")] {
         let mut handshake = opened(config(SslMode::Disable));
-        assert_eq!(hear(&mut handshake, stray).unwrap_err().code, "protocol", "{stray:?}");
+        assert_eq!(feed(&mut handshake, stray).unwrap_err().code, "protocol", "{stray:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! The client/server protocol of MySQL and MariaDB, version 10 (MySQL internals manual, chapter "Client/Server Protocol";
-//! MariaDB knowledge base, "Clientapi Protocol").
+//! Client/server protocol of MySQL and MariaDB, version 10 (MySQL internals manual, chapter "Client/Server
+//! Protocol"; MariaDB knowledge base, "Clientapi Protocol").
 //!
-//! Sans-I/O: bytes in, bytes out. `Handshake` brings a connection to where it takes queries; `Statement` turns a
-//! statement into request bytes that are built once; `packet` cuts the replies; `Mysql` says what they mean.
+//! Sans-I/O. `Handshake` opens a connection; `Statement` holds a request encoded in advance; `packet` splits
+//! the input into packets; `Mysql` decodes them.
 
 mod advice;
 mod auth;

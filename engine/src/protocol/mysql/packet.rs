@@ -1,36 +1,37 @@
-//! Cuts received bytes into packets, and reads what is in them.
+//! Splits received bytes into packets, and reads their payloads.
 
 use crate::protocol::Malformed;
 
 use super::encode::HEAD;
 
-/// A longer body is taken for garbage: no workload here asks for more than rows of some hundred bytes, and waiting for a
-/// packet that never ends would hide what is wrong.
+/// Limit of a payload in bytes. Rows of the workloads have some hundred bytes, and waiting for an endless
+/// packet would hide the real error.
 pub const LONGEST: usize = 64 << 20;
-/// A packet of this length is not the whole body: another follows.
+/// Length of a packet that is continued in the next one.
 pub const FULL: usize = 0xff_ffff;
 
-/// One whole body, of one packet or of several.
+/// A complete payload, of one packet or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// The number of its last packet.
+    /// Sequence number of its last packet.
     pub number: u8,
     pub body: &'a [u8],
-    /// Bytes that it takes of the input.
+    /// Bytes consumed of the input.
     pub size: usize,
-    /// Whether it came in several packets, and was joined.
+    /// The payload was reassembled from several packets.
     pub joined: bool,
 }
 
-/// The body at the start of `input`; none when it is not whole yet. `joined` holds it when it came in several packets.
+/// Payload at the start of `input`; `None` when more input is needed. `joined` holds it if it spans several
+/// packets.
 #[inline]
 pub fn next<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet<'a>>, Malformed> {
-    let Some((&[a, b, c, number], rest)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
+    let Some((&[a, b, c, number], remaining)) = input.split_first_chunk::<HEAD>() else { return Ok(None) };
     let length = u32::from_le_bytes([a, b, c, 0]) as usize;
     if length == FULL {
         return several(input, joined);
     }
-    Ok(rest.get(..length).map(|body| Packet { number, body, size: HEAD + length, joined: false }))
+    Ok(remaining.get(..length).map(|body| Packet { number, body, size: HEAD + length, joined: false }))
 }
 
 #[cold]
@@ -60,15 +61,15 @@ fn several<'a>(input: &'a [u8], joined: &'a mut Vec<u8>) -> Result<Option<Packet
     }
 }
 
-/// How many bytes of whole packets that are rows `input` begins with, and how many rows. Rows are most of what arrives, and
-/// of no interest to a load that only wants to know when they have come.
+/// Bytes and count of the complete row packets at the start of `input`. Rows are most of the input, and a
+/// load that does not read them skips them here.
 #[inline]
 pub fn rows(input: &[u8]) -> (usize, u64) {
     let (mut end, mut rows) = (0, 0);
     while let Some(&[a, b, c, _]) = input[end..].first_chunk::<HEAD>() {
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         let next = end + HEAD + length;
-        // What ends rows, and what is no row, is left for whoever reads on.
+        // The end of rows, and anything that is not a row, is left to the caller.
         if next > input.len() || length == 0 || length == FULL || input[end + HEAD] >= 0xfe {
             break;
         }
@@ -77,22 +78,22 @@ pub fn rows(input: &[u8]) -> (usize, u64) {
     (end, rows)
 }
 
-/// Reads a body from front to back; every step answers none where the body ends too early.
+/// Reader of a payload; each method returns `None` when the payload ends too early.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
+        let (taken, remaining) = self.0.split_at_checked(count)?;
+        self.0 = remaining;
         Some(taken)
     }
 
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
+        let (taken, remaining) = self.0.split_first_chunk::<N>()?;
+        self.0 = remaining;
         Some(*taken)
     }
 
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A length-encoded integer; NULL is none.
+    /// A length-encoded integer; `None` for NULL.
     #[inline]
     pub fn integer(&mut self) -> Option<u64> {
         Some(match self.byte()? {
@@ -121,14 +122,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A length-encoded text.
+    /// A length-encoded string.
     #[inline]
     pub fn text(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.integer()?).ok()?;
         self.bytes(length)
     }
 
-    /// Bytes up to a zero, which is skipped, or up to the end.
+    /// Bytes up to a zero, which is consumed, or up to the end.
     pub fn zero_ended(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
         let text = &self.0[..end];
@@ -137,14 +138,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many rows an UPDATE changed, of those that it found, as an OK has it behind the status: `Rows matched: 2  Changed: 1 ...`.
-/// None where it says nothing of the kind, and so changed all that it tells of.
-pub fn changed(mut behind_status: Reader<'_>) -> Option<u64> {
-    behind_status.u16()?; // warnings
-    let length = behind_status.integer()?;
-    let said = str::from_utf8(behind_status.bytes(length.try_into().ok()?)?).ok()?;
-    let (_, rest) = said.strip_prefix("Rows matched: ")?.split_once("Changed: ")?;
-    rest.split(' ').next()?.parse().ok()
+/// Number of rows that an UPDATE changed, from the text in an OK packet: `Rows matched: 2  Changed: 1 ...`.
+/// `None` without such a text: all affected rows changed.
+pub fn changed(mut after_status: Reader<'_>) -> Option<u64> {
+    after_status.u16()?; // warnings
+    let length = after_status.integer()?;
+    let info = str::from_utf8(after_status.bytes(length.try_into().ok()?)?).ok()?;
+    let (_, remaining) = info.strip_prefix("Rows matched: ")?.split_once("Changed: ")?;
+    remaining.split(' ').next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -181,8 +182,8 @@ mod tests {
         let packet = next(&stream, &mut joined).unwrap().unwrap();
         assert_eq!((packet.number, packet.size), (2, stream.len()));
         assert!(packet.body == body);
-        let whole = [&stream[..FULL + HEAD], &[0, 0, 0, 9]].concat();
-        assert_eq!(next(&whole, &mut joined).unwrap().unwrap().body.len(), FULL, "an empty one ends it");
+        let unsplit = [&stream[..FULL + HEAD], &[0, 0, 0, 9]].concat();
+        assert_eq!(next(&unsplit, &mut joined).unwrap().unwrap().body.len(), FULL, "an empty one ends it");
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Packets that a server may send, and bytes that none would.
+    /// Valid packets and arbitrary bytes.
     fn piece() -> impl Strategy<Value = Vec<u8>> {
         let packet = |(number, body): (u8, Vec<u8>)| {
             let mut out = Vec::new();
@@ -222,8 +223,8 @@ mod tests {
         ]
     }
 
-    /// The bodies of `stream` when it comes in the pieces that end at `cuts`; and, where rows are passed over, how many rows
-    /// and the other bodies.
+    /// Payloads of `stream` when it arrives in pieces that end at `cuts`; with `pass_rows`, the number of
+    /// rows and the other payloads.
     fn cut_up(stream: &[u8], cuts: &[usize], pass_rows: bool) -> (Vec<(u8, Vec<u8>)>, u64) {
         let (mut at, mut joined, mut bodies, mut passed) = (0, Vec::new(), Vec::new(), 0);
         for &end in cuts.iter().chain([&stream.len()]) {
@@ -253,12 +254,12 @@ mod tests {
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
             cuts.sort_unstable();
             let all: Vec<_> = (0..stream.len()).collect();
-            let whole = cut_up(&stream, &[], false);
-            prop_assert_eq!(&cut_up(&stream, &cuts, false), &whole);
-            prop_assert_eq!(&cut_up(&stream, &all, false), &whole, "byte by byte");
+            let unsplit = cut_up(&stream, &[], false);
+            prop_assert_eq!(&cut_up(&stream, &cuts, false), &unsplit);
+            prop_assert_eq!(&cut_up(&stream, &all, false), &unsplit, "byte by byte");
             let is_row = |body: &[u8]| body.first().is_some_and(|&first| first < 0xfe);
-            let (found, others): (Vec<_>, Vec<_>) = whole.0.into_iter().partition(|(_, body)| is_row(body));
-            prop_assert_eq!(&cut_up(&stream, &cuts, true), &(others, found.len() as u64), "rows that are passed over are rows");
+            let (rows, others): (Vec<_>, Vec<_>) = unsplit.0.into_iter().partition(|(_, body)| is_row(body));
+            prop_assert_eq!(&cut_up(&stream, &cuts, true), &(others, rows.len() as u64), "rows that are passed over are rows");
         }
 
         #[test]

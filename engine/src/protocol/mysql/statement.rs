@@ -1,29 +1,29 @@
-//! A statement's request, built once: sending it is copying bytes and writing its parameters between them.
+//! Requests encoded in advance: sending one copies bytes and writes its parameters.
 
 use super::encode::{self, EXECUTE, HEAD, PREPARE, QUERY};
 use crate::protocol::digits::{decimal, hundredths};
 use crate::protocol::{Mode, Part};
 
-/// Types of parameters, as they travel.
+/// Parameter types as transmitted.
 const INTEGER: [u8; 2] = [0x08, 0]; // eight bytes
 const DECIMAL: [u8; 2] = [0xf6, 0]; // digits
 const TEXT: [u8; 2] = [0xfd, 0];
 
-/// Request bytes with holes.
+/// Encoded request with gaps for its parameters.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What makes it known to the server, once a connection. Empty unless prepared.
+    /// `COM_STMT_PREPARE` packet, sent once per connection; empty unless prepared.
     parse: Box<[u8]>,
-    /// Everything before the first parameter.
+    /// Bytes before the first parameter.
     head: Box<[u8]>,
-    /// Where in `head` the types of parameters begin; none where values stand in the text.
+    /// Position of the parameter types in `head`; `None` in simple mode.
     types_at: Option<usize>,
-    /// What follows each parameter: SQL in simple mode, else nothing.
+    /// Bytes after each parameter: SQL in simple mode, otherwise empty.
     after: Box<[Box<[u8]>]>,
 }
 
 impl Statement {
-    /// `number`: see `protocol::Statement::new`. Any mode but `Simple` is `Prepared`: there are only these two.
+    /// `number`: see `protocol::Statement::new`. Any mode but `Simple` is `Prepared`.
     pub fn new(mode: Mode, number: u32, parts: &[Part]) -> Self {
         if mode == Mode::Simple { Self::simple(parts) } else { Self::prepared(number, parts) }
     }
@@ -60,12 +60,12 @@ impl Statement {
         let mut parse = Vec::new();
         encode::command(&mut parse, PREPARE, sql.as_bytes());
         let mut head = vec![0, 0, 0, 0, EXECUTE];
-        head.extend_from_slice(&number.to_le_bytes()); // the connection puts the server's number here
+        head.extend_from_slice(&number.to_le_bytes()); // statement id, inserted by the connection
         head.push(0); // no cursor
-        head.extend_from_slice(&1u32.to_le_bytes()); // once
+        head.extend_from_slice(&1u32.to_le_bytes()); // iteration count
         let count = types.len() / 2;
         if count > 0 {
-            head.resize(head.len() + count.div_ceil(8), 0); // none is NULL
+            head.resize(head.len() + count.div_ceil(8), 0); // no NULLs
             head.push(1); // types follow
         }
         let types_at = Some(head.len());
@@ -74,21 +74,22 @@ impl Statement {
         Self { parse: parse.into(), head: head.into(), types_at, after }
     }
 
-    /// The packet that makes a prepared statement known; empty in simple mode.
+    /// The packet that prepares the statement; empty in simple mode.
     pub fn parse(&self) -> &[u8] {
         &self.parse
     }
 
-    /// Begins a request: every parameter must be given, in order, then `end` called.
+    /// Start a request: write every parameter in order, then call `end`.
     #[inline]
     pub fn request<'a>(&'a self, out: &'a mut Vec<u8>) -> Request<'a> {
         let start = out.len();
         out.extend_from_slice(&self.head);
-        Request { statement: self, out, start, at: start, given: 0 }
+        Request { statement: self, out, start, at: start, written: 0 }
     }
 
-    /// Begins a request that travels together with those at the end of `out`, the first of which starts at `first`. As text
-    /// they are one; prepared, the server works through them one after the other, those after one that failed, too.
+    /// Start a request that is combined with those at the end of `out`, the first of which starts at `first`.
+    /// Simple requests become one text; prepared ones are pipelined, and those after a failed one are
+    /// executed as well.
     pub fn joined<'a>(&'a self, out: &'a mut Vec<u8>, first: usize) -> Request<'a> {
         if self.types_at.is_some() {
             return self.request(out);
@@ -96,23 +97,23 @@ impl Statement {
         out.push(b';');
         let at = out.len() - HEAD - 1;
         out.extend_from_slice(&self.head[HEAD + 1..]);
-        Request { statement: self, out, start: first, at, given: 0 }
+        Request { statement: self, out, start: first, at, written: 0 }
     }
 }
 
-/// A request that is being written.
+/// A request under construction.
 #[must_use = "a request without its end is garbage to the server"]
 pub struct Request<'a> {
     statement: &'a Statement,
     out: &'a mut Vec<u8>,
-    /// Where its packet starts, and where its own head does.
+    /// Start of its packet, and of its own header.
     start: usize,
     at: usize,
-    given: usize,
+    written: usize,
 }
 
 impl Request<'_> {
-    /// The next parameter, a number that is not negative.
+    /// Write the next parameter: a non-negative integer.
     #[inline]
     pub fn int(self, value: u64) -> Self {
         if self.statement.types_at.is_some() {
@@ -120,14 +121,14 @@ impl Request<'_> {
         } else {
             decimal(self.out, value);
         }
-        self.given()
+        self.written()
     }
 
-    /// The next parameter, an amount of so many hundredths.
+    /// Write the next parameter: an amount in hundredths.
     #[inline]
     pub fn hundredths(self, value: u64) -> Self {
         if let Some(types_at) = self.statement.types_at {
-            let of_type = self.at + types_at + 2 * self.given;
+            let of_type = self.at + types_at + 2 * self.written;
             self.out[of_type..of_type + 2].copy_from_slice(&DECIMAL);
             let length_at = self.out.len();
             self.out.push(0);
@@ -136,10 +137,10 @@ impl Request<'_> {
         } else {
             hundredths(self.out, value);
         }
-        self.given()
+        self.written()
     }
 
-    /// The next parameter, text.
+    /// Write the next parameter: text.
     #[inline]
     pub fn text(self, value: &[u8]) -> Self {
         if self.statement.types_at.is_some() {
@@ -147,27 +148,27 @@ impl Request<'_> {
         } else {
             quoted(self.out, value);
         }
-        self.given()
+        self.written()
     }
 
     #[inline]
-    fn given(mut self) -> Self {
+    fn written(mut self) -> Self {
         if self.statement.types_at.is_none() {
-            self.out.extend_from_slice(&self.statement.after[self.given]);
+            self.out.extend_from_slice(&self.statement.after[self.written]);
         }
-        self.given += 1;
+        self.written += 1;
         self
     }
 
-    /// All parameters are given.
+    /// Finish the request.
     #[inline]
     pub fn end(self) {
-        debug_assert_eq!(self.given, self.statement.after.len(), "parameters given");
+        debug_assert_eq!(self.written, self.statement.after.len(), "parameters given");
         encode::put_length(self.out, self.start);
     }
 }
 
-/// Text between quotes: quotes are doubled, and so are backslashes, which the server would take for escapes.
+/// Quoted string: quotes and backslashes are doubled, as the server treats the latter as escapes.
 fn quoted(out: &mut Vec<u8>, value: &[u8]) {
     for piece in value.split_inclusive(|&byte| byte == b'\'' || byte == b'\\') {
         out.extend_from_slice(piece);
@@ -219,11 +220,11 @@ mod tests {
         update.request(&mut out).text(b"1-2").int(258).end();
         let expected = b"\x1c\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x08\0\x031-2\x02\x01\0\0\0\0\0\0";
         assert_eq!(&out[6..], expected);
-        let one = out.split_off(6);
+        let separate = out.split_off(6);
         out.clear();
         update.request(&mut out).text(b"1-2").int(258).end();
         update.joined(&mut out, 0).text(b"1-2").int(258).end();
-        assert_eq!(out, [&one[..], &one].concat(), "joined, they follow each other");
+        assert_eq!(out, [&separate[..], &separate].concat(), "joined, they follow each other");
     }
 
     #[test]

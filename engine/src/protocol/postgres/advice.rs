@@ -1,8 +1,8 @@
-//! What a person can do about what the server says.
+//! Remedies for server errors.
 
 use crate::os;
 
-/// A remedy for an SQLSTATE or one of loadcell's own codes; empty where nothing general helps.
+/// Remedy for an SQLSTATE or a code of loadcell; empty where no general advice exists.
 pub fn advice(code: &str) -> &'static str {
     match code {
         "28P01" => "check the user and the password",

@@ -1,4 +1,5 @@
-//! Proving who we are: trust, cleartext, md5, SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, 7677; channel binding RFC 5929).
+//! Authentication: trust, cleartext, md5, SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, 7677; channel
+//! binding RFC 5929).
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
@@ -23,15 +24,15 @@ const WRONG_PASSWORD: &str = "28P01";
 /// SQLSTATE invalid_authorization_specification.
 const NOT_AUTHORISED: &str = "28000";
 
-/// What is known of the encryption underneath, for channel binding.
+/// State of the encryption below, for channel binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel<'a> {
     Plain,
-    /// TLS, with the hash of the server's certificate; empty where its kind of signature defines none.
+    /// TLS, with the hash of the server's certificate; empty where its signature algorithm defines none.
     Tls(&'a [u8]),
 }
 
-/// One authentication, from the server's first question to its last word.
+/// One authentication exchange.
 #[derive(Default)]
 pub struct Authentication {
     scram: Option<ScramSha256>,
@@ -39,7 +40,7 @@ pub struct Authentication {
 }
 
 impl Authentication {
-    /// Answers one Authentication message (`body` without its head). True when the server is satisfied.
+    /// Answer one Authentication message (`body` without its header). True once the server accepts.
     pub fn answer(
         &mut self,
         body: &[u8],
@@ -50,9 +51,9 @@ impl Authentication {
     ) -> Result<bool, Failure> {
         let mut reader = Reader(body);
         match reader.i32() {
-            // A server that skips its own proof may be somebody else's.
+            // A server that skips its proof may be an impostor.
             Some(OK) if self.scram.is_some() && !self.finished => {
-                Err(broken("the server left SCRAM unfinished"))
+                Err(protocol_failure("the server left SCRAM unfinished"))
             }
             Some(OK) => Ok(true),
             Some(CLEARTEXT) => {
@@ -61,7 +62,8 @@ impl Authentication {
             }
             Some(MD5) => {
                 let salt = reader.bytes(4).and_then(|salt| salt.try_into().ok());
-                let salt: [u8; 4] = salt.ok_or_else(|| broken("an md5 salt that is not 4 bytes"))?;
+                let salt: [u8; 4] =
+                    salt.ok_or_else(|| protocol_failure("an md5 salt that is not 4 bytes"))?;
                 let hash = md5_hash(user.as_bytes(), needed(password)?.as_bytes(), salt);
                 encode::password(out, hash.as_bytes());
                 Ok(false)
@@ -69,8 +71,8 @@ impl Authentication {
             Some(SASL) => self.begin(reader, needed(password)?, channel, out).map(|()| false),
             Some(SASL_CONTINUE) => {
                 let scram = self.scram.as_mut().filter(|_| !self.finished);
-                let scram = scram.ok_or_else(|| broken("a SCRAM message out of order"))?;
-                // The library consumes its state when it fails, and its message with it.
+                let scram = scram.ok_or_else(|| protocol_failure("a SCRAM message out of order"))?;
+                // On failure the library consumes its state together with the message.
                 if let Err(error) = scram.update(reader.0) {
                     self.scram = None;
                     return Err(refused(&error));
@@ -79,7 +81,8 @@ impl Authentication {
                 Ok(false)
             }
             Some(SASL_FINAL) => {
-                let scram = self.scram.as_mut().ok_or_else(|| broken("a SCRAM message out of order"))?;
+                let scram =
+                    self.scram.as_mut().ok_or_else(|| protocol_failure("a SCRAM message out of order"))?;
                 scram.finish(reader.0).map_err(|error| refused(&error))?;
                 self.finished = true;
                 Ok(false)
@@ -96,7 +99,7 @@ impl Authentication {
                     }
                 ),
             }),
-            None => Err(broken("an authentication message without its kind")),
+            None => Err(protocol_failure("an authentication message without its kind")),
         }
     }
 
@@ -116,7 +119,8 @@ impl Authentication {
             Channel::Tls(hash) if plus && !hash.is_empty() => {
                 (SCRAM_PLUS, ChannelBinding::tls_server_end_point(hash.to_vec()))
             }
-            // We could, the server seems not to: saying so lets it notice when somebody between hid its offer.
+            // The client supports channel binding and the server seems not to: announcing it exposes a
+            // downgrade attack.
             Channel::Tls(hash) if !hash.is_empty() => (SCRAM, ChannelBinding::unrequested()),
             _ => (SCRAM, ChannelBinding::unsupported()),
         };
@@ -142,8 +146,8 @@ fn needed(password: Option<&str>) -> Result<&str, Failure> {
     })
 }
 
-fn broken(what: &str) -> Failure {
-    Malformed(what.to_owned()).into()
+fn protocol_failure(message: &str) -> Failure {
+    Malformed(message.to_owned()).into()
 }
 
 fn refused(error: &std::io::Error) -> Failure {
@@ -187,8 +191,8 @@ mod tests {
         for (body, channel, mechanism, header) in cases {
             let (done, out) = answer(body, Some("pw"), channel).unwrap();
             assert!(!done);
-            let said = Reader(&out[5..]).text().unwrap();
-            assert_eq!(said, mechanism.as_bytes());
+            let response = Reader(&out[5..]).text().unwrap();
+            assert_eq!(response, mechanism.as_bytes());
             let response = &out[5 + mechanism.len() + 1 + 4..];
             assert!(response.starts_with(format!("{header}n=,r=").as_bytes()), "{response:?}");
         }
@@ -231,7 +235,7 @@ mod tests {
         let mut exchange = Authentication::default();
         let mut out = Vec::new();
         exchange.answer(MECHANISMS, "user", Some("pencil"), Channel::Plain, &mut out).unwrap();
-        // A nonce may hold `=` itself: it is all that follows `r=`.
+        // A nonce may contain `=`: it is everything after `r=`.
         let at = out.windows(3).position(|w| w == b",r=").unwrap() + 3;
         let nonce = out[at..].to_vec();
         let mut first = b"\0\0\0\x0br=".to_vec();

@@ -1,4 +1,4 @@
-//! What PostgreSQL's messages mean, one after the other.
+//! Decoder of PostgreSQL's messages.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use super::error::ServerError;
 use super::frame;
 use super::handshake::Handshake;
 use crate::protocol::{
-    Cancel, Config, Dialect, Event, Malformed, Next, Progress, Said, SqlProtocol, StatementKind,
+    Cancel, Config, Dialect, Event, Malformed, Message, Next, Progress, SqlProtocol, StatementKind,
 };
 use crate::session::{Failure, Reconnect};
 
-/// One connection to a PostgreSQL.
+/// Protocol state of one connection to PostgreSQL.
 pub struct Postgres {
     handshake: Handshake,
-    /// Whether something was asked that is not answered to its end.
+    /// A request is pending.
     busy: bool,
-    /// Whether names and rows of the answer are wanted.
-    heard: bool,
+    /// Names and rows of the response are wanted.
+    wants_rows: bool,
 }
 
 impl SqlProtocol for Postgres {
@@ -27,7 +27,7 @@ impl SqlProtocol for Postgres {
     const GOODBYE: &'static [u8] = encode::TERMINATE;
 
     fn new(config: Arc<Config>) -> Self {
-        Self { handshake: Handshake::new(config), busy: false, heard: false }
+        Self { handshake: Handshake::new(config), busy: false, wants_rows: false }
     }
 
     fn opened(&mut self, out: &mut Vec<u8>) {
@@ -50,7 +50,7 @@ impl SqlProtocol for Postgres {
     fn prepare(&mut self, parse: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(parse);
         out.extend_from_slice(encode::SYNC);
-        (self.busy, self.heard) = (true, false);
+        (self.busy, self.wants_rows) = (true, false);
     }
 
     fn query(out: &mut Vec<u8>, sql: &str) {
@@ -58,38 +58,38 @@ impl SqlProtocol for Postgres {
     }
 
     #[inline]
-    fn asked(&mut self, _: &mut [u8], heard: bool) {
-        (self.busy, self.heard) = (true, heard);
+    fn announce(&mut self, _: &mut [u8], wants_rows: bool) {
+        (self.busy, self.wants_rows) = (true, wants_rows);
     }
 
     #[inline]
     fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Next<'a, frame::Columns<'a>>, Failure> {
-        if self.busy && !self.heard {
+        if self.busy && !self.wants_rows {
             let rows = frame::rows(input);
             if rows > 0 {
-                return Ok(Some((rows, Said::Nothing)));
+                return Ok(Some((rows, Message::Nothing)));
             }
         }
         let Some(frame) = frame::next(input)? else { return Ok(None) };
-        let said = match frame.tag {
-            b'D' if self.heard && self.busy => Said::Row(frame::columns(frame.body)?),
-            b'T' if self.heard && self.busy => Said::Names(frame::names(frame.body)?),
-            b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.busy => Said::Nothing,
-            b'C' if self.busy => Said::Event(completed(frame.body)),
-            b'G' if self.busy => Said::Event(Event::Send),
+        let message = match frame.tag {
+            b'D' if self.wants_rows && self.busy => Message::Row(frame::columns(frame.body)?),
+            b'T' if self.wants_rows && self.busy => Message::Names(frame::names(frame.body)?),
+            b'D' | b'T' | b'1' | b'2' | b'n' | b'I' | b's' | b'3' if self.busy => Message::Nothing,
+            b'C' if self.busy => Message::Event(completed(frame.body)),
+            b'G' if self.busy => Message::Event(Event::Send),
             b'Z' if self.busy => match frame.body {
                 [status] => {
                     self.busy = false;
-                    Said::Event(Event::Ready { open: *status != b'I' })
+                    Message::Event(Event::Ready { open: *status != b'I' })
                 }
                 _ => return Err(Malformed("a ReadyForQuery without its status".into()).into()),
             },
-            b'E' => Said::Event(refused(frame.body)),
-            // A notice, a changed setting, a notification: may come at any time.
-            b'N' | b'S' | b'A' => Said::Nothing,
+            b'E' => Message::Event(refused(frame.body)),
+            // Notice, changed setting, notification: allowed at any time.
+            b'N' | b'S' | b'A' => Message::Nothing,
             other => return Err(unexpected(other, self.busy)),
         };
-        Ok(Some((frame.size(), said)))
+        Ok(Some((frame.size(), message)))
     }
 
     fn rows(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -110,14 +110,14 @@ impl SqlProtocol for Postgres {
 
 #[inline]
 fn completed(tag: &[u8]) -> Event {
-    let what = match tag.first() {
+    let kind = match tag.first() {
         // INSERT, UPDATE, DELETE, MERGE
         Some(b'I' | b'U' | b'D' | b'M') => StatementKind::Change,
         Some(b'R') if tag.starts_with(b"ROLLBACK") => StatementKind::Rollback,
         _ => StatementKind::Other,
     };
     let rows = frame::rows_of(tag);
-    Event::Completed { rows, changed: rows, what }
+    Event::Completed { rows, changed: rows, kind }
 }
 
 #[cold]

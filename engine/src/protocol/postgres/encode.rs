@@ -1,4 +1,4 @@
-//! Messages to the server, appended to a buffer. What a workload sends again and again is built by `Statement` instead.
+//! Encoding of messages to the server. Repeated requests are encoded by `Statement` instead.
 
 /// `Sync`: ends a series of extended-protocol messages.
 pub const SYNC: &[u8] = b"S\0\0\0\x04";
@@ -12,7 +12,7 @@ pub const SSL_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
 const PROTOCOL_3_0: i32 = 3 << 16;
 const CANCEL_CODE: i32 = 80_877_102;
 
-/// Appends a message with `tag` (0: none, as at the start) whose body `fill` appends; its length is filled in after.
+/// Append a message with `tag` (0: none, as at startup) and the body written by `fill`.
 pub fn message(out: &mut Vec<u8>, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
     if tag != 0 {
         out.push(tag);
@@ -23,20 +23,20 @@ pub fn message(out: &mut Vec<u8>, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
     put_length(out, start);
 }
 
-/// Fills in the length of the message whose length field is at `start` and which ends where `out` does.
+/// Set the length of the message whose length field is at `start` and which ends at the end of `out`.
 #[inline]
 pub fn put_length(out: &mut [u8], start: usize) {
     let length = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Text and the zero that ends it.
+/// Append text with a terminating zero.
 pub fn text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);
 }
 
-/// The first message of a connection; empty values are left out.
+/// Append the startup message; empty values are omitted.
 pub fn startup(out: &mut Vec<u8>, parameters: &[(&str, &str)]) {
     message(out, 0, |out| {
         out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
@@ -48,7 +48,7 @@ pub fn startup(out: &mut Vec<u8>, parameters: &[(&str, &str)]) {
     });
 }
 
-/// Asks, on a connection of its own, to end what process `process` does.
+/// Append `CancelRequest`: cancels, on a separate connection, the query of the backend `process`.
 pub fn cancel(out: &mut Vec<u8>, process: i32, key: &[u8]) {
     message(out, 0, |out| {
         out.extend_from_slice(&CANCEL_CODE.to_be_bytes());
@@ -81,7 +81,7 @@ pub fn query(out: &mut Vec<u8>, sql: &str) {
     message(out, b'Q', |out| text(out, sql.as_bytes()));
 }
 
-/// `Parse`, the types of parameters left to the server. `name` may be empty.
+/// `Parse`, with parameter types left to the server. `name` may be empty.
 pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str) {
     message(out, b'P', |out| {
         text(out, name.as_bytes());
@@ -90,7 +90,7 @@ pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str) {
     });
 }
 
-/// `CopyData` whose bytes `fill` appends; any cut will do, rows need not be whole.
+/// `CopyData` with the bytes written by `fill`; rows may be split anywhere.
 pub fn copy_data(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     message(out, b'd', fill);
 }

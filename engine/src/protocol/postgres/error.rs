@@ -1,14 +1,14 @@
-//! What can be wrong: what the server says (ErrorResponse), and what it should not have said.
+//! ErrorResponse messages.
 
 use std::fmt;
 
 use super::frame::Reader;
 use crate::session::Failure;
 
-/// The fields of an ErrorResponse or NoticeResponse that matter here.
+/// The relevant fields of an ErrorResponse or NoticeResponse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {
-    /// `ERROR`, `FATAL` or `PANIC`, never translated (servers before 9.6: translated).
+    /// `ERROR`, `FATAL` or `PANIC`, untranslated (servers before 9.6: translated).
     pub severity: String,
     /// SQLSTATE.
     pub code: String,
@@ -18,7 +18,7 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// From the body of the message. What is missing stays empty: an error must not be lost because it is odd.
+    /// Parse the body of the message. Missing fields stay empty, so that an unusual error is not lost.
     pub fn parse(body: &[u8]) -> Self {
         let mut error = Self::default();
         let mut reader = Reader(body);
@@ -41,7 +41,7 @@ impl ServerError {
         error
     }
 
-    /// Whether the server ends the connection with it.
+    /// True if the server closes the connection after it.
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn a_torn_error_is_still_an_error() {
-        let whole = b"SERROR\0VERROR\0C22003\0Minteger out of range\0\0";
-        for end in 0..whole.len() {
-            let error = ServerError::parse(&whole[..end]);
+        let complete = b"SERROR\0VERROR\0C22003\0Minteger out of range\0\0";
+        for end in 0..complete.len() {
+            let error = ServerError::parse(&complete[..end]);
             assert!(error.code == "22003" || error.code == "XX000", "{error:?}");
         }
         assert_eq!(ServerError::parse(b"Cab\xff12\0\0").code, "XX000");

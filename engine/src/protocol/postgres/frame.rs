@@ -1,14 +1,14 @@
-//! Cuts received bytes into messages: a tag of one byte, a length that counts itself, a body.
+//! Splits received bytes into messages: a tag byte, a length that includes itself, a body.
 
 use crate::protocol::{Malformed, Names};
 
-/// A longer message is taken for garbage. PostgreSQL's own limit is 1 GiB; no workload here asks for more than rows of
-/// some hundred bytes, and waiting for a message that never ends would hide what is wrong.
+/// Limit of a message in bytes. PostgreSQL's own limit is 1 GiB; rows of the workloads have some hundred
+/// bytes, and waiting for an endless message would hide the real error.
 pub const LONGEST: usize = 64 << 20;
 
 const HEAD: usize = 5;
 
-/// One whole message.
+/// A complete message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     pub tag: u8,
@@ -16,28 +16,28 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Bytes that it takes of the input.
+    /// Bytes consumed of the input.
     #[inline]
     pub fn size(&self) -> usize {
         HEAD + self.body.len()
     }
 }
 
-/// The message at the start of `input`; none when it is not whole yet.
+/// Message at the start of `input`; `None` when more input is needed.
 #[inline]
 pub fn next(input: &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
-    let Some((head, rest)) = input.split_first_chunk::<HEAD>() else {
+    let Some((head, input)) = input.split_first_chunk::<HEAD>() else {
         return Ok(None);
     };
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
     if !(4..=LONGEST).contains(&length) {
         return Err(wrong_length(head[0], length));
     }
-    Ok(rest.get(..length - 4).map(|body| Frame { tag: head[0], body }))
+    Ok(input.get(..length - 4).map(|body| Frame { tag: head[0], body }))
 }
 
-/// How many bytes of whole DataRows `input` begins with. Rows are most of what arrives, and of no interest to a load that
-/// only wants to know when they have come.
+/// Bytes of the complete DataRow messages at the start of `input`. Rows are most of the input, and a load
+/// that does not read them skips them here.
 #[inline]
 pub fn rows(input: &[u8]) -> usize {
     let mut end = 0;
@@ -60,20 +60,20 @@ fn wrong_length(tag: u8, length: usize) -> Malformed {
     ))
 }
 
-/// Reads a body from front to back; every step answers none where the body ends too early.
+/// Reader of a body; each method returns `None` when the body ends too early.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
     pub fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (first, input) = self.0.split_first()?;
+        self.0 = input;
         Some(*first)
     }
 
     pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
+        let (taken, input) = self.0.split_at_checked(count)?;
+        self.0 = input;
         Some(taken)
     }
 
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Some(i32::from_be_bytes(self.bytes(4)?.try_into().ok()?))
     }
 
-    /// Bytes up to a zero, which is skipped.
+    /// Bytes up to a zero, which is consumed.
     pub fn text(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|&b| b == 0)?;
         let text = &self.0[..end];
@@ -94,27 +94,27 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The columns of a DataRow, as text; none for NULL.
+/// Columns of a DataRow as text; `None` for NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
-    rest: Reader<'a>,
-    left: i16,
-    broken: bool,
+    input: Reader<'a>,
+    remaining: i16,
+    malformed: bool,
 }
 
-/// The columns of the DataRow with this body.
+/// Columns of the DataRow with this body.
 #[inline]
 pub fn columns(body: &[u8]) -> Result<Columns<'_>, Malformed> {
-    let mut rest = Reader(body);
-    let left = rest.i16().filter(|&count| count >= 0).ok_or_else(broken_row)?;
-    Ok(Columns { rest, left, broken: false })
+    let mut input = Reader(body);
+    let remaining = input.i16().filter(|&count| count >= 0).ok_or_else(malformed_row)?;
+    Ok(Columns { input, remaining, malformed: false })
 }
 
 impl<'a> Columns<'a> {
     fn column(&mut self) -> Option<Option<&'a [u8]>> {
-        match self.rest.i32()? {
+        match self.input.i32()? {
             -1 => Some(None),
-            length => Some(Some(self.rest.bytes(usize::try_from(length).ok()?)?)),
+            length => Some(Some(self.input.bytes(usize::try_from(length).ok()?)?)),
         }
     }
 }
@@ -123,7 +123,7 @@ impl<'a> crate::protocol::Columns<'a> for Columns<'a> {
     #[inline]
     fn end(mut self) -> Result<(), Malformed> {
         self.by_ref().for_each(drop);
-        if self.broken || !self.rest.0.is_empty() { Err(broken_row()) } else { Ok(()) }
+        if self.malformed || !self.input.0.is_empty() { Err(malformed_row()) } else { Ok(()) }
     }
 }
 
@@ -132,48 +132,48 @@ impl<'a> Iterator for Columns<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return None;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         let column = self.column();
         if column.is_none() {
-            (self.left, self.broken) = (0, true);
+            (self.remaining, self.malformed) = (0, true);
         }
         column
     }
 }
 
 #[cold]
-fn broken_row() -> Malformed {
+fn malformed_row() -> Malformed {
     Malformed("a row whose columns do not fit into it".into())
 }
 
-/// The names of the columns that the RowDescription with this body describes.
+/// Column names of the RowDescription with this body.
 pub fn names(body: &[u8]) -> Result<Names<'_>, Malformed> {
     /// Table and column (4, 2), type and size (4, 2), modifier (4) and format (2).
     const AFTER_NAME: usize = 18;
-    let mut rest = Reader(body);
+    let mut input = Reader(body);
     let mut names = Vec::new();
-    let broken = || Malformed("a description of rows that is cut off".into());
-    for _ in 0..rest.i16().ok_or_else(broken)? {
-        let end = rest.0.iter().position(|&byte| byte == 0).ok_or_else(broken)?;
-        names.push(rest.bytes(end).ok_or_else(broken)?);
-        rest.bytes(1 + AFTER_NAME).ok_or_else(broken)?;
+    let malformed = || Malformed("a description of rows that is cut off".into());
+    for _ in 0..input.i16().ok_or_else(malformed)? {
+        let end = input.0.iter().position(|&byte| byte == 0).ok_or_else(malformed)?;
+        names.push(input.bytes(end).ok_or_else(malformed)?);
+        input.bytes(1 + AFTER_NAME).ok_or_else(malformed)?;
     }
     Ok(names.into_iter())
 }
 
-/// The number at the end of a CommandComplete's tag: rows inserted, updated, deleted or selected (`INSERT 0 1`: 1).
+/// Number at the end of a CommandComplete tag: rows inserted, updated, deleted or selected (`INSERT 0 1`: 1).
 #[inline]
 pub fn rows_of(tag: &[u8]) -> u64 {
     let mut rows = 0u64;
-    let mut place = 1u64;
+    let mut factor = 1u64;
     for &byte in tag.strip_suffix(b"\0").unwrap_or(tag).iter().rev() {
         match byte {
             b'0'..=b'9' => {
-                rows = rows.wrapping_add(u64::from(byte - b'0').wrapping_mul(place));
-                place = place.wrapping_mul(10);
+                rows = rows.wrapping_add(u64::from(byte - b'0').wrapping_mul(factor));
+                factor = factor.wrapping_mul(10);
             }
             _ => break,
         }
@@ -238,15 +238,15 @@ mod tests {
     #[test]
     fn a_row_is_its_columns_and_a_broken_one_is_an_error() {
         let row = b"\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\0";
-        let whole: Vec<_> = columns(row).unwrap().collect();
-        assert_eq!(whole, [Some(&b"ab"[..]), None, Some(b"")]);
+        let unsplit: Vec<_> = columns(row).unwrap().collect();
+        assert_eq!(unsplit, [Some(&b"ab"[..]), None, Some(b"")]);
         assert!(columns(row).unwrap().end().is_ok(), "looked at or not");
         for cut in 0..row.len() {
             assert!(columns(&row[..cut]).and_then(Columns::end).is_err(), "cut at {cut}");
         }
         assert!(columns(&[&row[..], b"x"].concat()).unwrap().end().is_err());
-        for broken in [&b"\xff\xff"[..], b"\0\x01\xff\xff\xff\xfe", b"\0\x01\x7f\xff\xff\xff"] {
-            assert!(columns(broken).and_then(Columns::end).is_err(), "{broken:?}");
+        for malformed in [&b"\xff\xff"[..], b"\0\x01\xff\xff\xff\xfe", b"\0\x01\x7f\xff\xff\xff"] {
+            assert!(columns(malformed).and_then(Columns::end).is_err(), "{malformed:?}");
         }
     }
 
@@ -273,10 +273,10 @@ mod tests {
         for (tag, rows) in cases {
             assert_eq!(rows_of(tag), rows, "{tag:?}");
         }
-        rows_of(&[b'9'; 100]); // Nonsense is no panic.
+        rows_of(&[b'9'; 100]); // Nonsense does not panic.
     }
 
-    /// Messages that a server may send, and bytes that none would.
+    /// Valid messages and arbitrary bytes.
     fn piece() -> impl Strategy<Value = Vec<u8>> {
         let message = |tag: u8, body: &[u8]| {
             [&[tag][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat() //
@@ -290,8 +290,8 @@ mod tests {
         ]
     }
 
-    /// The messages of `stream` when it comes in the pieces that end at `cuts`, up to the first that is none; where rows are
-    /// passed over, only the others.
+    /// Messages of `stream` when it arrives in pieces that end at `cuts`, up to the first malformed one; with
+    /// `pass_rows` without the rows.
     fn cut_up(stream: &[u8], cuts: &[usize], pass_rows: bool) -> (Vec<(u8, Vec<u8>)>, Option<Malformed>) {
         let (mut at, mut messages) = (0, Vec::new());
         for &end in cuts.iter().chain([&stream.len()]) {
@@ -325,19 +325,19 @@ mod tests {
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
             cuts.sort_unstable();
             let all: Vec<_> = (0..stream.len()).collect();
-            let whole = cut_up(&stream, &[], false);
-            prop_assert_eq!(&cut_up(&stream, &cuts, false), &whole);
-            prop_assert_eq!(&cut_up(&stream, &all, false), &whole, "byte by byte");
-            let without_rows = (whole.0.into_iter().filter(|(tag, _)| *tag != b'D').collect::<Vec<_>>(), whole.1);
+            let unsplit = cut_up(&stream, &[], false);
+            prop_assert_eq!(&cut_up(&stream, &cuts, false), &unsplit);
+            prop_assert_eq!(&cut_up(&stream, &all, false), &unsplit, "byte by byte");
+            let without_rows = (unsplit.0.into_iter().filter(|(tag, _)| *tag != b'D').collect::<Vec<_>>(), unsplit.1);
             prop_assert_eq!(&cut_up(&stream, &cuts, true), &without_rows, "rows that are passed over are rows");
         }
 
         #[test]
         fn no_body_breaks_those_who_read_it(body in prop::collection::vec(any::<u8>(), 0..60)) {
             if let Ok(row) = columns(&body) {
-                let whole = row.end().is_ok();
+                let unsplit = row.end().is_ok();
                 let read: usize = 2 + row.map(|column| 4 + column.map_or(0, <[u8]>::len)).sum::<usize>();
-                prop_assert!(read <= body.len() && (!whole || read == body.len()));
+                prop_assert!(read <= body.len() && (!unsplit || read == body.len()));
             }
             let _ = names(&body);
             rows_of(&body);

@@ -1,4 +1,4 @@
-//! From an open transport to a connection that takes queries: encryption asked for, identity proven, settings received.
+//! Connection phase: TLS request, authentication, server settings.
 
 use super::auth::{Authentication, Channel};
 use super::encode;
@@ -8,35 +8,35 @@ use crate::protocol::{Config, Malformed, Progress};
 use crate::session::{Failure, Reconnect};
 use crate::spec::SslMode;
 
-/// SQLSTATE invalid_authorization_specification: what pg_hba.conf answers to the wrong kind of connection.
+/// SQLSTATE invalid_authorization_specification: the answer of pg_hba.conf to the wrong kind of connection.
 const NO_ENTRY: &str = "28000";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not open.
     Closed,
-    /// SSLRequest was sent; one byte is awaited.
+    /// SSLRequest was sent; awaiting one byte.
     TlsAsked,
-    /// The server agreed; the transport is making TLS.
+    /// The server agreed; the transport performs the TLS handshake.
     TlsAgreed,
-    /// The startup message was sent; authentication goes on.
+    /// The startup message was sent; authentication in progress.
     Proving,
-    /// Proven; settings and ReadyForQuery are awaited.
+    /// Authenticated; awaiting settings and ReadyForQuery.
     Settling,
     Ready,
 }
 
-/// The opening of one connection; kept by its session, and used anew for every reconnection.
+/// Handshake of one connection; owned by its session and reused for every reconnection.
 pub struct Handshake {
     config: std::sync::Arc<Config>,
     state: State,
     authentication: Authentication,
-    /// Whether TLS is asked for: `allow` and `prefer` may change their minds, once.
+    /// TLS is requested. `allow` and `prefer` may switch once.
     encrypt: bool,
     changed_mind: bool,
     encrypted: bool,
     server_end_point: Vec<u8>,
-    /// Process and secret of the server's side, for `encode::cancel`.
+    /// Process id and secret key of the backend, for `encode::cancel`.
     process: i32,
     key: Vec<u8>,
 }
@@ -70,7 +70,7 @@ impl Handshake {
         }
     }
 
-    /// TLS is up.
+    /// TLS is established.
     pub fn secured(&mut self, server_end_point: &[u8], out: &mut Vec<u8>) {
         self.encrypted = true;
         self.server_end_point = server_end_point.to_vec();
@@ -92,7 +92,8 @@ impl Handshake {
         self.state = State::Proving;
     }
 
-    /// Bytes arrived: how many of them are done with, and what comes next. Call again with the rest and more behind it.
+    /// Process received bytes. Returns the bytes consumed and the next step; unconsumed bytes are offered
+    /// again.
     pub fn received(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress), Failure> {
         let mut done = 0;
         while done < input.len() && self.state != State::Ready {
@@ -117,7 +118,7 @@ impl Handshake {
                 self.state = State::TlsAgreed;
                 Ok(Progress::Secure)
             }
-            // Plain bytes behind the answer would later pass for encrypted ones (CVE-2021-23222).
+            // Plaintext after the answer would later be mistaken for encrypted data (CVE-2021-23222).
             [b'S', ..] => Err(tls("the server sent unencrypted bytes after it agreed to TLS")),
             [b'N', ..] if self.config.sslmode == SslMode::Prefer => {
                 self.introduce(out);
@@ -131,7 +132,7 @@ impl Handshake {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<(), Failure> {
         match (frame.tag, self.state) {
             (b'E', _) => Err(ServerError::parse(frame.body).into()),
-            // Notices, and a server's word on protocol features that were not asked for.
+            // Notices, and the negotiation of protocol features that were not requested.
             (b'N' | b'v', _) => Ok(()),
             (b'R', State::Proving) => {
                 let channel =
@@ -161,7 +162,7 @@ impl Handshake {
         }
     }
 
-    /// The connection could not be opened, or broke. `allow` and `prefer` try the other way before they give up.
+    /// The connection failed. `allow` and `prefer` try the other mode once.
     pub fn lost(&mut self, why: &Failure) -> Reconnect {
         let state = std::mem::replace(&mut self.state, State::Closed);
         if state == State::Ready || state == State::Closed || self.changed_mind {
@@ -182,7 +183,7 @@ impl Handshake {
         Reconnect::Now
     }
 
-    /// What `encode::cancel` needs to stop the server's side.
+    /// Arguments of `encode::cancel`.
     pub fn cancel_key(&self) -> (i32, &[u8]) {
         (self.process, &self.key)
     }
@@ -239,8 +240,8 @@ mod tests {
             let (done, progress) = handshake.received(&stream[..cut], &mut out).unwrap();
             assert_eq!(progress == Progress::Ready, cut == stream.len(), "cut at {cut}");
             if progress != Progress::Ready {
-                let (rest, progress) = handshake.received(&stream[done..], &mut out).unwrap();
-                assert_eq!((done + rest, progress), (stream.len(), Progress::Ready), "cut at {cut}");
+                let (consumed, progress) = handshake.received(&stream[done..], &mut out).unwrap();
+                assert_eq!((done + consumed, progress), (stream.len(), Progress::Ready), "cut at {cut}");
             }
             assert!(out.is_empty());
             assert_eq!(handshake.cancel_key(), (7, &[0, 0, 0, 8][..]));
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(handshake.received(b"H", &mut out).unwrap_err().code, "protocol");
     }
 
-    /// What servers say, in any order, and what none would.
+    /// Valid messages in any order, and invalid ones.
     fn piece() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
         let message = |tag: u8, body: Vec<u8>| {
@@ -364,8 +365,9 @@ mod tests {
             Just(b"S".to_vec()),
             Just(b"N".to_vec()),
             Just(message(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0".to_vec())),
-            (0u8..14, prop::collection::vec(any::<u8>(), 0..24))
-                .prop_map(move |(kind, rest)| { message(b'R', [&[0, 0, 0, kind][..], &rest].concat()) }),
+            (0u8..14, prop::collection::vec(any::<u8>(), 0..24)).prop_map(move |(kind, consumed)| {
+                message(b'R', [&[0, 0, 0, kind][..], &consumed].concat())
+            }),
             Just(message(b'R', b"\0\0\0\x0br=x,s=AAAA,i=1".to_vec())),
             Just(message(b'R', b"\0\0\0\x0cv=AAAA".to_vec())),
             prop::collection::vec(any::<u8>(), 0..12),
@@ -377,7 +379,7 @@ mod tests {
             cases: 2000, failure_persistence: None, ..Default::default()
         })]
 
-        /// Whatever comes, in whatever pieces: no panic, and never more consumed than there was.
+        /// No input, split in any way, panics, and never more is consumed than was offered.
         #[test]
         fn nothing_that_arrives_breaks_it(
             mode in proptest::sample::select(vec![SslMode::Disable, SslMode::Prefer, SslMode::Require]),

@@ -1,7 +1,8 @@
-//! PostgreSQL's frontend/backend protocol, version 3 (PostgreSQL documentation, chapter "Frontend/Backend Protocol").
+//! Frontend/backend protocol of PostgreSQL, version 3 (PostgreSQL documentation, chapter "Frontend/Backend
+//! Protocol").
 //!
-//! Sans-I/O: bytes in, bytes out. `Handshake` brings a connection to where it takes queries; `Statement` turns a
-//! statement into request bytes that are built once; `frame` cuts the replies; `Postgres` says what they mean.
+//! Sans-I/O. `Handshake` opens a connection; `Statement` holds a request encoded in advance; `frame` splits
+//! the input into messages; `Postgres` decodes them.
 
 mod advice;
 mod auth;

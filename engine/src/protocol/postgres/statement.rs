@@ -1,25 +1,25 @@
-//! A statement's request, built once: sending it is copying bytes and writing its parameters between them.
+//! Requests encoded in advance: sending one copies bytes and writes its parameters.
 
 use super::encode;
 use crate::protocol::digits::{decimal, hundredths};
 use crate::protocol::{Mode, Part};
 
-/// Request bytes with holes.
+/// Encoded request with gaps for its parameters.
 #[derive(Clone, Debug)]
 pub struct Statement {
     mode: Mode,
-    /// What makes it known to the server, once a connection. Empty unless prepared.
+    /// `Parse` message, sent once per connection; empty unless prepared.
     parse: Box<[u8]>,
-    /// Everything before the first parameter.
+    /// Bytes before the first parameter.
     head: Box<[u8]>,
-    /// Where in `head` the length lies that counts the parameters too.
+    /// Position in `head` of the length that covers the parameters.
     length_at: usize,
-    /// What follows each parameter: SQL in simple mode, else nothing.
+    /// Bytes after each parameter: SQL in simple mode, otherwise empty.
     after: Box<[Box<[u8]>]>,
 }
 
 impl Statement {
-    /// `name` is used in prepared mode, and unique on a connection.
+    /// `name` is used in prepared mode, and unique per connection.
     pub fn new(mode: Mode, name: &str, parts: &[Part]) -> Self {
         match mode {
             Mode::Simple => Self::simple(parts),
@@ -72,53 +72,53 @@ impl Statement {
         Self { mode, parse: parse.into(), head: head.into(), length_at, after }
     }
 
-    /// The message that makes a prepared statement known; empty in other modes.
+    /// The message that prepares the statement; empty in other modes.
     pub fn parse(&self) -> &[u8] {
         &self.parse
     }
 
-    /// Begins a request: every parameter must be given, in order, then `end` called.
+    /// Start a request: write every parameter in order, then call `end`.
     #[inline]
     pub fn request<'a>(&'a self, out: &'a mut Vec<u8>) -> Request<'a> {
         let start = out.len() + self.length_at;
         out.extend_from_slice(&self.head);
-        Request { statement: self, out, start, given: 0 }
+        Request { statement: self, out, start, param_count: 0 }
     }
 
-    /// Begins a request that travels together with those at the end of `out`, the first of which starts at `first` and
-    /// which are of the same mode: the server answers each, and is ready again only after the last.
+    /// Start a request that is combined with those of the same mode at the end of `out`, the first of which
+    /// starts at `first`. The server answers each, and reports ready once, after the last.
     pub fn joined<'a>(&'a self, out: &'a mut Vec<u8>, first: usize) -> Request<'a> {
         if self.mode == Mode::Simple {
-            out.pop(); // the zero that ends the text
+            out.pop(); // terminating zero of the text
             out.push(b';');
             out.extend_from_slice(&self.head[SIMPLE_HEAD..]);
-            return Request { statement: self, out, start: first + 1, given: 0 };
+            return Request { statement: self, out, start: first + 1, param_count: 0 };
         }
         out.truncate(out.len() - encode::SYNC.len());
         self.request(out)
     }
 }
 
-/// The tag and length before the text of a simple query.
+/// Tag and length before the text of a simple query.
 const SIMPLE_HEAD: usize = 5;
 
-/// A request that is being written.
+/// A request under construction.
 #[must_use = "a request without its end is garbage to the server"]
 pub struct Request<'a> {
     statement: &'a Statement,
     out: &'a mut Vec<u8>,
     start: usize,
-    given: usize,
+    param_count: usize,
 }
 
 impl Request<'_> {
-    /// The next parameter, a number that is not negative.
+    /// Write the next parameter: a non-negative integer.
     #[inline]
     pub fn int(self, value: u64) -> Self {
         self.written(|out| decimal(out, value))
     }
 
-    /// The next parameter, an amount of so many hundredths.
+    /// Write the next parameter: an amount in hundredths.
     #[inline]
     pub fn hundredths(self, value: u64) -> Self {
         self.written(|out| hundredths(out, value))
@@ -135,10 +135,10 @@ impl Request<'_> {
             let length = (self.out.len() - at - 4) as u32;
             self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }
-        self.given()
+        self.next_parameter()
     }
 
-    /// The next parameter, text.
+    /// Write the next parameter: text.
     #[inline]
     pub fn text(self, value: &[u8]) -> Self {
         if self.statement.mode == Mode::Simple {
@@ -146,7 +146,7 @@ impl Request<'_> {
         } else {
             self.out.extend_from_slice(&(value.len() as u32).to_be_bytes());
             self.out.extend_from_slice(value);
-            self.given()
+            self.next_parameter()
         }
     }
 
@@ -157,22 +157,22 @@ impl Request<'_> {
             }
             self.out.extend_from_slice(piece);
         }
-        self.given()
+        self.next_parameter()
     }
 
     #[inline]
-    fn given(mut self) -> Self {
+    fn next_parameter(mut self) -> Self {
         if self.statement.mode == Mode::Simple {
-            self.out.extend_from_slice(&self.statement.after[self.given]);
+            self.out.extend_from_slice(&self.statement.after[self.param_count]);
         }
-        self.given += 1;
+        self.param_count += 1;
         self
     }
 
-    /// All parameters are given.
+    /// Finish the request.
     #[inline]
     pub fn end(self) {
-        debug_assert_eq!(self.given, self.statement.after.len(), "parameters given");
+        debug_assert_eq!(self.param_count, self.statement.after.len(), "parameters given");
         if self.statement.mode == Mode::Simple {
             encode::put_length(self.out, self.start);
         } else {
@@ -195,13 +195,13 @@ mod tests {
         [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int]
     }
 
-    fn written(statement: &Statement) -> Vec<u8> {
+    fn encoded(statement: &Statement) -> Vec<u8> {
         let mut out = b"before".to_vec();
         statement.request(&mut out).text(b"1-2").int(4711).end();
         out.split_off(6)
     }
 
-    /// Bind, Execute and Sync as another implementation sends them.
+    /// Bind, Execute and Sync as sent by an independent implementation.
     fn bind(name: &str, values: &[&[u8]]) -> Vec<u8> {
         let mut out = BytesMut::new();
         frontend::bind(
@@ -228,7 +228,7 @@ mod tests {
         assert!(statement.parse().is_empty());
         let mut expected = Vec::new();
         encode::query(&mut expected, "UPDATE t SET c='1-2' WHERE id=4711");
-        assert_eq!(written(&statement), expected);
+        assert_eq!(encoded(&statement), expected);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let mut parse = Vec::new();
         encode::parse(&mut parse, "s1", "UPDATE t SET c=$1 WHERE id=$2");
         assert_eq!(statement.parse(), parse);
-        assert_eq!(written(&statement), bind("s1", &[b"1-2", b"4711"]));
+        assert_eq!(encoded(&statement), bind("s1", &[b"1-2", b"4711"]));
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         let mut expected = Vec::new();
         encode::parse(&mut expected, "", "UPDATE t SET c=$1 WHERE id=$2");
         expected.extend(bind("", &[b"1-2", b"4711"]));
-        assert_eq!(written(&statement), expected);
+        assert_eq!(encoded(&statement), expected);
     }
 
     #[test]
@@ -290,8 +290,8 @@ mod tests {
             let mut out = Vec::new();
             statement.request(&mut out).text(b"1-2").int(4711).end();
             statement.joined(&mut out, 0).text(b"1-2").int(4711).end();
-            let one = written(&statement);
-            let (messages, sync) = one.split_at(one.len() - encode::SYNC.len());
+            let separate = encoded(&statement);
+            let (messages, sync) = separate.split_at(separate.len() - encode::SYNC.len());
             assert_eq!(out, [messages, messages, sync].concat());
         }
     }

@@ -1,9 +1,9 @@
-//! What a person can do about what the server says.
+//! Remedies for server errors.
 
 use super::error::{MAX_CLIENTS, NO_DATABASE};
 use crate::os;
 
-/// A remedy for an error's first word or one of loadcell's own codes; empty where nothing general helps.
+/// Remedy for the first word of an error or a code of loadcell; empty where no general advice exists.
 pub fn advice(code: &str) -> &'static str {
     match code {
         "NOAUTH" => "the server wants a password: give `password` (and `user`, where it has users)",

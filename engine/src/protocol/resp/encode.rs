@@ -1,8 +1,8 @@
-//! Commands as bytes: an array of bulk strings, whatever the version of the protocol.
+//! Command encoding: an array of bulk strings in every protocol version.
 
 use crate::protocol::digits::decimal;
 
-/// Begins a command of so many words, its name included.
+/// Start a command of `words` words, its name included.
 #[inline]
 pub fn begin(out: &mut Vec<u8>, words: usize) {
     out.push(b'*');
@@ -10,7 +10,7 @@ pub fn begin(out: &mut Vec<u8>, words: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the next word.
+/// Append the next word.
 #[inline]
 pub fn word(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'$');
@@ -20,7 +20,7 @@ pub fn word(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends a whole command.
+/// Append a complete command.
 pub fn command(out: &mut Vec<u8>, words: &[&[u8]]) {
     begin(out, words.len());
     words.iter().for_each(|bytes| word(out, bytes));

@@ -1,17 +1,17 @@
-//! What a server means by no: its first word is the code, as Redis has it.
+//! Error replies: the first word is the code, by Redis' convention.
 
 use crate::session::Failure;
 
-/// A server that has no connection left says so with the code that stands for anything, so it gets one of our own.
+/// Code for an exhausted connection limit, which servers report with the generic `ERR`.
 pub const MAX_CLIENTS: &str = "max-clients";
-/// A database is not there.
+/// Code for a database index out of range.
 pub const NO_DATABASE: &str = "database";
 const NO_CONNECTION_LEFT: &[u8] = b"ERR max number of clients reached";
 
-/// Some servers repeat the words of a command they do not know; a password may be among them.
+/// Some servers repeat the arguments of an unknown command, which may include a password.
 const REPEATED: &str = ", with args beginning with";
 
-/// The failure that an error reply stands for.
+/// Failure of an error reply.
 #[cold]
 pub fn refusal(error: &[u8]) -> Failure {
     let text = String::from_utf8_lossy(error);

@@ -1,30 +1,33 @@
-//! The lines that RESP is made of: each ends in CR LF.
+//! Lines of RESP, terminated by CR LF.
 
 use crate::protocol::Malformed;
 
-/// A longer line is taken for garbage: simple strings and errors are a sentence, and all else that stands on a line is a
-/// number.
+/// Limit of a line in bytes: simple strings and errors are a sentence, all other lines are numbers.
 pub const LONGEST: usize = 64 << 10;
 
-/// A sign, and the digits of any 64-bit number.
+/// A sign and the digits of a 64-bit number.
 const LONGEST_NUMBER: usize = 20;
 
-/// The line that starts at `at`, without its end, and where the next one starts; none when it is not whole yet.
+/// The line that starts at `at`, without its terminator, and the start of the next; `None` when more input is
+/// needed.
 pub fn text(input: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Malformed> {
-    let rest = &input[at..];
-    let within = &rest[..rest.len().min(LONGEST)];
+    let remaining = &input[at..];
+    let within = &remaining[..remaining.len().min(LONGEST)];
     match within.iter().position(|&byte| byte == b'\n') {
-        Some(end) if end > 0 && rest[end - 1] == b'\r' => Ok(Some((&rest[..end - 1], at + end + 1))),
+        Some(end) if end > 0 && remaining[end - 1] == b'\r' => {
+            Ok(Some((&remaining[..end - 1], at + end + 1)))
+        }
         Some(_) => Err(Malformed("a line that ends in LF without CR".into())),
         None if within.len() == LONGEST => Err(Malformed(format!("a line of more than {LONGEST} bytes"))),
         None => Ok(None),
     }
 }
 
-/// So many digits are no number of more than 64 bits.
+/// Number of digits that always fits into 64 bits.
 const FEW_DIGITS: usize = 18;
 
-/// The number on the line that starts at `at`, and where the next line starts; none when it is not whole yet.
+/// The number on the line that starts at `at`, and the start of the next line; `None` when more input is
+/// needed.
 #[inline]
 pub fn number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed> {
     let (mut value, mut next) = (0, at);
@@ -40,7 +43,7 @@ pub fn number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed
     }
 }
 
-/// The same, be it signed, long, unfinished or wrong.
+/// The same for signed, long, unfinished or malformed numbers.
 fn any_number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed> {
     let mut value: i64 = 0;
     let negative = input.get(at) == Some(&b'-');
@@ -49,7 +52,7 @@ fn any_number(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Malformed
     while let Some(&byte) = input.get(next) {
         match byte {
             b'0'..=b'9' if next - first < LONGEST_NUMBER => {
-                // Counted down, as there is one more negative number than positive ones.
+                // Accumulate negatively, as there is one more negative number than positive ones.
                 let digit = i64::from(byte - b'0');
                 value =
                     value.checked_mul(10).and_then(|value| value.checked_sub(digit)).ok_or_else(too_large)?;

@@ -1,7 +1,8 @@
-//! RESP2 and RESP3, what Redis and its kin speak ("Redis serialization protocol specification").
+//! RESP2 and RESP3, the protocol of Redis and compatible servers ("Redis serialization protocol
+//! specification").
 //!
-//! Sans-I/O: bytes in, bytes out. `encode` appends commands; `Reader` cuts replies into tokens as they arrive, keeps nothing
-//! of them, and asks for no memory, whatever a server claims; `error` says what a server means by no.
+//! Sans-I/O. `encode` appends commands; `Reader` splits replies into tokens as they arrive, without storing
+//! or allocating, whatever a server claims; `error` classifies error replies.
 
 mod advice;
 pub mod encode;
@@ -13,4 +14,4 @@ mod reader_tests;
 
 pub use advice::advice;
 pub use error::{MAX_CLIENTS, NO_DATABASE, refusal};
-pub use reader::{DEEPEST, Heard, LONGEST_BULK, LONGEST_LIST, Reader, Shape, Token};
+pub use reader::{DEEPEST, LONGEST_BULK, LONGEST_LIST, ReadToken, Reader, Shape, Token};

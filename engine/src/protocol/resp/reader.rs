@@ -1,105 +1,105 @@
-//! Cuts received bytes into the tokens of replies.
+//! Incremental tokenizer of replies.
 //!
-//! A reply is one token, or a list (array, map, set) of replies. The reader gives its tokens one after the other and only
-//! counts how many are still missing at each depth: it allocates nothing, never recurses, and takes each token's bytes once,
-//! however large the reply. What comes besides replies, pushes and attributes of RESP3, is passed over.
+//! A reply is one token, or a list (array, map, set) of replies. The reader returns tokens in order and only
+//! counts the missing elements at each depth. It never allocates or recurses, and consumes each byte once,
+//! however large the reply. RESP3 pushes and attributes are skipped.
 
 use super::line;
 use crate::protocol::Malformed;
 
-/// Lists in lists in lists. Redis' own replies are at most 10 deep; some clients stop at 9.
+/// Maximum nesting of lists. Redis' own replies are at most 10 deep; some clients stop at 9.
 pub const DEEPEST: usize = 32;
-/// The longest bulk string that Redis itself allows (its default proto-max-bulk-len).
+/// Maximum bulk string in bytes: Redis' default of proto-max-bulk-len.
 pub const LONGEST_BULK: u64 = 512 << 20;
-/// More elements than any server has keys.
+/// Maximum list length, above the number of keys of any server.
 pub const LONGEST_LIST: u64 = 1 << 32;
-/// An error that comes as a bulk string is a sentence, too.
+/// Maximum error in bytes that comes as a bulk string: a sentence as well.
 const LONGEST_ERROR: u64 = line::LONGEST as u64;
 
-/// A list whose length is not told: its end is.
-const UNTOLD: u64 = u64::MAX;
+/// Marks a list without declared length.
+const STREAMED: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Array,
-    /// Keys and values in turn.
+    /// Keys and values alternate.
     Map,
     Set,
 }
 
-/// One thing in a reply.
+/// One element of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'a> {
-    /// A part of something that is passed over, or of which more must come.
+    /// Part of a skipped element, or of one that is incomplete.
     Nothing,
     Simple(&'a [u8]),
     Error(&'a [u8]),
     Integer(i64),
     Bulk(&'a [u8]),
-    /// A bulk string of so many bytes, none of which were kept.
-    Passed(u64),
+    /// A skipped bulk string of this size.
+    Skipped(u64),
     /// A bulk string with its format (`txt`, `mkd`).
     Verbatim(&'a [u8], &'a [u8]),
     Null,
     Boolean(bool),
-    /// As it was written: a number, `inf`, `-inf` or `nan`.
+    /// As text: a number, `inf`, `-inf` or `nan`.
     Double(&'a [u8]),
     BigNumber(&'a [u8]),
-    /// A list of so many tokens and lists (a map's keys and values count each); none: until `Close`.
+    /// Start of a list with this many elements (map keys and values count separately); `None`: until `Close`.
     Open(Shape, Option<u64>),
-    /// The end of a list whose length was not told.
+    /// End of a list without declared length.
     Close,
 }
 
-/// A token, how many bytes of the input it took, in how many lists it is, and whether a reply ends with it.
+/// A token with the bytes consumed, its nesting depth, and whether a reply ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard<'a> {
+pub struct ReadToken<'a> {
     pub size: usize,
     pub token: Token<'a>,
     pub depth: usize,
     pub ends: bool,
 }
 
-/// What is left of a bulk string that is passed over.
+/// Remainder of a skipped bulk string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
     None,
-    /// `left` bytes, and the end of the line; of a string that had `size`.
-    Passing {
-        left: u64,
+    /// `remaining` bytes and the line terminator remain, of a string of `size` bytes.
+    Skipping {
+        remaining: u64,
         size: u64,
     },
-    /// The next piece of a string whose length is not told, of which `size` bytes have come; `left` of its current piece.
+    /// A string in pieces, of which `size` bytes have arrived; `remaining` bytes of its current piece remain.
     Pieces {
-        left: Option<u64>,
+        remaining: Option<u64>,
         size: u64,
     },
 }
 
-/// The replies of one connection.
+/// Tokenizer state of one connection.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// How many elements are missing of each open list, the outermost first.
+    /// Missing elements of each open list, the outermost first.
     missing: [u64; DEEPEST],
     depth: usize,
-    /// Which of the open lists are no part of a reply, a bit each.
-    aside: u32,
+    /// Bit set of the open lists that are not part of a reply.
+    hidden: u32,
     body: Body,
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        Self { missing: [0; DEEPEST], depth: 0, aside: 0, body: Body::None }
+        Self { missing: [0; DEEPEST], depth: 0, hidden: 0, body: Body::None }
     }
 }
 
 impl Reader {
-    /// The next token at the start of `input`; none when it is not whole yet. Bulk strings of up to `keep` bytes are waited
-    /// for until they are whole; longer ones are passed over, unless they are there as a whole already.
+    /// Next token at the start of `input`; `None` when more input is needed. Bulk strings of up to `keep`
+    /// bytes are returned complete; longer ones are skipped unless they are already in `input`.
     #[inline]
-    pub fn next<'a>(&mut self, input: &'a [u8], keep: usize) -> Result<Option<Heard<'a>>, Malformed> {
+    pub fn next<'a>(&mut self, input: &'a [u8], keep: usize) -> Result<Option<ReadToken<'a>>, Malformed> {
         if self.body != Body::None {
-            return self.go_on(input);
+            return self.skip_string(input);
         }
         let Some(&kind) = input.first() else { return Ok(None) };
         match kind {
@@ -113,15 +113,20 @@ impl Reader {
         }
     }
 
-    fn rare<'a>(&mut self, kind: u8, input: &'a [u8], keep: usize) -> Result<Option<Heard<'a>>, Malformed> {
+    fn rare<'a>(
+        &mut self,
+        kind: u8,
+        input: &'a [u8],
+        keep: usize,
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         match kind {
             b'-' => self.line(input, Token::Error),
             b'*' => self.list(input, Shape::Array, 1),
             b'%' => self.list(input, Shape::Map, 2),
             b'~' => self.list(input, Shape::Set, 1),
             b'>' if self.depth > 0 => Err(Malformed("a push within a reply".into())),
-            b'>' => self.open_aside(input, 1),
-            b'|' => self.open_aside(input, 2),
+            b'>' => self.open_hidden(input, 1),
+            b'|' => self.open_hidden(input, 2),
             b'.' => self.close(input),
             b'_' => self.line_like(input, |text| text.is_empty().then_some(Token::Null)),
             b'#' => self.line_like(input, |text| match text {
@@ -148,9 +153,9 @@ impl Reader {
     }
 
     #[inline]
-    fn bulk<'a>(&mut self, input: &'a [u8], keep: usize) -> Result<Option<Heard<'a>>, Malformed> {
+    fn bulk<'a>(&mut self, input: &'a [u8], keep: usize) -> Result<Option<ReadToken<'a>>, Malformed> {
         if input.get(1) == Some(&b'?') {
-            return self.untold_bulk(input);
+            return self.chunked_bulk(input);
         }
         let Some((length, start)) = line::number(input, 1)? else { return Ok(None) };
         let Ok(size) = usize::try_from(length) else {
@@ -168,7 +173,7 @@ impl Reader {
         }
     }
 
-    /// A bulk string of which more is to come.
+    /// A bulk string that has not arrived completely.
     #[cold]
     fn unfinished<'a>(
         &mut self,
@@ -176,7 +181,7 @@ impl Reader {
         start: usize,
         size: u64,
         keep: u64,
-    ) -> Result<Option<Heard<'a>>, Malformed> {
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         if size > LONGEST_BULK {
             return Err(wrong_length('$', size as i64));
         }
@@ -184,80 +189,80 @@ impl Reader {
             return Ok(None);
         }
         let here = ((input.len() - start) as u64).min(size);
-        self.body = Body::Passing { left: size - here, size };
+        self.body = Body::Skipping { remaining: size - here, size };
         Ok(Some(self.nothing(start + here as usize)))
     }
 
-    fn untold_bulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<Heard<'a>>, Malformed> {
+    fn chunked_bulk<'a>(&mut self, input: &'a [u8]) -> Result<Option<ReadToken<'a>>, Malformed> {
         match input.get(2..4) {
             None => Ok(None),
             Some(b"\r\n") => {
-                self.body = Body::Pieces { left: None, size: 0 };
+                self.body = Body::Pieces { remaining: None, size: 0 };
                 Ok(Some(self.nothing(4)))
             }
             Some(_) => Err(unended()),
         }
     }
 
-    /// Goes on with a bulk string that is passed over.
+    /// Continue with a skipped bulk string.
     #[cold]
-    fn go_on<'a>(&mut self, input: &'a [u8]) -> Result<Option<Heard<'a>>, Malformed> {
-        let (left, size) = match self.body {
+    fn skip_string<'a>(&mut self, input: &'a [u8]) -> Result<Option<ReadToken<'a>>, Malformed> {
+        let (remaining, size) = match self.body {
             Body::None => return Ok(None),
-            Body::Passing { left, size } => (left, size),
-            Body::Pieces { left: Some(left), size } => (left, size),
-            Body::Pieces { left: None, size } => return self.piece(input, size),
+            Body::Skipping { remaining, size } => (remaining, size),
+            Body::Pieces { remaining: Some(remaining), size } => (remaining, size),
+            Body::Pieces { remaining: None, size } => return self.piece(input, size),
         };
-        if left > 0 {
-            let here = (input.len() as u64).min(left);
-            let left = left - here;
+        if remaining > 0 {
+            let here = (input.len() as u64).min(remaining);
+            let remaining = remaining - here;
             self.body = match self.body {
-                Body::Pieces { .. } => Body::Pieces { left: Some(left), size },
-                _ => Body::Passing { left, size },
+                Body::Pieces { .. } => Body::Pieces { remaining: Some(remaining), size },
+                _ => Body::Skipping { remaining, size },
             };
             return Ok((here > 0).then(|| self.nothing(here as usize)));
         }
         match (input.get(..2), self.body) {
             (None, _) => Ok(None),
             (Some(b"\r\n"), Body::Pieces { .. }) => {
-                self.body = Body::Pieces { left: None, size };
+                self.body = Body::Pieces { remaining: None, size };
                 Ok(Some(self.nothing(2)))
             }
             (Some(b"\r\n"), _) => {
                 self.body = Body::None;
-                Ok(self.leaf(Token::Passed(size), 2))
+                Ok(self.leaf(Token::Skipped(size), 2))
             }
             (Some(_), _) => Err(unended()),
         }
     }
 
-    /// The head of the next piece of a bulk string whose length is not told.
-    fn piece<'a>(&mut self, input: &'a [u8], size: u64) -> Result<Option<Heard<'a>>, Malformed> {
+    /// Header of the next piece of a bulk string without declared length.
+    fn piece<'a>(&mut self, input: &'a [u8], size: u64) -> Result<Option<ReadToken<'a>>, Malformed> {
         match input.first() {
             None => return Ok(None),
             Some(b';') => {}
             Some(&other) => return Err(unknown(other)),
         }
         let Some((length, start)) = line::number(input, 1)? else { return Ok(None) };
-        let left = u64::try_from(length).map_err(|_| wrong_length(';', length))?;
-        if size + left > LONGEST_BULK {
+        let remaining = u64::try_from(length).map_err(|_| wrong_length(';', length))?;
+        if size + remaining > LONGEST_BULK {
             return Err(wrong_length(';', length));
         }
-        if left == 0 {
+        if remaining == 0 {
             self.body = Body::None;
-            return Ok(self.leaf(Token::Passed(size), start));
+            return Ok(self.leaf(Token::Skipped(size), start));
         }
-        self.body = Body::Pieces { left: Some(left), size: size + left };
+        self.body = Body::Pieces { remaining: Some(remaining), size: size + remaining };
         Ok(Some(self.nothing(start)))
     }
 
-    /// A string with its length before it, which is whole or waited for, if it is of up to `longest` bytes.
+    /// A string with declared length. Returned complete if it has up to `longest` bytes.
     fn counted<'a>(
         &mut self,
         input: &'a [u8],
         longest: u64,
         token: impl FnOnce(&'a [u8]) -> Result<Token<'a>, Malformed>,
-    ) -> Result<Option<Heard<'a>>, Malformed> {
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         let Some((length, start)) = line::number(input, 1)? else { return Ok(None) };
         let kind = char::from(input[0]);
         let size = u64::try_from(length).map_err(|_| wrong_length(kind, length))?;
@@ -279,19 +284,19 @@ impl Reader {
         &mut self,
         input: &'a [u8],
         token: impl FnOnce(&'a [u8]) -> Token<'a>,
-    ) -> Result<Option<Heard<'a>>, Malformed> {
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         match line::text(input, 1)? {
             Some((text, size)) => Ok(self.leaf(token(text), size)),
             None => Ok(None),
         }
     }
 
-    /// A line whose text must be right.
+    /// A line with validated text.
     fn line_like<'a>(
         &mut self,
         input: &'a [u8],
         token: impl FnOnce(&'a [u8]) -> Option<Token<'a>>,
-    ) -> Result<Option<Heard<'a>>, Malformed> {
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         let Some((text, size)) = line::text(input, 1)? else { return Ok(None) };
         match token(text) {
             Some(token) => Ok(self.leaf(token, size)),
@@ -302,11 +307,16 @@ impl Reader {
         }
     }
 
-    fn list<'a>(&mut self, input: &'a [u8], shape: Shape, each: u64) -> Result<Option<Heard<'a>>, Malformed> {
+    fn list<'a>(
+        &mut self,
+        input: &'a [u8],
+        shape: Shape,
+        each: u64,
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         if input.get(1) == Some(&b'?') {
             return match input.get(2..4) {
                 None => Ok(None),
-                Some(b"\r\n") => self.open(Token::Open(shape, None), UNTOLD, 4),
+                Some(b"\r\n") => self.open(Token::Open(shape, None), STREAMED, 4),
                 Some(_) => Err(unended()),
             };
         }
@@ -319,15 +329,15 @@ impl Reader {
         if count == 0 { Ok(self.leaf(token, size)) } else { self.open(token, count, size) }
     }
 
-    /// A list that is no part of a reply.
-    fn open_aside<'a>(&mut self, input: &'a [u8], each: u64) -> Result<Option<Heard<'a>>, Malformed> {
+    /// Start of a list that is not part of a reply.
+    fn open_hidden<'a>(&mut self, input: &'a [u8], each: u64) -> Result<Option<ReadToken<'a>>, Malformed> {
         let Some((length, size)) = line::number(input, 1)? else { return Ok(None) };
         let count = elements(input[0], length, each)?;
         if count == 0 {
             return Ok(Some(self.nothing(size)));
         }
         self.open(Token::Nothing, count, size)?;
-        self.aside |= 1 << (self.depth - 1);
+        self.hidden |= 1 << (self.depth - 1);
         Ok(Some(self.nothing(size)))
     }
 
@@ -336,21 +346,21 @@ impl Reader {
         token: Token<'a>,
         count: u64,
         size: usize,
-    ) -> Result<Option<Heard<'a>>, Malformed> {
+    ) -> Result<Option<ReadToken<'a>>, Malformed> {
         if self.depth == DEEPEST {
             return Err(Malformed(format!("lists in lists, more than {DEEPEST} deep")));
         }
-        let heard = Heard { size, token: self.said(token), depth: self.depth, ends: false };
+        let read = ReadToken { size, token: self.visible(token), depth: self.depth, ends: false };
         self.missing[self.depth] = count;
         self.depth += 1;
-        Ok(Some(heard))
+        Ok(Some(read))
     }
 
-    /// The end of a list whose length was not told.
-    fn close<'a>(&mut self, input: &'a [u8]) -> Result<Option<Heard<'a>>, Malformed> {
-        let untold = self.depth > 0 && self.missing[self.depth - 1] == UNTOLD;
+    /// End of a list without declared length.
+    fn close<'a>(&mut self, input: &'a [u8]) -> Result<Option<ReadToken<'a>>, Malformed> {
+        let streamed = self.depth > 0 && self.missing[self.depth - 1] == STREAMED;
         match input.get(1..3) {
-            _ if !untold => Err(Malformed("the end of a list that has none".into())),
+            _ if !streamed => Err(Malformed("the end of a list that has none".into())),
             None => Ok(None),
             Some(b"\r\n") => {
                 self.depth -= 1;
@@ -360,42 +370,42 @@ impl Reader {
         }
     }
 
-    /// One more element is there, and with it perhaps the lists it is in.
+    /// Count one more element, and close the lists that it completes.
     #[inline]
-    fn leaf<'a>(&mut self, token: Token<'a>, size: usize) -> Option<Heard<'a>> {
-        let heard = Heard { size, token, depth: self.depth, ends: true };
-        if self.depth == 0 { Some(heard) } else { Some(self.within(heard)) }
+    fn leaf<'a>(&mut self, token: Token<'a>, size: usize) -> Option<ReadToken<'a>> {
+        let read = ReadToken { size, token, depth: self.depth, ends: true };
+        if self.depth == 0 { Some(read) } else { Some(self.within(read)) }
     }
 
-    fn within<'a>(&mut self, mut heard: Heard<'a>) -> Heard<'a> {
-        heard.token = self.said(heard.token);
+    fn within<'a>(&mut self, mut read: ReadToken<'a>) -> ReadToken<'a> {
+        read.token = self.visible(read.token);
         while self.depth > 0 {
             let missing = &mut self.missing[self.depth - 1];
-            if *missing != UNTOLD {
+            if *missing != STREAMED {
                 *missing -= 1;
             }
             if *missing > 0 {
-                heard.ends = false;
-                return heard;
+                read.ends = false;
+                return read;
             }
             self.depth -= 1;
             let bit = 1 << self.depth;
-            if self.aside & bit != 0 {
-                self.aside &= !bit;
-                heard.ends = false;
-                return heard;
+            if self.hidden & bit != 0 {
+                self.hidden &= !bit;
+                read.ends = false;
+                return read;
             }
         }
-        heard
+        read
     }
 
-    /// Nobody hears what is no part of a reply.
-    fn said<'a>(&self, token: Token<'a>) -> Token<'a> {
-        if self.aside == 0 { token } else { Token::Nothing }
+    /// Hide tokens that are not part of a reply.
+    fn visible<'a>(&self, token: Token<'a>) -> Token<'a> {
+        if self.hidden == 0 { token } else { Token::Nothing }
     }
 
-    fn nothing<'a>(&self, size: usize) -> Heard<'a> {
-        Heard { size, token: Token::Nothing, depth: self.depth, ends: false }
+    fn nothing<'a>(&self, size: usize) -> ReadToken<'a> {
+        ReadToken { size, token: Token::Nothing, depth: self.depth, ends: false }
     }
 }
 

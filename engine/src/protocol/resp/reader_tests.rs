@@ -1,12 +1,12 @@
-//! Replies as Redis writes them, in whatever pieces they arrive, and things that no server should send.
+//! Replies as Redis writes them, split in any way, and malformed input.
 
 use proptest::prelude::*;
 
 use super::{DEEPEST, LONGEST_BULK, Reader, Shape, Token};
 use crate::protocol::Malformed;
 
-/// A token that outlives its bytes, with the depth it was heard at and whether a reply ended with it.
-type Told = (String, usize, bool);
+/// An owned token, with its depth and whether a reply ended with it.
+type OwnedToken = (String, usize, bool);
 
 fn tell(token: Token<'_>) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -15,7 +15,7 @@ fn tell(token: Token<'_>) -> String {
         Token::Error(bytes) => format!("-{}", text(bytes)),
         Token::Integer(value) => format!(":{value}"),
         Token::Bulk(bytes) => format!("${}", text(bytes)),
-        Token::Passed(size) => format!("passed {size}"),
+        Token::Skipped(size) => format!("passed {size}"),
         Token::Verbatim(format, bytes) => format!("={}:{}", text(format), text(bytes)),
         Token::Null => "null".into(),
         Token::Boolean(value) => value.to_string(),
@@ -27,36 +27,36 @@ fn tell(token: Token<'_>) -> String {
     }
 }
 
-/// Hears `pieces`, each offered with what was left of those before it, as a reactor does.
-fn hear<'a>(
+/// Feed `pieces`, each with the unconsumed bytes of those before it, as by the reactor.
+fn feed<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     keep: usize,
-) -> Result<(Vec<Told>, usize), Malformed> {
-    let (mut reader, mut unread, mut told) = (Reader::default(), Vec::new(), Vec::new());
+) -> Result<(Vec<OwnedToken>, usize), Malformed> {
+    let (mut reader, mut unread, mut tokens) = (Reader::default(), Vec::new(), Vec::new());
     for piece in pieces {
         unread.extend_from_slice(piece);
         let mut at = 0;
-        while let Some(heard) = reader.next(&unread[at..], keep)? {
-            assert!(heard.size > 0 && heard.size <= unread.len() - at, "{heard:?}");
-            at += heard.size;
-            if heard.token != Token::Nothing || heard.ends {
-                told.push((tell(heard.token), heard.depth, heard.ends));
+        while let Some(read) = reader.next(&unread[at..], keep)? {
+            assert!(read.size > 0 && read.size <= unread.len() - at, "{read:?}");
+            at += read.size;
+            if read.token != Token::Nothing || read.ends {
+                tokens.push((tell(read.token), read.depth, read.ends));
             }
         }
         unread.drain(..at);
     }
-    Ok((told, unread.len()))
+    Ok((tokens, unread.len()))
 }
 
-fn whole(bytes: &[u8]) -> Vec<Told> {
-    let (told, left) = hear([bytes], usize::MAX).unwrap();
-    assert_eq!(left, 0, "all of it is taken");
-    told
+fn read_all(bytes: &[u8]) -> Vec<OwnedToken> {
+    let (tokens, unconsumed) = feed([bytes], usize::MAX).unwrap();
+    assert_eq!(unconsumed, 0, "all of it is taken");
+    tokens
 }
 
 fn single(bytes: &str) -> String {
-    let told = whole(bytes.as_bytes());
-    let [(token, 0, true)] = &told[..] else { panic!("{told:?}") };
+    let tokens = read_all(bytes.as_bytes());
+    let [(token, 0, true)] = &tokens[..] else { panic!("{tokens:?}") };
     token.clone()
 }
 
@@ -91,7 +91,7 @@ fn every_type_has_its_token() {
 
 #[test]
 fn lists_tell_where_they_begin_and_replies_where_they_end() {
-    let told = whole(b"*2\r\n%1\r\n+k\r\n~1\r\n:1\r\n$1\r\nx\r\n+next\r\n");
+    let tokens = read_all(b"*2\r\n%1\r\n+k\r\n~1\r\n:1\r\n$1\r\nx\r\n+next\r\n");
     let expected = [
         ("Array Some(2)", 0, false),
         ("Map Some(2)", 1, false),
@@ -101,9 +101,9 @@ fn lists_tell_where_they_begin_and_replies_where_they_end() {
         ("$x", 1, true),
         ("+next", 0, true),
     ];
-    assert_eq!(told, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
-    let told = whole(b"*?\r\n:1\r\n*0\r\n.\r\n:2\r\n");
-    let tokens: Vec<_> = told.iter().map(|(token, _, ends)| (token.as_str(), *ends)).collect();
+    assert_eq!(tokens, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
+    let tokens = read_all(b"*?\r\n:1\r\n*0\r\n.\r\n:2\r\n");
+    let tokens: Vec<_> = tokens.iter().map(|(token, _, ends)| (token.as_str(), *ends)).collect();
     assert_eq!(
         tokens,
         [("Array None", false), (":1", false), ("Array Some(0)", false), ("close", true), (":2", true)]
@@ -112,9 +112,9 @@ fn lists_tell_where_they_begin_and_replies_where_they_end() {
 
 #[test]
 fn what_comes_besides_replies_is_passed_over() {
-    let told = whole(b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n|1\r\n+ttl\r\n:5\r\n*2\r\n|1\r\n+a\r\n*1\r\n:9\r\n:1\r\n:2\r\n>0\r\n+OK\r\n");
+    let tokens = read_all(b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n|1\r\n+ttl\r\n:5\r\n*2\r\n|1\r\n+a\r\n*1\r\n:9\r\n:1\r\n:2\r\n>0\r\n+OK\r\n");
     let expected = [("Array Some(2)", 0, false), (":1", 1, false), (":2", 1, true), ("+OK", 0, true)];
-    assert_eq!(told, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
+    assert_eq!(tokens, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
 }
 
 #[test]
@@ -122,32 +122,32 @@ fn long_strings_are_passed_over_without_being_gathered() {
     let value = vec![b'v'; 100_000];
     let reply = [&b"*2\r\n$100000\r\n"[..], &value, b"\r\n$3\r\nabc\r\n"].concat();
     let mut reader = Reader::default();
-    let (mut unread, mut most, mut told) = (Vec::new(), 0, Vec::new());
+    let (mut unread, mut most, mut tokens) = (Vec::new(), 0, Vec::new());
     for piece in reply.chunks(1_000) {
         unread.extend_from_slice(piece);
         let mut at = 0;
-        while let Some(heard) = reader.next(&unread[at..], 10).unwrap() {
-            at += heard.size;
-            told.push(tell(heard.token));
+        while let Some(read) = reader.next(&unread[at..], 10).unwrap() {
+            at += read.size;
+            tokens.push(tell(read.token));
         }
         unread.drain(..at);
         most = most.max(unread.len());
     }
-    told.retain(|token| token != "nothing");
-    assert_eq!(told, ["Array Some(2)", "passed 100000", "$abc"]);
+    tokens.retain(|token| token != "nothing");
+    assert_eq!(tokens, ["Array Some(2)", "passed 100000", "$abc"]);
     assert!(most < 20, "{most} bytes were kept at once");
 }
 
 #[test]
 fn nests_of_any_depth_are_refused_and_break_nothing() {
     let nest = b"*1\r\n".repeat(10_000);
-    let why = hear([&nest[..]], 0).unwrap_err();
+    let why = feed([&nest[..]], 0).unwrap_err();
     assert_eq!(why.0, format!("lists in lists, more than {DEEPEST} deep"));
     for bytes in [b"|1\r\n".repeat(10_000), b"*?\r\n".repeat(10_000), b"%1\r\n+k\r\n".repeat(10_000)] {
-        assert!(hear([&bytes[..]], 0).is_err());
+        assert!(feed([&bytes[..]], 0).is_err());
     }
     let deepest = [b"*1\r\n".repeat(DEEPEST), b":1\r\n".to_vec()].concat();
-    assert_eq!(whole(&deepest).last(), Some(&(":1".into(), DEEPEST, true)));
+    assert_eq!(read_all(&deepest).last(), Some(&(":1".into(), DEEPEST, true)));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn lengths_that_no_server_has_are_refused_at_once() {
         "$?\r\n;-1\r\n".into(),
     ] {
         for keep in [0, usize::MAX] {
-            let why = hear([head.as_bytes()], keep).unwrap_err();
+            let why = feed([head.as_bytes()], keep).unwrap_err();
             assert!(why.0.contains("claims a length") || why.0.contains("64 bits"), "{head:?}: {}", why.0);
         }
     }
@@ -195,17 +195,17 @@ fn garbage_is_named() {
         "*1\r\n>1\r\n",
         "+no end\n",
     ] {
-        assert!(hear([bytes.as_bytes()], usize::MAX).is_err(), "{bytes:?}");
+        assert!(feed([bytes.as_bytes()], usize::MAX).is_err(), "{bytes:?}");
     }
-    assert!(hear([&[b'+'; 70_000][..]], 0).is_err(), "a line without end");
+    assert!(feed([&[b'+'; 70_000][..]], 0).is_err(), "a line without end");
     assert_eq!(
-        hear([&b"HTTP/1.1"[..]], 0).unwrap_err().0,
+        feed([&b"HTTP/1.1"[..]], 0).unwrap_err().0,
         "a reply of the unknown type 'H': this is not RESP"
     );
 }
 
-/// A reply, as bytes and as the tokens that it is heard as; its own depth is 0.
-fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<Told>)> {
+/// A reply, as bytes and as the expected tokens; its own depth is 0.
+fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<OwnedToken>)> {
     let text = || prop::collection::vec(any::<u8>(), 0..40);
     let line = || "[ -~]{0,20}".prop_map(String::into_bytes);
     let leaf = |bytes: Vec<u8>, token: Token<'_>| (bytes, vec![(tell(token), 0, true)]);
@@ -241,27 +241,29 @@ fn reply() -> impl Strategy<Value = (Vec<u8>, Vec<Told>)> {
                 Shape::Map => ('%', 2),
                 Shape::Set => ('~', 1),
             };
-            let untold = manner == 0;
-            let count = (!untold).then_some(inside.len() as u64);
-            let mut bytes = match untold {
+            let streamed = manner == 0;
+            let count = (!streamed).then_some(inside.len() as u64);
+            let mut bytes = match streamed {
                 true => format!("{kind}?\r\n").into_bytes(),
                 false => format!("{kind}{}\r\n", inside.len() / each).into_bytes(),
             };
-            let mut told = vec![(tell(Token::Open(shape, count)), 0, count == Some(0))];
+            let mut tokens = vec![(tell(Token::Open(shape, count)), 0, count == Some(0))];
             let last = inside.len().saturating_sub(1);
-            for (number, (its_bytes, its_told)) in inside.into_iter().enumerate() {
+            for (number, (its_bytes, inner_tokens)) in inside.into_iter().enumerate() {
                 if manner == 2 {
                     bytes.extend_from_slice(b"|1\r\n+note\r\n*2\r\n:1\r\n$1\r\nx\r\n");
                 }
                 bytes.extend_from_slice(&its_bytes);
-                let ends = number == last && !untold;
-                told.extend(its_told.into_iter().map(|(token, depth, was)| (token, depth + 1, was && ends)));
+                let ends = number == last && !streamed;
+                tokens.extend(
+                    inner_tokens.into_iter().map(|(token, depth, was)| (token, depth + 1, was && ends)),
+                );
             }
-            if untold {
+            if streamed {
                 bytes.extend_from_slice(b".\r\n");
-                told.push((tell(Token::Close), 0, true));
+                tokens.push((tell(Token::Close), 0, true));
             }
-            (bytes, told)
+            (bytes, tokens)
         })
     })
 }
@@ -275,18 +277,18 @@ fn pieces<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is heard of replies does not depend on how they were cut in pieces.
+    /// Tokens do not depend on how replies are split.
     #[test]
     fn replies_are_heard_as_they_were_meant(
         replies in prop::collection::vec(reply(), 1..5),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
     ) {
         let bytes: Vec<u8> = replies.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
-        let told: Vec<Told> = replies.into_iter().flat_map(|(_, told)| told).collect();
-        prop_assert_eq!(hear(pieces(&bytes, &cuts), usize::MAX), Ok((told, 0)));
+        let tokens: Vec<OwnedToken> = replies.into_iter().flat_map(|(_, tokens)| tokens).collect();
+        prop_assert_eq!(feed(pieces(&bytes, &cuts), usize::MAX), Ok((tokens, 0)));
     }
 
-    /// Passing strings over changes nothing else.
+    /// Skipping strings changes nothing else.
     #[test]
     fn strings_that_are_not_kept_count_all_the_same(
         replies in prop::collection::vec(reply(), 1..5),
@@ -294,13 +296,13 @@ proptest! {
         keep in 0usize..20,
     ) {
         let bytes: Vec<u8> = replies.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
-        let shape = |told: &[Told]| told.iter().map(|(_, depth, ends)| (*depth, *ends)).collect::<Vec<_>>();
-        let (all, _) = hear([&bytes[..]], usize::MAX).unwrap();
-        let (some, left) = hear(pieces(&bytes, &cuts), keep).unwrap();
-        prop_assert_eq!((shape(&some), left), (shape(&all), 0));
+        let shape = |tokens: &[OwnedToken]| tokens.iter().map(|(_, depth, ends)| (*depth, *ends)).collect::<Vec<_>>();
+        let (all, _) = feed([&bytes[..]], usize::MAX).unwrap();
+        let (some, unconsumed) = feed(pieces(&bytes, &cuts), keep).unwrap();
+        prop_assert_eq!((shape(&some), unconsumed), (shape(&all), 0));
     }
 
-    /// Whatever comes: no panic, no endless loop, and never more taken than there was.
+    /// No input panics or loops forever, and never more is consumed than was offered.
     #[test]
     fn anything_may_arrive(
         parts in prop::collection::vec(
@@ -315,6 +317,6 @@ proptest! {
         keep in prop::sample::select(vec![0, 5, usize::MAX]),
     ) {
         let bytes = parts.concat();
-        let _ = hear(pieces(&bytes, &cuts), keep);
+        let _ = feed(pieces(&bytes, &cuts), keep);
     }
 }

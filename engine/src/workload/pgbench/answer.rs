@@ -10,7 +10,7 @@ use super::variables::Slot;
 #[derive(Default)]
 pub struct Answer {
     /// Variables of the columns of the result that is coming in; none where no script reads it.
-    intervals: Vec<Option<Slot>>,
+    slots: Vec<Option<Slot>>,
     /// Whether the columns were told: a statement without rows tells none.
     described: bool,
     rows: usize,
@@ -39,12 +39,12 @@ impl Answer {
         names: impl Iterator<Item = &'r [u8]>,
     ) {
         self.described = true;
-        self.intervals.clear();
+        self.slots.clear();
         for name in names {
             match client.column(program, store, name) {
-                Ok(interval) => self.intervals.push(interval),
+                Ok(slot) => self.slots.push(slot),
                 Err(error) => {
-                    self.intervals.push(None);
+                    self.slots.push(None);
                     self.failure.get_or_insert(error);
                 }
             }
@@ -59,9 +59,9 @@ impl Answer {
     ) {
         self.rows += 1;
         if store.all {
-            for (interval, text) in self.intervals.iter().zip(columns) {
-                if let Some(interval) = interval {
-                    client.variables.set_text(*interval, text.unwrap_or_default());
+            for (slot, text) in self.slots.iter().zip(columns) {
+                if let Some(slot) = slot {
+                    client.variables.set_text(*slot, text.unwrap_or_default());
                 }
             }
         } else if self.rows == 1 {
@@ -93,9 +93,9 @@ impl Answer {
             return Err(client.row_count_failure(program, store, self.last));
         }
         let mut start = 0;
-        for (interval, &end) in self.intervals.iter().zip(&self.ends) {
-            if let Some(interval) = interval {
-                client.variables.set_text(*interval, &self.texts[start..end]);
+        for (slot, &end) in self.slots.iter().zip(&self.ends) {
+            if let Some(slot) = slot {
+                client.variables.set_text(*slot, &self.texts[start..end]);
             }
             start = end;
         }

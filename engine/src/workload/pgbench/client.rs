@@ -30,7 +30,7 @@ pub enum Next<'p> {
     /// Run the command line and give what it prints to [`Client::shell_result`].
     SetShell {
         command: usize,
-        interval: Slot,
+        slot: Slot,
         line: Vec<u8>,
     },
     StartPipeline {
@@ -137,9 +137,9 @@ impl Client {
             };
             self.at = command + 1;
             match &this.action {
-                Action::Set { interval, value } => {
+                Action::Set { slot, value } => {
                     let value = self.evaluate(program, command, value)?;
-                    self.variables.set(*interval, value);
+                    self.variables.set(*slot, value);
                 }
                 Action::Sql(statement) => {
                     if let (true, Some(store)) = (self.in_pipeline, &statement.store) {
@@ -162,7 +162,7 @@ impl Client {
                 Action::Sleep { count, unit_us } => {
                     let count = match *count {
                         Count::Fixed(count) => count,
-                        Count::Variable(interval) => self.sleep_count(program, this.place, interval)?,
+                        Count::Variable(slot) => self.sleep_count(program, this.place, slot)?,
                     };
                     return Ok(Next::Sleep { command, microseconds: count.saturating_mul(*unit_us) });
                 }
@@ -170,9 +170,9 @@ impl Client {
                     let line = self.command_line(program, this.place, words)?;
                     return Ok(Next::Shell { command, line });
                 }
-                Action::SetShell { interval, words } => {
+                Action::SetShell { slot, words } => {
                     let line = self.command_line(program, this.place, words)?;
-                    return Ok(Next::SetShell { command, interval: *interval, line });
+                    return Ok(Next::SetShell { command, slot: *slot, line });
                 }
                 Action::StartPipeline => {
                     if std::mem::replace(&mut self.in_pipeline, true) {
@@ -229,10 +229,10 @@ impl Client {
 
     #[cold]
     fn trapped(&self, program: &Program, trap: Trap) -> Box<ScriptError> {
-        let (finding, advice) = trap.fault.explain(|interval| {
+        let (finding, advice) = trap.fault.explain(|slot| {
             let mut value = Vec::new();
-            self.variables.write(interval, &mut value);
-            (text(program.names().name(interval)), super::lexer::shorten(&text(&value)))
+            self.variables.write(slot, &mut value);
+            (text(program.names().name(slot)), super::lexer::shorten(&text(&value)))
         });
         self.fail(program, trap.place, finding, advice)
     }
@@ -261,15 +261,15 @@ impl Client {
         self.fail(program, place, finding, advice)
     }
 
-    fn name(program: &Program, interval: Slot) -> String {
-        text(program.names().name(interval))
+    fn name(program: &Program, slot: Slot) -> String {
+        text(program.names().name(slot))
     }
 
     /// The integer at the beginning of the variable's text, as C's `atoi` reads it.
-    fn sleep_count(&self, program: &Program, place: Span, interval: Slot) -> RunResult<i64> {
+    fn sleep_count(&self, program: &Program, place: Span, slot: Slot) -> RunResult<i64> {
         let mut value = Vec::new();
-        if !self.variables.write(interval, &mut value) {
-            let finding = format!("sleep: undefined variable {:?}", Self::name(program, interval));
+        if !self.variables.write(slot, &mut value) {
+            let finding = format!("sleep: undefined variable {:?}", Self::name(program, slot));
             return Err(self.fail(program, place, finding, None));
         }
         let value = value.trim_ascii_start();
@@ -280,7 +280,7 @@ impl Client {
             let finding = format!(
                 "sleep: invalid sleep time {:?} for variable {:?}",
                 text(value),
-                Self::name(program, interval)
+                Self::name(program, slot)
             );
             self.fail(program, place, finding, None)
         })
@@ -294,10 +294,10 @@ impl Client {
             }
             match word {
                 Word::Text(text) => line.extend_from_slice(text),
-                Word::Variable(interval) => {
-                    if !self.variables.write(*interval, &mut line) {
+                Word::Variable(slot) => {
+                    if !self.variables.write(*slot, &mut line) {
                         let finding =
-                            format!("shell: undefined variable \":{}\"", Self::name(program, *interval));
+                            format!("shell: undefined variable \":{}\"", Self::name(program, *slot));
                         return Err(self.fail(program, place, finding, None));
                     }
                 }
@@ -311,7 +311,7 @@ impl Client {
         &mut self,
         program: &Program,
         command: usize,
-        interval: Slot,
+        slot: Slot,
         printed: &[u8],
     ) -> RunResult<()> {
         // Like pgbench, which reads one line of it.
@@ -324,7 +324,7 @@ impl Client {
                     let finding = format!("shell command must return an integer of 32 bits (not {number})");
                     return Err(self.failure(program, command, finding, None));
                 }
-                self.variables.set(interval, Value::Integer(number));
+                self.variables.set(slot, Value::Integer(number));
                 Ok(())
             }
             None => {
@@ -344,8 +344,8 @@ impl Client {
         row: impl IntoIterator<Item = (&'r [u8], Option<&'r [u8]>)>,
     ) -> RunResult<()> {
         for (column, value) in row {
-            if let Some(interval) = self.column(program, store, column)? {
-                self.variables.set_text(interval, value.unwrap_or_default());
+            if let Some(slot) = self.column(program, store, column)? {
+                self.variables.set_text(slot, value.unwrap_or_default());
             }
         }
         Ok(())

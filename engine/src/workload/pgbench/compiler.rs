@@ -205,10 +205,10 @@ impl Compiler<'_, '_> {
         let Some(name) = lexer.word() else {
             return Err(Mistake::new(place, "missing argument").advise("write \\set name expression"));
         };
-        let interval = self.variable(name)?;
+        let slot = self.variable(name)?;
         let value = parser::expression(lexer, self.shared)?;
         self.push(
-            Action::Set { interval, value },
+            Action::Set { slot, value },
             Span::new(place.start as usize, end_of_words(self.source, lexer.at)),
         );
         Ok(())
@@ -232,9 +232,9 @@ impl Compiler<'_, '_> {
                         Mistake::new(place, "missing argument").advise("write \\setshell name command")
                     );
                 }
-                let interval = self.variable(*variable)?;
+                let slot = self.variable(*variable)?;
                 let words = self.shell_words(command)?;
-                self.push(Action::SetShell { interval, words }, place);
+                self.push(Action::SetShell { slot, words }, place);
             }
             "shell" => {
                 if words.is_empty() {

@@ -46,15 +46,15 @@ impl Fault {
     /// What was found, and what to do about it. `describe` gives a variable's name and its text.
     pub fn explain(self, describe: impl Fn(Slot) -> (String, String)) -> (String, Option<String>) {
         match self {
-            Self::Undefined(interval) => {
-                let (name, _) = describe(interval);
+            Self::Undefined(slot) => {
+                let (name, _) = describe(slot);
                 (
                     format!("undefined variable {name:?}"),
                     Some(format!("set it before, or define it: {name}=value")),
                 )
             }
-            Self::Malformed(interval) => {
-                let (name, text) = describe(interval);
+            Self::Malformed(slot) => {
+                let (name, text) = describe(slot);
                 (
                     format!("malformed variable {name:?} value: {text:?}"),
                     Some("an expression takes null, a boolean, a 64-bit integer or a double".into()),

@@ -302,7 +302,7 @@ impl Expression {
 fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault> {
     let value = match op {
         Op::Constant(value) => value,
-        Op::Variable(interval) => variables.value(interval)?,
+        Op::Variable(slot) => variables.value(slot)?,
         Op::Add => m.two(|a, b| arithmetic(a, b, "add", i64::checked_add, |a, b| a + b))?,
         Op::Subtract => m.two(|a, b| arithmetic(a, b, "sub", i64::checked_sub, |a, b| a - b))?,
         Op::Multiply => m.two(|a, b| arithmetic(a, b, "mul", i64::checked_mul, |a, b| a * b))?,

@@ -299,8 +299,8 @@ impl Parser<'_, '_, '_, '_> {
             let finding = format!("invalid variable name: {:?}", self.shown(name));
             return Err(Mistake::new(name, finding).advise("names do not begin with a digit"));
         }
-        let interval = self.shared.names.intern(given);
-        self.emit(Op::Variable(interval), self.place);
+        let slot = self.shared.names.intern(given);
+        self.emit(Op::Variable(slot), self.place);
         self.next()
     }
 

@@ -53,9 +53,9 @@ impl Builder {
         if !is_name(name.as_bytes()) {
             return Err(format!("invalid variable name: {name:?}"));
         }
-        let interval = self.names.intern(name.as_bytes());
-        self.defined.retain(|(defined, _)| *defined != interval);
-        self.defined.push((interval, value.as_bytes().into()));
+        let slot = self.names.intern(name.as_bytes());
+        self.defined.retain(|(defined, _)| *defined != slot);
+        self.defined.push((slot, value.as_bytes().into()));
         Ok(())
     }
 
@@ -88,10 +88,10 @@ impl Builder {
         variables.set(self.automatic.scale, Value::Integer(run.scale));
         variables.set(self.automatic.random_seed, Value::Integer(run.seed as i64));
         variables.set(self.automatic.default_seed, Value::Integer(seeds.default_seed));
-        for (interval, value) in &self.defined {
-            variables.set_text(*interval, value);
+        for (slot, value) in &self.defined {
+            variables.set_text(*slot, value);
         }
-        let numbered = !self.defined.iter().any(|(interval, _)| *interval == self.automatic.client_id);
+        let numbered = !self.defined.iter().any(|(slot, _)| *slot == self.automatic.client_id);
         Ok(Program {
             mode: self.mode,
             names: self.names,
@@ -150,8 +150,8 @@ impl Program {
     /// Client number `number`, counted from 0 and below the run's count.
     pub fn client(&self, number: u32) -> Client {
         let mut variables = self.variables.clone();
-        if let Some(interval) = self.client_id {
-            variables.set(interval, Value::Integer(i64::from(number)));
+        if let Some(slot) = self.client_id {
+            variables.set(slot, Value::Integer(i64::from(number)));
         }
         Client::new(variables, self.seeds.clients[number as usize], self.sites)
     }

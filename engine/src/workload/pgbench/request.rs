@@ -62,10 +62,10 @@ impl Request {
             out.push(0);
             return encode::put_length(out, start);
         }
-        for interval in statement.parameters() {
+        for slot in statement.parameters() {
             let at = out.len();
             out.extend_from_slice(&NULL.to_be_bytes());
-            if variables.write(interval, out) {
+            if variables.write(slot, out) {
                 let length = (out.len() - at - 4) as u32;
                 out[at..at + 4].copy_from_slice(&length.to_be_bytes());
             }

@@ -27,12 +27,12 @@ pub struct Command {
 pub enum Action {
     Sql(Statement),
     Set {
-        interval: Slot,
+        slot: Slot,
         value: Expression,
     },
     /// Runs a command of the operating system and sets a variable to the integer it prints.
     SetShell {
-        interval: Slot,
+        slot: Slot,
         words: Box<[Word]>,
     },
     Shell {

@@ -41,7 +41,7 @@ pub struct Statement {
 
 #[derive(Clone, Copy, Debug)]
 struct Variable {
-    interval: Slot,
+    slot: Slot,
     /// Where the text has it: the whole `:name`, in simple mode.
     place: Span,
 }
@@ -61,8 +61,7 @@ impl Statement {
                 continue;
             }
             let end = behind + text[behind..].iter().take_while(|&&b| continues_name(b)).count();
-            variables
-                .push(Variable { interval: names.intern(&text[behind..end]), place: Span::new(colon, end) });
+            variables.push(Variable { slot: names.intern(&text[behind..end]), place: Span::new(colon, end) });
             if mode != Mode::Simple {
                 if variables.len() > MAX_PARAMETERS {
                     let finding = format!("statement has too many arguments (maximum is {MAX_PARAMETERS})");
@@ -102,7 +101,7 @@ impl Statement {
             for variable in &self.variables {
                 out.extend_from_slice(&self.text[copied..variable.place.start as usize]);
                 copied = variable.place.start as usize;
-                if variables.write(variable.interval, out) {
+                if variables.write(variable.slot, out) {
                     copied = variable.place.end as usize;
                 }
             }
@@ -117,7 +116,7 @@ impl Statement {
 
     /// The parameters' variables in order. One that is not set is bound as SQL's NULL.
     pub fn parameters(&self) -> impl ExactSizeIterator<Item = Slot> {
-        self.variables[..self.parameter_count()].iter().map(|variable| variable.interval)
+        self.variables[..self.parameter_count()].iter().map(|variable| variable.slot)
     }
 
     /// The first word, which says what kind of statement it is; empty if there is none.
@@ -176,7 +175,7 @@ mod tests {
     fn in_the_extended_modes_every_variable_is_a_parameter() {
         let (found, _, names) = statement("select :a::int, ':b', :a;", Mode::Prepared);
         assert_eq!(found.text(), b"select $1::int, '$2', $3;");
-        let parameters: Vec<_> = found.parameters().map(|interval| names.name(interval).to_vec()).collect();
+        let parameters: Vec<_> = found.parameters().map(|slot| names.name(slot).to_vec()).collect();
         assert_eq!(parameters, [b"a", b"b", b"a"]);
         assert!(found.is_constant());
 

@@ -12,28 +12,28 @@ pub struct Slot(pub u32);
 /// The names of a program's variables.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    intervals: HashMap<Box<[u8]>, Slot>,
+    slots: HashMap<Box<[u8]>, Slot>,
     names: Vec<Box<[u8]>>,
 }
 
 impl Names {
     /// The slot of a name, a new one if need be.
     pub fn intern(&mut self, name: &[u8]) -> Slot {
-        if let Some(&interval) = self.intervals.get(name) {
-            return interval;
+        if let Some(&slot) = self.slots.get(name) {
+            return slot;
         }
-        let interval = Slot(u32::try_from(self.names.len()).expect("fewer than 2^32 names"));
+        let slot = Slot(u32::try_from(self.names.len()).expect("fewer than 2^32 names"));
         self.names.push(name.into());
-        self.intervals.insert(name.into(), interval);
-        interval
+        self.slots.insert(name.into(), slot);
+        slot
     }
 
     pub fn find(&self, name: &[u8]) -> Option<Slot> {
-        self.intervals.get(name).copied()
+        self.slots.get(name).copied()
     }
 
-    pub fn name(&self, interval: Slot) -> &[u8] {
-        &self.names[interval.0 as usize]
+    pub fn name(&self, slot: Slot) -> &[u8] {
+        &self.names[slot.0 as usize]
     }
 
     pub fn len(&self) -> usize {
@@ -86,51 +86,51 @@ impl Variables {
     }
 
     #[inline]
-    pub fn set(&mut self, interval: Slot, value: Value) {
-        self.held[interval.0 as usize] = Held::Known(value);
-        self.texts[interval.0 as usize].current = false;
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.held[slot.0 as usize] = Held::Known(value);
+        self.texts[slot.0 as usize].current = false;
     }
 
     /// What `-D` and `\gset` do: the text stays as it is, and becomes a value when an expression first wants one.
-    pub fn set_text(&mut self, interval: Slot, text: &[u8]) {
-        let place = &mut self.texts[interval.0 as usize];
+    pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
+        let place = &mut self.texts[slot.0 as usize];
         place.bytes.clear();
         place.bytes.extend_from_slice(text);
         place.current = true;
-        self.held[interval.0 as usize] = Held::Unread;
+        self.held[slot.0 as usize] = Held::Unread;
     }
 
-    pub fn is_set(&self, interval: Slot) -> bool {
-        !matches!(self.held[interval.0 as usize], Held::Unset)
+    pub fn is_set(&self, slot: Slot) -> bool {
+        !matches!(self.held[slot.0 as usize], Held::Unset)
     }
 
     #[inline]
-    pub fn value(&mut self, interval: Slot) -> Result<Value, Fault> {
-        match self.held[interval.0 as usize] {
+    pub fn value(&mut self, slot: Slot) -> Result<Value, Fault> {
+        match self.held[slot.0 as usize] {
             Held::Known(value) => Ok(value),
-            _ => self.read(interval),
+            _ => self.read(slot),
         }
     }
 
     #[cold]
-    fn read(&mut self, interval: Slot) -> Result<Value, Fault> {
-        let text = &self.texts[interval.0 as usize];
+    fn read(&mut self, slot: Slot) -> Result<Value, Fault> {
+        let text = &self.texts[slot.0 as usize];
         if !text.current {
-            return Err(Fault::Undefined(interval));
+            return Err(Fault::Undefined(slot));
         }
-        let value = Value::parse(&text.bytes).ok_or(Fault::Malformed(interval))?;
-        self.held[interval.0 as usize] = Held::Known(value);
+        let value = Value::parse(&text.bytes).ok_or(Fault::Malformed(slot))?;
+        self.held[slot.0 as usize] = Held::Known(value);
         Ok(value)
     }
 
     /// Appends the variable's text; false (and nothing) when it is not set.
-    pub fn write(&self, interval: Slot, out: &mut Vec<u8>) -> bool {
-        let text = &self.texts[interval.0 as usize];
+    pub fn write(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
+        let text = &self.texts[slot.0 as usize];
         if text.current {
             out.extend_from_slice(&text.bytes);
             return true;
         }
-        match self.held[interval.0 as usize] {
+        match self.held[slot.0 as usize] {
             Held::Known(value) => {
                 value.write(out);
                 true
@@ -144,9 +144,9 @@ impl Variables {
 mod tests {
     use super::*;
 
-    fn written(variables: &Variables, interval: Slot) -> Option<String> {
+    fn written(variables: &Variables, slot: Slot) -> Option<String> {
         let mut out = Vec::new();
-        variables.write(interval, &mut out).then(|| String::from_utf8(out).unwrap())
+        variables.write(slot, &mut out).then(|| String::from_utf8(out).unwrap())
     }
 
     #[test]

@@ -348,13 +348,13 @@ impl Client {
     }
 
     /// Has a command run while others work.
-    fn send_out(&mut self, command: usize, interval: Option<Slot>, line: Vec<u8>) -> Next {
+    fn send_out(&mut self, command: usize, slot: Option<Slot>, line: Vec<u8>) -> Next {
         let op =
             self.plan.sends[self.runner.script()][command].as_ref().map_or(TRANSACTION, |send| send.asked.op);
-        match Errand::start(line, interval.is_some()) {
+        match Errand::start(line, slot.is_some()) {
             Ok(errand) => {
                 let descriptor = errand.descriptor();
-                self.errand = Some((errand, command, interval));
+                self.errand = Some((errand, command, slot));
                 Next::Until(descriptor, op)
             }
             Err(finding) => failed(&self.runner.failure(&self.plan.program, command, finding, None)),
@@ -380,13 +380,13 @@ impl Transactions for Client {
     }
 
     fn returned(&mut self) -> Result<(), Box<Failure>> {
-        let Some((errand, command, interval)) = self.errand.take() else { return Ok(()) };
+        let Some((errand, command, slot)) = self.errand.take() else { return Ok(()) };
         let program = &self.plan.program;
         errand
             .outcome()
             .map_err(|finding| self.runner.failure(program, command, finding, None))
-            .and_then(|printed| match interval {
-                Some(interval) => self.runner.shell_result(program, command, interval, &printed),
+            .and_then(|printed| match slot {
+                Some(slot) => self.runner.shell_result(program, command, slot, &printed),
                 None => Ok(()),
             })
             .map_err(|error| failure(&error))
@@ -447,8 +447,8 @@ impl Transactions for Client {
                     return Next::Ask(asked);
                 }
                 Step::Shell { command, line } => return self.send_out(command, None, line),
-                Step::SetShell { command, interval, line } => {
-                    return self.send_out(command, Some(interval), line);
+                Step::SetShell { command, slot, line } => {
+                    return self.send_out(command, Some(slot), line);
                 }
                 Step::End => return Next::Done(None),
             }

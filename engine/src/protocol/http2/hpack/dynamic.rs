@@ -1,12 +1,11 @@
-//! The dynamic table of HPACK (RFC 7541, sections 2.3.2 and 4): the fields that were sent last, forgotten one after the
-//! other as new ones need their room.
+//! Dynamic table of HPACK (RFC 7541, sections 2.3.2 and 4): the newest fields, evicted in order of age.
 
 use std::collections::VecDeque;
 
-/// What a field counts for beyond its name and its value.
+/// Size of an entry beyond its name and value, in bytes.
 pub const OVERHEAD: usize = 32;
 
-/// Fields, the newest first. Their octets stand in one buffer, so that a field that comes and goes costs no allocation.
+/// Fields, the newest first. Their bytes lie in one buffer, so that insertion and eviction allocate nothing.
 pub struct Dynamic {
     fields: VecDeque<Field>,
     octets: Vec<u8>,
@@ -14,7 +13,7 @@ pub struct Dynamic {
     limit: usize,
 }
 
-/// Where a field's octets are: its name, and its value behind that.
+/// Position of a field's bytes: the name, followed by the value.
 #[derive(Clone, Copy)]
 struct Field {
     at: usize,
@@ -33,20 +32,20 @@ impl Dynamic {
         Self { fields: VecDeque::new(), octets: Vec::new(), size: 0, limit }
     }
 
-    /// The field that came `nth` before the newest.
+    /// The field that is `nth` before the newest.
     pub fn get(&self, nth: usize) -> Option<(&[u8], &[u8])> {
         let field = self.fields.get(nth)?;
         let octets = &self.octets[field.at..];
         Some((&octets[..field.name], &octets[field.name..field.name + field.value]))
     }
 
-    /// Sets how much there may be.
+    /// Set the size limit in bytes.
     pub fn resize(&mut self, limit: usize) {
         self.limit = limit;
         self.make_room(0);
     }
 
-    /// A field that is too large for the whole table empties it, and is not in it.
+    /// Insert a field. One that exceeds the limit empties the table and is not stored.
     pub fn insert(&mut self, name: &[u8], value: &[u8]) {
         let size = name.len() + value.len() + OVERHEAD;
         self.make_room(size);
@@ -68,7 +67,7 @@ impl Dynamic {
         }
     }
 
-    /// Takes out octets of fields that are forgotten, once they are as many as the table may hold.
+    /// Compact the buffer once evicted bytes reach the size limit.
     fn tidy(&mut self) {
         let dead = self.fields.back().map_or(self.octets.len(), |oldest| oldest.at);
         if dead >= self.limit {

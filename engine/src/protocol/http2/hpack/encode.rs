@@ -1,25 +1,25 @@
-//! Writes fields for a peer to decode.
+//! Encoder of header fields.
 //!
-//! Nothing is put into the peer's dynamic table, and nothing is Huffman coded: so a request's head is the same octets on
-//! every connection, can be made once, and costs a copy.
+//! Neither the dynamic table nor Huffman coding is used. A request's header block is therefore identical on
+//! every connection: it is encoded once and copied.
 
 use super::{fixed, integer};
 
 const INDEXED: u8 = 0x80;
 const WITHOUT_INDEXING: u8 = 0x00;
-/// Not to be kept in any table on the way: secrets.
+/// Representation of a literal that must never be indexed: secrets.
 const NEVER_INDEXED: u8 = 0x10;
 const TABLE_SIZE: u8 = 0x20;
 
 const LENGTH_BITS: u32 = 7;
 
-/// Tells the peer that its table stays empty, as is to be told at the start of a connection's first block: then nothing
-/// has to be said when the peer makes its table smaller.
+/// Announce a table size of zero, at the start of a connection's first block. No update is then needed when
+/// the peer reduces its table.
 pub fn no_table(out: &mut Vec<u8>) {
     integer::encode(out, TABLE_SIZE, 5, 0);
 }
 
-/// Appends a field. The name must be in lower case.
+/// Append a field. The name must be in lower case.
 pub fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     if let Some((index, true)) = fixed::find(name, value) {
         return integer::encode(out, INDEXED, 7, index);
@@ -27,14 +27,14 @@ pub fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     field_with(out, name, |out| out.extend_from_slice(value));
 }
 
-/// Appends a field whose value `write` appends.
+/// Append a field whose value is written by `write`.
 #[inline]
 pub fn field_with(out: &mut Vec<u8>, name: &[u8], write: impl FnOnce(&mut Vec<u8>)) {
     self::name(out, name);
     value(out, write);
 }
 
-/// The start of a field whose value follows: see `value`.
+/// Append the start of a field whose value follows: see `value`.
 pub fn name(out: &mut Vec<u8>, name: &[u8]) {
     let secret = matches!(name, b"authorization" | b"proxy-authorization" | b"cookie");
     let kind = if secret { NEVER_INDEXED } else { WITHOUT_INDEXING };
@@ -48,7 +48,7 @@ pub fn name(out: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// The value that `write` appends, with its length before it.
+/// Append the value that `write` produces, preceded by its length.
 #[inline]
 pub fn value(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -62,7 +62,7 @@ pub fn value(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
-/// The length takes more than one octet: what follows it makes room.
+/// Insert a length that needs more than one byte, and shift the value.
 #[cold]
 fn long(out: &mut Vec<u8>, start: usize, length: usize) {
     let mut octets = Vec::new();

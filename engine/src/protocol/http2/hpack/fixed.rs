@@ -1,6 +1,6 @@
-//! The static table of HPACK (RFC 7541, appendix A).
+//! Static table of HPACK (RFC 7541, appendix A).
 
-/// Names and values; the first has the index 1.
+/// Names and values; the first has index 1.
 #[rustfmt::skip]
 pub const FIELDS: [(&[u8], &[u8]); 61] = [
     (b":authority", b""),
@@ -66,11 +66,11 @@ pub const FIELDS: [(&[u8], &[u8]); 61] = [
     (b"www-authenticate", b""),
 ];
 
-/// The index of a field, and whether its value is there, too.
+/// Index of a field, and whether its value matches too.
 pub fn find(name: &[u8], value: &[u8]) -> Option<(usize, bool)> {
     let of_name = |entry: &(&[u8], &[u8])| entry.0 == name;
-    let whole = FIELDS.iter().position(|entry| of_name(entry) && entry.1 == value).map(|at| (at + 1, true));
-    whole.or_else(|| FIELDS.iter().position(of_name).map(|at| (at + 1, false)))
+    let exact = FIELDS.iter().position(|entry| of_name(entry) && entry.1 == value).map(|at| (at + 1, true));
+    exact.or_else(|| FIELDS.iter().position(of_name).map(|at| (at + 1, false)))
 }
 
 #[cfg(test)]

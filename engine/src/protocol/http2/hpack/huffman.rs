@@ -1,9 +1,9 @@
-//! The Huffman code of HPACK (RFC 7541, section 5.2 and appendix B).
+//! Huffman code of HPACK (RFC 7541, section 5.2 and appendix B).
 //!
-//! The code is canonical: codes grow with their lengths, and among those of one length with their symbols. So the lengths
-//! say it all, and what is needed to decode is worked out of them when this is compiled.
+//! The code is canonical: codes grow with their lengths, and within one length with their symbols. The
+//! lengths therefore determine the code, and the decoding tables are computed at compile time.
 
-/// Of each octet's code, in bits.
+/// Code length of each byte, in bits.
 #[rustfmt::skip]
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, //
@@ -19,17 +19,18 @@ const LENGTHS: [u8; 256] = [
 const SHORTEST: usize = 5;
 const LONGEST: usize = 30;
 
-/// Codes up to this length are found by one look: most of what headers are made of.
+/// Codes up to this length are decoded by one table lookup; they cover most header text.
 const QUICK: u32 = 8;
 
 struct Code {
-    /// Octets in the order of their codes. The end of the string (EOS) would follow: it is all ones.
+    /// Bytes in the order of their codes. The end-of-string code (EOS) would follow: all ones.
     symbols: [u8; 256],
-    /// Of each length: its first code and the end of its codes, both as the leading bits of 32, and where the octets start.
+    /// For each length: its first code and the end of its codes, as the leading bits of 32, and the index of
+    /// its first byte.
     first: [u32; LONGEST + 1],
     end: [u64; LONGEST + 1],
     start: [usize; LONGEST + 1],
-    /// By the next eight bits: an octet and the length of its code; a length of zero where the code is longer.
+    /// By the next eight bits: the byte and the length of its code; length zero if the code is longer.
     quick: [(u8, u8); 1 << QUICK],
 }
 
@@ -43,15 +44,15 @@ const fn work_out() -> Code {
         start: [0; LONGEST + 1],
         quick: [(0, 0); 1 << QUICK],
     };
-    let (mut next, mut known, mut length) = (0u64, 0, SHORTEST);
+    let (mut next, mut count_so_far, mut length) = (0u64, 0, SHORTEST);
     while length <= LONGEST {
         code.first[length] = next as u32;
-        code.start[length] = known;
+        code.start[length] = count_so_far;
         let step = 1 << (32 - length);
         let mut symbol = 0;
         while symbol < 256 {
             if LENGTHS[symbol] as usize == length {
-                code.symbols[known] = symbol as u8;
+                code.symbols[count_so_far] = symbol as u8;
                 if length <= QUICK as usize {
                     let mut at = next >> (32 - QUICK);
                     while at < (next + step) >> (32 - QUICK) {
@@ -59,7 +60,7 @@ const fn work_out() -> Code {
                         at += 1;
                     }
                 }
-                known += 1;
+                count_so_far += 1;
                 next += step;
             }
             symbol += 1;
@@ -70,13 +71,13 @@ const fn work_out() -> Code {
     code
 }
 
-/// Appends the octets that `input` stands for; whether it was well made: whole codes, no EOS, and at the end less than an
-/// octet of ones.
+/// Append the decoded bytes of `input`. False if it is malformed: an incomplete code, EOS, or padding other
+/// than up to seven ones.
 #[must_use]
 pub fn decode(input: &[u8], out: &mut Vec<u8>) -> bool {
     static TABLE: Code = CODE;
     let mut octets = input.iter();
-    // The bits to come lead; zeros stand behind them.
+    // The pending bits are left-aligned, followed by zeros.
     let (mut bits, mut count) = (0u64, 0u32);
     loop {
         while count <= 56
@@ -88,13 +89,14 @@ pub fn decode(input: &[u8], out: &mut Vec<u8>) -> bool {
         if count < 8 && bits.leading_ones() >= count {
             return true;
         }
-        let ahead = (bits >> 32) as u32;
-        let (mut symbol, mut length) = TABLE.quick[(ahead >> (32 - QUICK)) as usize];
+        let leading = (bits >> 32) as u32;
+        let (mut symbol, mut length) = TABLE.quick[(leading >> (32 - QUICK)) as usize];
         if length == 0 {
-            let found = (QUICK as usize + 1..=LONGEST).find(|&length| u64::from(ahead) < TABLE.end[length]);
-            let Some(found) = found else { return false }; // EOS
-            let nth = (ahead - TABLE.first[found]) >> (32 - found);
-            (symbol, length) = (TABLE.symbols[TABLE.start[found] + nth as usize], found as u8);
+            let length_found =
+                (QUICK as usize + 1..=LONGEST).find(|&length| u64::from(leading) < TABLE.end[length]);
+            let Some(length_found) = length_found else { return false }; // EOS
+            let nth = (leading - TABLE.first[length_found]) >> (32 - length_found);
+            (symbol, length) = (TABLE.symbols[TABLE.start[length_found] + nth as usize], length_found as u8);
         }
         let length = u32::from(length);
         if length > count {
@@ -112,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Each octet's code and its length, as appendix B has them.
+    /// Code and length of each byte, as listed in appendix B.
     fn codes() -> [(u32, u32); 256] {
         let mut codes = [(0, 0); 256];
         for length in SHORTEST..=LONGEST {

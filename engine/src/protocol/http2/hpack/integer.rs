@@ -1,19 +1,19 @@
-//! Integers of HPACK (RFC 7541, section 5.1): as many bits of the first octet as are free, and seven of each that follows.
+//! Integers of HPACK (RFC 7541, section 5.1): the free bits of the first byte, then seven bits per byte.
 
-/// A larger one is taken for an attack: no header has a length or an index like that.
+/// Limit of a decoded integer; anything larger is treated as an attack.
 const LARGEST: u64 = u32::MAX as u64;
 
-/// The integer in the low `prefix` bits of the first octet and in those that follow, and how many octets it takes. None
-/// when it does not end, or is absurd.
+/// Decode the integer that starts in the low `prefix` bits of the first byte. Returns the value and the bytes
+/// consumed; `None` if it is unfinished or too large.
 #[inline]
 pub fn decode(input: &[u8], prefix: u32) -> Option<(usize, usize)> {
     let full = (1u64 << prefix) - 1;
-    let (&first, rest) = input.split_first()?;
+    let (&first, remaining) = input.split_first()?;
     let mut value = u64::from(first) & full;
     if value < full {
         return Some((value as usize, 1));
     }
-    for (at, &octet) in rest.iter().enumerate().take(6) {
+    for (at, &octet) in remaining.iter().enumerate().take(6) {
         value += u64::from(octet & 0x7f) << (7 * at);
         if octet & 0x80 == 0 {
             return (value <= LARGEST).then_some((value as usize, at + 2));
@@ -22,7 +22,7 @@ pub fn decode(input: &[u8], prefix: u32) -> Option<(usize, usize)> {
     None
 }
 
-/// Appends `value`, its first bits beside those of `first` that say what it is.
+/// Append `value`, its first bits combined with `first`, which holds the representation.
 #[inline]
 pub fn encode(out: &mut Vec<u8>, first: u8, prefix: u32, value: usize) {
     let full = (1usize << prefix) - 1;
@@ -30,12 +30,12 @@ pub fn encode(out: &mut Vec<u8>, first: u8, prefix: u32, value: usize) {
         return out.push(first | value as u8);
     }
     out.push(first | full as u8);
-    let mut left = value - full;
-    while left >= 0x80 {
-        out.push(left as u8 | 0x80);
-        left >>= 7;
+    let mut remaining = value - full;
+    while remaining >= 0x80 {
+        out.push(remaining as u8 | 0x80);
+        remaining >>= 7;
     }
-    out.push(left as u8);
+    out.push(remaining as u8);
 }
 
 #[cfg(test)]
@@ -74,11 +74,11 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_integer_comes_back(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, rest in any::<u8>()) {
+        fn every_integer_comes_back(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, remaining in any::<u8>()) {
             let mut out = Vec::new();
             encode(&mut out, 0, prefix, value);
             let size = out.len();
-            out.push(rest);
+            out.push(remaining);
             prop_assert_eq!(decode(&out, prefix), Some((value, size)));
         }
     }

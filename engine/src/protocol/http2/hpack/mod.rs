@@ -1,7 +1,7 @@
-//! HPACK: how HTTP/2 packs header fields (RFC 7541).
+//! HPACK header compression (RFC 7541).
 //!
-//! Our own, as a client that makes load needs little of it: it decodes what any server may send, within limits, without
-//! an allocation for each field; and it encodes a request's head once.
+//! A dedicated implementation, as a load generator needs little of it: decoding within limits without an
+//! allocation per field, and encoding each request's header once.
 
 mod dynamic;
 pub mod encode;
@@ -15,13 +15,13 @@ use crate::protocol::Malformed;
 
 use dynamic::{Dynamic, OVERHEAD};
 
-/// What a peer may keep in the dynamic table unless it is told otherwise; it is not.
+/// Default size of the peer's dynamic table in bytes; this client does not change it.
 const TABLE_SIZE: usize = 4096;
 
-/// Decodes the header blocks of one connection, in their order.
+/// Decoder of the header blocks of one connection, in order.
 pub struct Decoder {
     table: Dynamic,
-    /// Names and values of one block may count for this much, each field with 32 octets more (RFC 9113, section 6.5.2).
+    /// Limit of a decoded block in bytes, with 32 bytes of overhead per field (RFC 9113, section 6.5.2).
     longest: usize,
     name: Vec<u8>,
     value: Vec<u8>,
@@ -32,28 +32,28 @@ impl Decoder {
         Self { table: Dynamic::new(TABLE_SIZE), longest, name: Vec::new(), value: Vec::new() }
     }
 
-    /// Hands each field of a whole block to `take`.
+    /// Decode a complete block and pass each field to `take`.
     pub fn decode(
         &mut self,
         block: &[u8],
         mut take: impl FnMut(&[u8], &[u8]) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
-        let mut rest = Rest(block);
+        let mut input = Input(block);
         let (mut total, mut first) = (0, true);
-        while let Some(&octet) = rest.0.first() {
+        while let Some(&octet) = input.0.first() {
             if octet & 0xe0 == 0x20 {
-                let size = rest.integer(5)?;
+                let size = input.integer(5)?;
                 if !first || size > TABLE_SIZE {
-                    return Err(broken("its table's size is changed where or to what it must not be"));
+                    return Err(malformed("its table's size is changed where or to what it must not be"));
                 }
                 self.table.resize(size);
                 continue;
             }
             first = false;
             let indexed = octet & 0x80 != 0;
-            let kept = octet & 0xc0 == 0x40;
+            let stored = octet & 0xc0 == 0x40;
             if indexed {
-                let index = rest.integer(7)?;
+                let index = input.integer(7)?;
                 let (name, value) = self.entry(index)?;
                 total += name.len() + value.len() + OVERHEAD;
                 if total > self.longest {
@@ -62,22 +62,22 @@ impl Decoder {
                 take(name, value)?;
                 continue;
             }
-            let index = rest.integer(if kept { 6 } else { 4 })?;
+            let index = input.integer(if stored { 6 } else { 4 })?;
             let mut name = std::mem::take(&mut self.name);
             name.clear();
             if index == 0 {
-                rest.text(&mut name)?;
+                input.text(&mut name)?;
             } else {
                 name.extend_from_slice(self.entry(index)?.0);
             }
             self.name = name;
             self.value.clear();
-            rest.text(&mut self.value)?;
+            input.text(&mut self.value)?;
             total += self.name.len() + self.value.len() + OVERHEAD;
             if total > self.longest {
                 return Err(too_long(self.longest));
             }
-            if kept {
+            if stored {
                 self.table.insert(&self.name, &self.value);
             }
             take(&self.name, &self.value)?;
@@ -86,48 +86,48 @@ impl Decoder {
     }
 
     fn entry(&self, index: usize) -> Result<(&[u8], &[u8]), Malformed> {
-        let place = index.checked_sub(1).ok_or_else(|| broken("a field has the index 0"))?;
-        let found = match fixed::FIELDS.get(place) {
+        let position = index.checked_sub(1).ok_or_else(|| malformed("a field has the index 0"))?;
+        let entry = match fixed::FIELDS.get(position) {
             Some(&field) => Some(field),
-            None => self.table.get(place - fixed::FIELDS.len()),
+            None => self.table.get(position - fixed::FIELDS.len()),
         };
-        found.ok_or_else(|| broken(&format!("there is no field with the index {index}")))
+        entry.ok_or_else(|| malformed(&format!("there is no field with the index {index}")))
     }
 }
 
-/// What is left of a block.
-struct Rest<'a>(&'a [u8]);
+/// Undecoded part of a block.
+struct Input<'a>(&'a [u8]);
 
-impl Rest<'_> {
+impl Input<'_> {
     #[inline]
     fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
         let (value, size) = integer::decode(self.0, prefix)
-            .ok_or_else(|| broken("a number does not end, or is too large"))?;
+            .ok_or_else(|| malformed("a number does not end, or is too large"))?;
         self.0 = &self.0[size..];
         Ok(value)
     }
 
-    /// Appends a text to `out`.
+    /// Append a string literal to `out`.
     #[inline]
     fn text(&mut self, out: &mut Vec<u8>) -> Result<(), Malformed> {
         let coded = self.0.first().is_some_and(|octet| octet & 0x80 != 0);
         let length = self.integer(7)?;
-        let (text, rest) = self
+        let (text, input) = self
             .0
             .split_at_checked(length)
-            .ok_or_else(|| broken("a text is longer than the block that it is in"))?;
-        self.0 = rest;
+            .ok_or_else(|| malformed("a text is longer than the block that it is in"))?;
+        self.0 = input;
         if !coded {
             out.extend_from_slice(text);
         } else if !huffman::decode(text, out) {
-            return Err(broken("a text is not in the Huffman code"));
+            return Err(malformed("a text is not in the Huffman code"));
         }
         Ok(())
     }
 }
 
 #[cold]
-fn broken(finding: &str) -> Malformed {
+fn malformed(finding: &str) -> Malformed {
     Malformed(format!("the server's header fields cannot be unpacked: {finding} (COMPRESSION_ERROR)"))
 }
 

@@ -29,10 +29,10 @@ fn size(decoder: &Decoder) -> usize {
         .sum()
 }
 
-/// RFC 7541, appendix C.2: one field each, and whether it is kept.
+/// RFC 7541, appendix C.2: single fields, and whether each is indexed.
 #[test]
 fn single_fields() {
-    for (block, name, value, kept) in [
+    for (block, name, value, indexed) in [
         (
             "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
             "custom-key",
@@ -45,7 +45,7 @@ fn single_fields() {
     ] {
         let mut decoder = Decoder::new(1 << 16);
         assert_eq!(unpack(&mut decoder, &octets(block)), Ok(vec![(name.into(), value.into())]));
-        assert_eq!(size(&decoder), kept);
+        assert_eq!(size(&decoder), indexed);
     }
 }
 
@@ -53,7 +53,7 @@ const DATE: &str = "Mon, 21 Oct 2013 20:13:21 GMT";
 const LATER: &str = "Mon, 21 Oct 2013 20:13:22 GMT";
 const COOKIE: &str = "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
 
-/// What one block says, and the size of the table behind it.
+/// Fields of one block, and the table size after it.
 type Expected<'a> = (&'a [(&'a str, &'a str)], usize);
 
 const REQUESTS: [Expected<'_>; 3] = [
@@ -112,7 +112,8 @@ const RESPONSES: [Expected<'_>; 3] = [
     ),
 ];
 
-/// RFC 7541, appendix C.3 to C.6: blocks of one connection, plain and in the Huffman code; responses with a table of 256.
+/// RFC 7541, appendix C.3 to C.6: consecutive blocks, plain and Huffman coded; responses with a table of 256
+/// bytes.
 #[test]
 fn connections() {
     let cases: [(usize, [Expected<'_>; 3], [&str; 3]); 4] = [
@@ -161,10 +162,10 @@ fn connections() {
     for (table, expected, blocks) in cases {
         let mut decoder = Decoder::new(1 << 16);
         decoder.table.resize(table);
-        for ((fields, kept), block) in expected.into_iter().zip(blocks) {
+        for ((fields, indexed), block) in expected.into_iter().zip(blocks) {
             let fields: Fields = fields.iter().map(|&(name, value)| (name.into(), value.into())).collect();
             assert_eq!(unpack(&mut decoder, &octets(block)), Ok(fields), "{block}");
-            assert_eq!(size(&decoder), kept);
+            assert_eq!(size(&decoder), indexed);
         }
     }
 }
@@ -199,7 +200,7 @@ fn a_small_block_that_unpacks_to_much_is_refused() {
     bomb.resize(bomb.len() + 4000, b'a');
     bomb.extend([0xbe; 1000]);
     assert_eq!(refusal(&bomb), "the server sent more than 64 KiB of header fields in one answer");
-    // Many that are small count, too.
+    // Many small fields count as well.
     assert!(refusal(&[0x82; 2000]).contains("more than 64 KiB"));
 }
 
@@ -229,7 +230,7 @@ fn fields_are_written_as_any_peer_can_read_them() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, there is no panic, and never more than the limit comes out of it.
+    /// No input panics, and the output never exceeds the limit.
     #[test]
     fn nothing_breaks_it(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6)) {
         let mut decoder = Decoder::new(500);

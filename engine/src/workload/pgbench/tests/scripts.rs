@@ -287,13 +287,13 @@ fn setshell_takes_an_integer() {
     let program = program("\\setshell x ls\n\\set y debug(:x)\n", &[], Mode::Simple).unwrap();
     let mut client = program.client(0);
     client.begin(0);
-    let Ok(Next::SetShell { command, interval, .. }) = client.next(&program) else { panic!() };
+    let Ok(Next::SetShell { command, slot, .. }) = client.next(&program) else { panic!() };
     for bad in ["one", "", "1 2", "99999999999"] {
-        let error = client.shell_result(&program, command, interval, bad.as_bytes()).unwrap_err();
+        let error = client.shell_result(&program, command, slot, bad.as_bytes()).unwrap_err();
         assert!(error.finding.contains("must return an integer"), "{error}");
     }
-    client.shell_result(&program, command, interval, b" -12 \nmore\n").unwrap();
-    assert_eq!(client.variables.value(interval).unwrap().integer(), Ok(-12));
+    client.shell_result(&program, command, slot, b" -12 \nmore\n").unwrap();
+    assert_eq!(client.variables.value(slot).unwrap().integer(), Ok(-12));
     let refused = program.first_shell().unwrap().to_string();
     assert!(
         refused.starts_with("test.sql:1:1: \\setshell runs a command")
