@@ -1,0 +1,102 @@
+"""What `scripts/code-lines` counts as code."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "code-lines"
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    copy = tmp_path_factory.mktemp("scripts") / "code_lines.py"
+    copy.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
+    spec = spec_from_loader("code_lines", SourceFileLoader("code_lines", str(copy)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "code_lines", module)
+        spec.loader.exec_module(module)
+    return module
+
+
+PYTHON = '''"""A module.
+
+More of its docstring.
+"""
+
+import os  # 1
+
+# a comment
+
+
+def function(value):  # 2
+    """Docstring."""
+    text = """two
+lines, and a third after a blank
+
+one"""
+    return (  # 6
+        os.fspath(value)
+        + text
+    )
+
+
+class Record:
+    field: int  # 11
+    """Docstring of a field."""
+'''
+
+RUST = r"""//! A module.
+use std::fmt; // 1
+
+/* a comment /* nested */
+   let not_code = 1; */
+#[derive(Debug)] // 2
+struct Reader<'a> { // 3
+    text: &'a str, // 4
+} // 5
+
+fn quote() -> char { // 6
+    let url = "http://no.comment"; // 7
+    let raw = r#"a "quoted" // text
+    /* of two lines"#; // 9
+    '"' // 10
+} // 11
+
+#[cfg(test)]
+mod other_tests;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn braces() { assert_eq!("}", "\x7d"); }
+}
+"""
+
+
+def test_python_without_blanks_comments_and_docstrings(script: ModuleType) -> None:
+    assert script.python_code_lines(PYTHON) == 11
+
+
+def test_rust_without_blanks_comments_and_test_modules(script: ModuleType) -> None:
+    assert script.rust_code_lines(RUST) == 11
+
+
+@pytest.mark.parametrize(
+    ("path", "is_test"),
+    [
+        ("engine/src/load/tests/open.rs", True),
+        ("engine/src/sql/session_tests.rs", True),
+        ("engine/src/sql/mod.rs", False),
+    ],
+)
+def test_files_of_tests_are_left_out(script: ModuleType, path: str, is_test: bool) -> None:
+    assert script.is_rust_test(Path(path)) is is_test
