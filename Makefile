@@ -42,7 +42,7 @@ $(TOOLS): pyproject.toml constraints.txt scripts/need | compilers
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-$(ENGINE): $(TOOLS) engine/Cargo.toml engine/Cargo.lock $(shell find engine/src -name '*.rs')
+$(ENGINE): $(TOOLS) engine/Cargo.lock $(shell find engine -name target -prune -o \( -name "*.rs" -o -name Cargo.toml \) -print)
 	$(BIN)/maturin develop --release --quiet
 	@touch $@
 
@@ -77,7 +77,7 @@ lint-python: setup
 
 lint-rust: compilers
 	cd engine && cargo fmt --check
-	cd engine && cargo clippy --quiet --all-targets --features python -- -D warnings
+	cd engine && cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 format: setup
 	$(BIN)/ruff format .

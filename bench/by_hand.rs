@@ -8,10 +8,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use loadcell_engine::clock::{now, thread_cpu};
-use loadcell_engine::keyvalue::keys::KeyShape;
-use loadcell_engine::random::Random;
-use loadcell_engine::record::Histogram;
+use loadcell_core::clock::{now, thread_cpu};
+use loadcell_core::random::Random;
+use loadcell_core::record::Histogram;
+use loadcell_workloads::keyvalue::keys::KeyShape;
 
 /// What the command line says.
 pub struct Asked {

@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use loadcell_engine::workload::pgbench::{Builder, Mode, Next, Program, Run, builtin};
+use loadcell_workloads::pgbench::{Builder, Mode, Next, Program, Run, builtin};
 
 fn main() -> ExitCode {
     match run() {

@@ -1,0 +1,171 @@
+use std::sync::mpsc::{Receiver, channel};
+
+use super::recorder::{Published, Recorder, Sink};
+use super::{Counts, IntervalStats, Kind, OpId, Operation, Phase, TRANSACTION, Window};
+use crate::error::Failure;
+
+const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
+const OP: OpId = TRANSACTION;
+
+fn recorder() -> (Recorder, Receiver<Published>) {
+    let (to, published) = channel();
+    let (_, free_list) = channel();
+    let send = Box::new(move |what| to.send(what).unwrap());
+    (Recorder::publishing(OPS, Sink { send, free_list }), published)
+}
+
+/// What was handed over, complete as whoever merges it makes it.
+fn intervals(published: &Receiver<Published>) -> Vec<IntervalStats> {
+    let interval = |what| match what {
+        Published::Interval(mut interval) => {
+            interval.resolve_shared();
+            Some(*interval)
+        }
+        Published::Trouble(_) => None,
+    };
+    published.try_iter().filter_map(interval).collect()
+}
+
+fn failure(code: &str) -> Failure {
+    Failure { code: code.into(), message: format!("it says {code}") }
+}
+
+#[test]
+fn every_count_belongs_to_the_window_in_which_it_happened() {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+    recorder.advance(110);
+    recorder.start(OP, 110);
+    recorder.advance(150);
+    recorder.succeed(OP, 110, 110, 150); // inside the warm-up
+    recorder.start(OP, 150);
+    recorder.advance(199);
+    recorder.start(OP, 199); // these two are carried in
+    recorder.advance(200);
+    recorder.succeed(OP, 150, 151, 200);
+    recorder.start(OP, 200);
+    recorder.advance(250);
+    recorder.fail(OP, 199, 199, 250, &failure("40001"));
+    recorder.start(OP, 250); // in flight at the end
+    recorder.advance(299);
+    recorder.succeed(OP, 200, 200, 299);
+    recorder.advance(300);
+    recorder.succeed(OP, 250, 250, 300); // drained: too late to count
+    let lifetime = recorder.finish();
+
+    let intervals = intervals(&published);
+    assert_eq!(
+        intervals.iter().map(|interval| interval.span.phase).collect::<Vec<_>>(),
+        [Phase::Warmup, Phase::Measure, Phase::Drain]
+    );
+    let stats = &intervals[1].operations[0];
+    let attempted = stats.carried_in + stats.counts.started;
+    assert_eq!((stats.carried_in, stats.counts.started), (2, 2));
+    assert_eq!((stats.counts.succeeded, stats.counts.failed, stats.in_flight), (2, 1, 1));
+    assert_eq!(attempted, stats.counts.succeeded + stats.counts.failed + stats.in_flight);
+    assert_eq!(stats.response.count(), stats.counts.succeeded);
+    assert_eq!((stats.response.max(), stats.service.min()), (99, 49));
+    assert_eq!(stats.failed_response.as_ref().unwrap().max(), 51);
+    assert_eq!(intervals[1].errors[0].code, "40001");
+    assert!(intervals[2].errors.is_empty());
+    assert_eq!(lifetime.operations[0], Counts { started: 5, succeeded: 4, failed: 1, retried: 0 });
+}
+
+#[test]
+fn intervals_without_events_are_handed_over_too() {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 100, end: 140, interval: 10 });
+    recorder.advance(105);
+    recorder.start(OP, 105);
+    recorder.advance(137);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.len(), 3);
+    assert_eq!(
+        intervals.iter().map(|interval| interval.operations[0].in_flight).collect::<Vec<_>>(),
+        [1, 1, 1]
+    );
+    assert_eq!(
+        intervals.iter().map(|interval| interval.operations[0].counts.started).collect::<Vec<_>>(),
+        [1, 0, 0]
+    );
+}
+
+#[test]
+fn time_without_a_connection_is_cut_at_the_interval_too() {
+    let (mut recorder, published) = recorder();
+    recorder.connected(50, false);
+    recorder.connected(60, false);
+    recorder.set_window(Window { begin: 100, start: 100, end: 120, interval: 10 });
+    recorder.advance(104);
+    recorder.disconnected(104);
+    recorder.advance(113);
+    recorder.connected(113, true);
+    recorder.advance(120);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.iter().map(|interval| interval.disconnected_ns).collect::<Vec<_>>(), [6, 3]);
+    assert_eq!(intervals.iter().map(|interval| interval.connected).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(intervals.iter().map(|interval| interval.reconnects).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn time_that_clients_rest_is_cut_at_the_interval_too() {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 100, end: 120, interval: 10 });
+    recorder.advance(102);
+    recorder.begin_rest(101); // it was free since then
+    recorder.begin_rest(102);
+    recorder.advance(113);
+    recorder.end_rest(112); // it was due then
+    recorder.advance(120);
+    let intervals = intervals(&published);
+    assert_eq!(intervals.iter().map(|interval| interval.resting_ns).collect::<Vec<_>>(), [9 + 8, 2 * 2 + 8]);
+}
+
+#[test]
+fn the_window_can_end_early_even_before_it_started() {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 200, end: 300, interval: 1_000 });
+    recorder.advance(120);
+    recorder.end_at(130);
+    assert_eq!(recorder.interval_end(), 130);
+    recorder.advance(131);
+    let intervals = intervals(&published);
+    assert_eq!((intervals.len(), intervals[0].span.phase, intervals[0].span.end), (1, Phase::Warmup, 130));
+    assert_eq!(recorder.stats().span.phase, Phase::Drain);
+}
+
+#[test]
+fn trouble_is_told_once_an_interval_and_code() {
+    let (mut recorder, published) = recorder();
+    recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
+    recorder.set_client(7);
+    for at in [101, 102, 109, 111] {
+        recorder.advance(at);
+        recorder.start(OP, at);
+        recorder.fail(OP, at, at, at, &failure("57P01"));
+    }
+    let told: Vec<_> = published
+        .try_iter()
+        .filter_map(|what| match what {
+            Published::Trouble(trouble) => Some((trouble.at, trouble.client)),
+            Published::Interval(_) => None,
+        })
+        .collect();
+    assert_eq!(told, [(101, 7), (111, 7)]);
+}
+
+#[test]
+fn memory_of_a_slot_is_used_again() {
+    let (to, published) = channel();
+    let (give, free_list) = channel();
+    let send = Box::new(move |what| to.send(what).unwrap());
+    let mut recorder = Recorder::publishing(OPS, Sink { send, free_list });
+    recorder.set_window(Window { begin: 100, start: 100, end: 200, interval: 10 });
+    recorder.advance(100);
+    let spare = Box::new(IntervalStats::new(1));
+    let place = std::ptr::from_ref(&*spare);
+    give.send(spare).unwrap();
+    recorder.advance(110);
+    assert!(std::ptr::eq(recorder.stats(), place));
+    assert_eq!(intervals(&published).len(), 1);
+}

@@ -1,0 +1,293 @@
+//! The specification of one load or one preparation, as it comes from outside (JSON), and what is wrong with it.
+
+use serde::Deserialize;
+
+use crate::clock::{Nanos, SECOND};
+use crate::error::Problem;
+use crate::pace::{Arrivals, RateSegment};
+use crate::target::{Protocol, SslMode, Target};
+
+impl Load {
+    /// Whether a number of transactions is to be made, and then no more.
+    pub fn is_bounded(&self) -> bool {
+        self.requests.or(self.requests_per_client).is_some()
+    }
+
+    /// How many that is, of all clients.
+    pub fn bound(&self) -> Option<u64> {
+        self.requests.or(self.requests_per_client.map(|each| each * u64::from(self.clients)))
+    }
+}
+
+/// How hard, and for how long.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    pub clients: u32,
+    #[serde(default = "one")]
+    pub threads: u32,
+    #[serde(default)]
+    pub warmup_ns: Nanos,
+    /// Of the measurement; where a number of transactions ends that, the longest it may take.
+    pub duration_ns: Nanos,
+    /// The measurement is so many transactions, failed ones included: of all clients together, or of each.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    #[serde(default)]
+    pub requests_per_client: Option<u64>,
+    #[serde(default = "one_second")]
+    pub interval_ns: Nanos,
+    /// How long transactions that are in progress at the end may take to finish.
+    #[serde(default = "five_seconds")]
+    pub drain_ns: Nanos,
+    /// How long a transaction may take from when it was begun; it has failed then, and its connection is made anew.
+    #[serde(default)]
+    pub timeout_ns: Option<Nanos>,
+    /// How long no connection at all may be had before the load is given up.
+    #[serde(default = "ten_seconds")]
+    pub lost_ns: Nanos,
+    #[serde(default = "ten")]
+    pub max_retries: u32,
+    /// An open loop: when requests are due. None makes a closed loop.
+    #[serde(default)]
+    pub schedule: Option<Schedule>,
+}
+
+/// When requests are due, whether or not a client is free.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The rate from the start of the measurement on: stretches of time, one after the other. The last one's end stays,
+    /// and the warm-up has the first one's beginning.
+    pub rate: Vec<Stretch>,
+    /// The load is given up when a request has been due for longer and the backlog still grows.
+    #[serde(default = "five_seconds")]
+    pub most_overdue_ns: Nanos,
+    /// The specification's, for instants that are random.
+    #[serde(skip)]
+    pub seed: u64,
+}
+
+/// Over `for_ns` the rate goes evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stretch {
+    pub from_per_s: f64,
+    pub to_per_s: f64,
+    pub for_ns: Nanos,
+}
+
+impl Schedule {
+    pub fn segments(&self) -> Vec<RateSegment> {
+        let piece = |stretch: &Stretch| RateSegment {
+            from_per_s: stretch.from_per_s,
+            to_per_s: stretch.to_per_s,
+            length_s: stretch.for_ns as f64 / SECOND as f64,
+        };
+        self.rate.iter().map(piece).collect()
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+        let rates = || self.rate.iter().flat_map(|stretch| [stretch.from_per_s, stretch.to_per_s]);
+        if rates().any(|rate| !(0.0..=HIGHEST_RATE).contains(&rate)) {
+            return wrong("a rate must be between 0 and 10 million a second", "");
+        }
+        if !rates().any(|rate| rate > 0.0) {
+            return wrong("a schedule needs a rate above 0", "leave `schedule` out for a closed loop");
+        }
+        if self.rate.iter().any(|stretch| !(1..=LONGEST).contains(&stretch.for_ns)) {
+            return wrong("a stretch of the rate must last longer than 0, and not longer than a year", "");
+        }
+        if self.most_overdue_ns == 0 {
+            return wrong("`most_overdue_ns` must be more than 0", "");
+        }
+        Ok(())
+    }
+}
+
+/// One load, or one preparation of data.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    pub version: u32,
+    #[serde(default)]
+    pub seed: u64,
+    pub target: Target,
+    /// `{"sysbench": {...}}`: the one key names the workload, which reads the rest itself.
+    pub workload: serde_json::Value,
+    pub load: Load,
+}
+
+impl Spec {
+    /// Reads a specification, and finds what no load could be made of.
+    pub fn read(text: &str) -> Result<Self, Problem> {
+        let mut spec: Self = serde_json::from_str(text).map_err(|error| {
+            Problem::new(
+                "spec",
+                format!("the specification cannot be read: {error}"),
+                "see `loadcell/_engine.pyi`",
+            )
+        })?;
+        spec.check()?;
+        if let Some(schedule) = &mut spec.load.schedule {
+            schedule.seed = spec.seed;
+        }
+        if spec.target.protocol == Protocol::Host {
+            spec.load.lost_ns = 0; // What a probe has lost does not come back.
+        }
+        if spec.target.socket_path().is_some() {
+            spec.target.sslmode = SslMode::Disable; // As with libpq: a Unix socket needs none.
+        }
+        Ok(spec)
+    }
+
+    /// The workload's name, and what it is told.
+    pub fn workload(&self) -> (&str, &serde_json::Value) {
+        let only = self.workload.as_object().and_then(|object| object.iter().next());
+        only.map_or(("", &serde_json::Value::Null), |(name, section)| (name, section))
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let load = &self.load;
+        let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+        if self.version != VERSION {
+            let finding =
+                format!("the specification is of version {}, this engine reads {VERSION}", self.version);
+            return wrong(&finding, "use a worker and an engine of the same loadcell");
+        }
+        if self.workload.as_object().is_none_or(|object| object.len() != 1) {
+            return wrong(
+                "`workload` must be an object with one key, the workload's name",
+                "use `sysbench`, or another",
+            );
+        }
+        if load.clients == 0 || load.threads == 0 {
+            return wrong("`clients` and `threads` must be at least 1", "");
+        }
+        if load.duration_ns == 0 || load.interval_ns == 0 {
+            return wrong("`duration_ns` and `interval_ns` must be more than 0", "");
+        }
+        if load.timeout_ns == Some(0) {
+            return wrong("`timeout_ns` must be more than 0", "leave it out for no limit");
+        }
+        if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
+            return wrong("no phase can last longer than a year", "");
+        }
+        if load.requests.is_some() && load.requests_per_client.is_some() {
+            return wrong(
+                "`requests` and `requests_per_client` are two ways to say the same",
+                "use one of them",
+            );
+        }
+        if load
+            .requests
+            .or(load.requests_per_client)
+            .is_some_and(|number| !(1..=MOST_REQUESTS).contains(&number))
+        {
+            return wrong("a number of requests must be between 1 and a million million", "");
+        }
+        if load.requests_per_client.is_some() && load.schedule.is_some() {
+            return wrong("clients of a schedule have no requests of their own", "use `requests`");
+        }
+        load.schedule.as_ref().map_or(Ok(()), Schedule::check)
+    }
+}
+
+const VERSION: u32 = 1;
+/// Instants are computed with these spans; a year leaves them far from the end of time.
+const LONGEST: Nanos = 366 * 86_400 * SECOND;
+/// No load comes to as many within a year.
+const MOST_REQUESTS: u64 = 1_000_000_000_000;
+/// Requests this close together are one burst to any machine.
+const HIGHEST_RATE: f64 = 1e7;
+
+fn one() -> u32 {
+    1
+}
+fn ten() -> u32 {
+    10
+}
+fn one_second() -> Nanos {
+    SECOND
+}
+fn five_seconds() -> Nanos {
+    5 * SECOND
+}
+fn ten_seconds() -> Nanos {
+    10 * SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"{"version":1,"seed":5,
+        "target":{"protocol":"postgres","host":"db","user":"u","database":"d","sslmode":"verify-full"},
+        "workload":{"sysbench":{"script":"oltp_read_only"}},
+        "load":{"clients":16,"threads":2,"duration_ns":5000000000}}"#;
+
+    fn finding(from: &str, to: &str) -> String {
+        assert!(WHOLE.contains(from));
+        let problem = Spec::read(&WHOLE.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(problem.code, "spec");
+        problem.finding
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let spec = Spec::read(WHOLE).unwrap();
+        assert_eq!((spec.target.port(), spec.target.sslmode), (5432, SslMode::VerifyFull));
+        assert_eq!(
+            (spec.load.warmup_ns, spec.load.interval_ns, spec.load.max_retries),
+            (0, 1_000_000_000, 10)
+        );
+        assert_eq!(spec.workload().0, "sysbench");
+        assert_eq!(spec.load.schedule, None);
+    }
+
+    #[test]
+    fn a_schedule_has_the_seed_of_its_specification() {
+        let schedule = r#""threads":2,"schedule":{"arrivals":"poisson","rate":[
+            {"from_per_s":100,"to_per_s":100,"for_ns":1000000000},{"from_per_s":100,"to_per_s":900.5,"for_ns":500}]}"#;
+        let schedule = Spec::read(&WHOLE.replace("\"threads\":2", schedule)).unwrap().load.schedule.unwrap();
+        assert_eq!(
+            (schedule.arrivals, schedule.seed, schedule.most_overdue_ns),
+            (Arrivals::Poisson, 5, 5 * SECOND)
+        );
+        let last = RateSegment { from_per_s: 100.0, to_per_s: 900.5, length_s: 5e-7 };
+        assert_eq!(schedule.segments(), [RateSegment::constant(100.0, 1.0), last]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named() {
+        assert!(finding("\"version\":1", "\"version\":2").contains("version 2"));
+        assert!(finding("postgres", "oracle").contains("unknown variant `oracle`"));
+        assert!(finding("\"clients\":16", "\"clients\":0").contains("`clients`"));
+        assert!(finding("\"clients\":16,", "").contains("missing field `clients`"));
+        assert!(finding("\"threads\":2", "\"thread\":2").contains("unknown field `thread`"));
+        assert!(finding("5000000000", "0").contains("`duration_ns`"));
+        assert!(finding("\"threads\":2", "\"timeout_ns\":0").contains("`timeout_ns`"));
+        assert!(finding("verify-full", "always").contains("unknown variant `always`"));
+        assert!(finding("}}", "},\"pgbench\":{}}").contains("one key"));
+        let schedule = |rate: &str| finding("\"threads\":2", &format!("\"schedule\":{{\"rate\":[{rate}]}}"));
+        assert!(schedule("").contains("a rate above 0"));
+        let stretch = |from: &str, to: &str, long: &str| {
+            format!("{{\"from_per_s\":{from},\"to_per_s\":{to},\"for_ns\":{long}}}")
+        };
+        assert!(schedule(&stretch("0", "0", "5")).contains("a rate above 0"));
+        assert!(schedule(&stretch("-1", "5", "5")).contains("between 0 and 10 million"));
+        assert!(schedule(&stretch("1", "1e8", "5")).contains("between 0 and 10 million"));
+        assert!(schedule(&stretch("1", "1", "0")).contains("must last longer"));
+        assert!(schedule("{\"from_per_s\":5}").contains("missing field `to_per_s`"));
+        assert!(finding("{\"version\"", "[\"version\"").contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_unix_socket_is_never_secured() {
+        let spec = Spec::read(&WHOLE.replacen("\"host\":\"db\"", "\"socket\":\"/run/x\"", 1)).unwrap();
+        assert_eq!(spec.target.sslmode, SslMode::Disable);
+    }
+}

@@ -1,0 +1,132 @@
+//! The target of a load: how to reach it, and what it speaks.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{Nanos, SECOND};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SslMode {
+    Disable,
+    Allow,
+    #[default]
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+/// Whom to talk to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    pub protocol: Protocol,
+    #[serde(default)]
+    pub host: Option<String>,
+    /// Default: the protocol's own.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// The path of a Unix socket; takes precedence over `host`.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
+    #[serde(default)]
+    pub user: String,
+    #[serde(default)]
+    pub password: Option<String>,
+    #[serde(default)]
+    pub database: String,
+    #[serde(default)]
+    pub sslmode: SslMode,
+    #[serde(default)]
+    pub sslrootcert: Option<PathBuf>,
+    /// The name that TLS asks for and verifies, where it is not `host`.
+    #[serde(default)]
+    pub tls_name: Option<String>,
+    #[serde(default)]
+    pub application_name: Option<String>,
+    #[serde(default)]
+    pub options: Option<String>,
+    /// The version of RESP to speak; the newest that the server knows if it is not said.
+    #[serde(default)]
+    pub resp: Option<u8>,
+    #[serde(default = "ten_seconds")]
+    pub connect_timeout_ns: Nanos,
+    /// Of a store in this process: which, and where it lies. Its crate reads it.
+    #[serde(default)]
+    pub store: Option<serde_json::Value>,
+    /// Of a host: where files of its probes go, a directory that is there.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Of a host: what answers its network's probes, `HOST:PORT`; this process if it is not said.
+    #[serde(default)]
+    pub peer: Option<String>,
+}
+
+impl Target {
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or_else(|| self.protocol.port())
+    }
+
+    /// The Unix socket to use, if one is named: as a file, as PostgreSQL's directory of sockets, or as such a host.
+    pub fn socket_path(&self) -> Option<PathBuf> {
+        let host = self.host.as_deref().filter(|host| host.starts_with('/')).map(Path::new);
+        let path = self.socket.as_deref().or(host)?;
+        Some(if path.is_dir() { path.join(format!(".s.PGSQL.{}", self.port())) } else { path.to_path_buf() })
+    }
+}
+
+/// Protocol of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    Postgres,
+    Mysql,
+    /// None: an embedded store is called in this process.
+    Store,
+    /// Redis, Valkey and compatible servers.
+    Resp,
+    Http,
+    /// None: the machine itself is measured.
+    Host,
+    /// None: functions of another language are called.
+    Calls,
+}
+
+impl Protocol {
+    /// Default port.
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Postgres => 5432,
+            Self::Mysql => 3306,
+            Self::Store => 0,
+            Self::Resp => 6379,
+            Self::Http => 80,
+            Self::Host | Self::Calls => 0,
+        }
+    }
+
+    /// SQL dialect; `None` where the protocol is not SQL.
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            Self::Postgres => Some(Dialect::Postgres),
+            Self::Mysql => Some(Dialect::Mysql),
+            Self::Store => None,
+            Self::Resp => None,
+            Self::Http => None,
+            Self::Host | Self::Calls => None,
+        }
+    }
+}
+
+/// SQL dialect of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Postgres,
+    Mysql,
+}
+
+fn ten_seconds() -> Nanos {
+    10 * SECOND
+}

@@ -1,0 +1,187 @@
+//! From a specification's text to a running load or preparation.
+
+mod groups;
+mod prepare;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::groups::Group;
+use loadcell_core::error::Problem;
+use loadcell_core::observe::Observer;
+use loadcell_core::spec::Spec;
+use loadcell_core::target::Protocol;
+use loadcell_embedded as embedded;
+use loadcell_load::blocking::Direct;
+use loadcell_load::callable::{self, Callees, Calls};
+use loadcell_load::{ClientFactory, GroupInput, NoResult, TargetContext, run as run_load, run_together};
+use loadcell_probes as probes;
+use loadcell_protocols::SqlProtocol;
+use loadcell_protocols::http::Version;
+use loadcell_protocols::http1::Http1;
+use loadcell_protocols::http2::Http2;
+use loadcell_protocols::mysql::{self, Mysql};
+use loadcell_protocols::postgres::{self, Postgres};
+use loadcell_protocols::resp;
+use loadcell_transport::Endpoint;
+use loadcell_workloads::dataload::Prepared;
+use loadcell_workloads::http;
+use loadcell_workloads::pgbench;
+use loadcell_workloads::redis;
+use loadcell_workloads::sql;
+
+/// Makes the load that `spec` describes.
+pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    if let Some(groups) = groups::read(spec)? {
+        return run_groups(&groups, observer);
+    }
+    let spec = Spec::read(spec)?;
+    run_load(&*sessions(&spec)?, &context(&spec)?, &spec.load, observer)
+}
+
+/// Makes the load that `spec` describes by calling `callees`.
+pub fn run_calls(spec: &str, callees: impl Callees, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    let spec = Spec::read(spec)?;
+    let ("calls", section) = spec.workload() else {
+        return Err(Problem::new("spec", "the workload is not `calls`", "see `loadcell/_engine.pyi`").into());
+    };
+    let calls = Direct(Calls { callees, operations: callable::operations(section)? });
+    run_load(&calls, &context(&spec)?, &spec.load, observer)
+}
+
+/// Makes the load of several groups of clients at once.
+fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, NoResult> {
+    let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
+    let made = made.collect::<Result<Vec<_>, _>>()?;
+    let each = groups.iter().zip(&made);
+    let parts = each.map(|(group, sessions)| GroupInput {
+        name: &group.name,
+        sessions: &**sessions,
+        load: &group.spec.load,
+    });
+    run_together(&parts.collect::<Vec<_>>(), &context(&groups[0].spec)?, observer)
+}
+
+/// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path
+/// of a request.
+fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+    match spec.target.protocol {
+        Protocol::Postgres => sql_sessions::<Postgres>(spec),
+        Protocol::Mysql => sql_sessions::<Mysql>(spec),
+        Protocol::Store => embedded::sessions(spec),
+        Protocol::Host => probes::sessions(spec),
+        Protocol::Calls => Err(Problem::new("spec", "there is nothing to call", "use `run_calls`")),
+        Protocol::Resp => match spec.workload() {
+            ("kv", section) => Ok(Box::new(redis::sessions(spec, section)?)),
+            ("ycsb", section) => Ok(Box::new(redis::ycsb(spec, section)?)),
+            (name, _) => Err(Problem::new(
+                "spec",
+                format!("the engine has no workload `{name}` for Redis"),
+                "use `kv` or `ycsb`",
+            )),
+        },
+        Protocol::Http => match spec.workload() {
+            ("http", section) => Ok(match http::version(section)? {
+                (Version::One, _) => Box::new(http::Sessions::<Http1>::new(spec, section)?),
+                (Version::Two, 1) => Box::new(http::Sessions::<Http2>::new(spec, section)?),
+                (Version::Two, _) => Box::new(http::StreamSessions::new(spec, section)?),
+            }),
+            (name, _) => Err(unknown(name)),
+        },
+    }
+}
+
+fn sql_sessions<P: SqlProtocol + 'static>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+    let (name, section) = spec.workload();
+    Ok(match name {
+        "sysbench" => Box::new(sql::sysbench::<P>(spec, section)?),
+        "tpcc" => Box::new(sql::tpcc::<P>(spec, section)?),
+        "ycsb" => Box::new(sql::ycsb::<P>(spec, section)?),
+        "pgbench" => Box::new(sql::pgbench(spec, section)?),
+        _ => return Err(unknown(name)),
+    })
+}
+
+/// Loads the data that `spec` describes.
+pub fn prepare(spec: &str, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    prepare::prepare(&Spec::read(spec)?, observer)
+}
+
+/// What a workload (the section of a specification) will do, found out without a target; its mistakes are the error.
+pub fn check(workload: &str) -> Result<Value, Problem> {
+    let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
+    let workload: serde_json::Map<String, Value> = serde_json::from_str(workload)
+        .map_err(|error| wrong(format!("the workload cannot be read: {error}")))?;
+    match workload.iter().next() {
+        Some((name, section)) if name == "pgbench" => pgbench::check(section),
+        Some((name, section)) if name == "http" => http::check(section),
+        Some((name, section)) if name == "kv" => redis::checked(section),
+        Some((name, _)) => Err(wrong(format!("the engine has nothing to say of the workload `{name}`"))),
+        None => Err(wrong("no workload is named".into())),
+    }
+}
+
+/// What an embedded store's engine is: its version, and the library it is in.
+pub fn about_store(engine: &str) -> Result<Value, Problem> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Asked {
+        engine: embedded::Engine,
+        library: Option<std::path::PathBuf>,
+    }
+    let asked: Asked = serde_json::from_str(engine).map_err(|error| {
+        Problem::new("spec", format!("the engine cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+    })?;
+    embedded::about(asked.engine, asked.library.as_deref())
+}
+
+fn context(spec: &Spec) -> Result<TargetContext, Problem> {
+    let mut endpoint = Endpoint::of(&spec.target)?;
+    if let ("http", section) = spec.workload() {
+        let (version, _) = http::version(section)?;
+        endpoint.tls = endpoint.tls.map(|tls| tls.speaking(version.alpn()));
+    }
+    Ok(TargetContext {
+        endpoint: Arc::new(endpoint),
+        connect_timeout_ns: spec.target.connect_timeout_ns,
+        advice: advice(spec.target.protocol),
+    })
+}
+
+fn unknown(name: &str) -> Problem {
+    Problem::new(
+        "spec",
+        format!("the engine has no workload `{name}`"),
+        "use `http`, `kv`, `pgbench`, `sysbench`, `tpcc` or `ycsb`",
+    )
+}
+
+/// What a person can do about an error of this code over a protocol; empty where nothing general helps.
+fn advice(protocol: Protocol) -> fn(&str) -> &'static str {
+    match protocol {
+        Protocol::Postgres => postgres::advice,
+        Protocol::Mysql => mysql::advice,
+        Protocol::Store => embedded::advice,
+        Protocol::Resp => resp::advice,
+        Protocol::Http => http::advice,
+        Protocol::Host => probes::advice,
+        Protocol::Calls => |_| "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadcell_core::os::{DESCRIPTORS, PORTS};
+
+    #[test]
+    fn what_the_machine_lacks_has_a_remedy() {
+        for protocol in [Protocol::Postgres, Protocol::Mysql, Protocol::Resp, Protocol::Http, Protocol::Host]
+        {
+            let advice = advice(protocol);
+            assert!(advice(PORTS).contains("net.ipv4.ip_local_port_range"), "{protocol:?}");
+            assert!(advice(DESCRIPTORS).contains("ulimit"), "{protocol:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Preparations: which part of the engine loads the data of a workload.
+
+use serde_json::Value;
+
+use loadcell_core::error::Problem;
+use loadcell_core::observe::Observer;
+use loadcell_core::spec::Spec;
+use loadcell_core::target::Protocol;
+use loadcell_workloads::dataload::{Prepared, load};
+use loadcell_workloads::sql::{dialect, only_postgres};
+use loadcell_workloads::{pgbench, redis, sysbench, tpcc, ycsb};
+
+/// Loads what the workload of `spec` needs.
+pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    match spec.target.protocol {
+        Protocol::Store => return loadcell_embedded::load(spec, observer),
+        Protocol::Resp => return redis::prepare(spec, observer),
+        Protocol::Postgres | Protocol::Mysql | Protocol::Http | Protocol::Host | Protocol::Calls => {}
+    }
+    match spec.workload() {
+        ("sysbench", section) => prepare_sysbench(spec, section, observer),
+        ("tpcc", section) => prepare_tpcc(spec, section, observer),
+        ("pgbench", section) => prepare_pgbench(spec, section, observer),
+        ("ycsb", section) => prepare_ycsb(spec, section, observer),
+        (name, _) => {
+            let finding = format!("the engine cannot load data for the workload `{name}`");
+            Err(Problem::new("spec", finding, "use `pgbench`, `sysbench`, `tpcc` or `ycsb`"))
+        }
+    }
+}
+
+fn prepare_sysbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = sysbench::Options::read(section)?;
+    let data = sysbench::DataSet::new(dialect(spec)?, &options, spec.seed);
+    load(spec, &data, options.load_workers, observer)
+}
+
+fn prepare_tpcc(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = tpcc::Options::read(section)?;
+    let data = tpcc::DataSet::new(dialect(spec)?, &options, spec.seed);
+    load(spec, &data, options.load_workers, observer)
+}
+
+fn prepare_pgbench(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    only_postgres(spec, "pgbench")?;
+    let options = pgbench::Options::read(section)?;
+    let data = pgbench::DataSet::new(&options);
+    load(spec, &data, options.load_workers, observer)
+}
+
+fn prepare_ycsb(spec: &Spec, section: &Value, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let options = ycsb::Options::read(section)?;
+    let data = ycsb::DataSet::new(dialect(spec)?, &options, spec.seed);
+    load(spec, &data, options.load_workers, observer)
+}

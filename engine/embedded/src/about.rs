@@ -1,0 +1,64 @@
+//! What an engine is, found out without a store.
+
+use crate::fault::problem;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Engine, rocksdb, sqlite};
+use loadcell_core::error::Problem;
+
+/// Of engines that are part of this program: their version, as in Cargo.lock.
+pub const REDB: &str = "4.5.0";
+pub const FJALL: &str = "3.1.13";
+
+/// The version of an engine, and the library it comes from where it is not part of this program.
+pub fn about(engine: Engine, library: Option<&Path>) -> Result<Value, Problem> {
+    let absent = |fault: super::Fault| problem(&fault, "this machine cannot run the store");
+    Ok(match engine {
+        Engine::Redb => json!({"version": REDB}),
+        Engine::Fjall => json!({"version": FJALL}),
+        Engine::Lmdb => {
+            let version = heed::lmdb_version();
+            json!({"version": format!("{}.{}.{}", version.major, version.minor, version.patch)})
+        }
+        Engine::Sqlite => {
+            let loaded = sqlite::Loaded::find(library).map_err(absent)?;
+            json!({"version": loaded.version(), "library": loaded.path.display().to_string()})
+        }
+        Engine::Rocksdb => {
+            let loaded = rocksdb::Loaded::find(library).map_err(absent)?;
+            json!({"version": loaded.version(), "library": loaded.path.display().to_string()})
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_knows_its_version() {
+        let engines = [Engine::Redb, Engine::Fjall, Engine::Lmdb, Engine::Sqlite, Engine::Rocksdb];
+        for engine in engines {
+            let found = about(engine, None).unwrap();
+            let version = found["version"].as_str().unwrap();
+            assert!(
+                version.split('.').count() >= 3 && version.starts_with(|first: char| first.is_ascii_digit())
+            );
+            let shared = matches!(engine, Engine::Sqlite | Engine::Rocksdb);
+            assert_eq!(found["library"].is_string(), shared, "{found}");
+        }
+    }
+
+    #[test]
+    fn versions_are_those_that_are_built() {
+        let lock = include_str!("../../Cargo.lock");
+        for (name, version) in [("redb", REDB), ("fjall", FJALL)] {
+            assert!(
+                lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")),
+                "{name} {version}"
+            );
+        }
+    }
+}

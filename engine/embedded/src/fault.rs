@@ -1,0 +1,82 @@
+//! What goes wrong in a store, in a few codes that are the same for all engines.
+
+use loadcell_core::error::Problem;
+
+pub use loadcell_load::blocking::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
+
+/// A key or value is larger than the engine takes.
+pub const TOO_LARGE: &str = "too-large";
+/// The engine refuses work after an earlier failure.
+pub const CLOSED: &str = "closed";
+/// The engine's library cannot be had.
+pub const LIBRARY: &str = "library";
+/// Any other trouble of the engine.
+pub const ENGINE: &str = "engine";
+
+/// From what an engine says where it gives no more than text.
+pub fn classify(message: &str) -> Fault {
+    let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    let code = if has(&["No space left", "Disk quota", "database or disk is full"]) {
+        NO_SPACE
+    } else if has(&["Read-only file system", "Permission denied", "readonly database"]) {
+        DENIED
+    } else if has(&["Corruption", "orrupt", "malformed", "not a database", "hecksum"]) {
+        DAMAGED
+    } else if has(&["lock hold by", "locked", "While lock file"]) {
+        BUSY
+    } else if has(&["IO error"]) {
+        IO
+    } else {
+        ENGINE
+    };
+    Fault::new(code, message)
+}
+
+/// As something to act upon; `doing` begins the sentence.
+pub fn problem(fault: &Fault, doing: &str) -> Problem {
+    fault.with_advice(doing, advice)
+}
+
+/// What a person can do about a fault.
+pub fn advice(code: &str) -> &'static str {
+    match code {
+        NO_SPACE => {
+            "make room, name a directory on another device in `target.store.data`, or use fewer or smaller values"
+        }
+        DENIED => "name a directory in `target.store.data` that loadcell may write to",
+        DAMAGED => {
+            "the files are not what the engine wrote: look at the device; without `keep_data` the next run makes them anew"
+        }
+        BUSY => "another process holds these files: end it, or name another directory in `target.store.data`",
+        TOO_LARGE => "use shorter keys or smaller values, or another engine",
+        CLOSED => "the first error of this load says what made the store stop",
+        LIBRARY => {
+            "install Debian's librocksdb-dev (or librocksdb7.8), or name the library in `target.store.library`"
+        }
+        "lost" | "stale" | "corrupt" => {
+            "the store gave back other than what was written: do not trust it with data"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn the_same_trouble_has_the_same_code_whoever_tells_of_it() {
+        let of_os = |number| Fault::from(io::Error::from_raw_os_error(number));
+        assert_eq!(of_os(libc::ENOSPC).code, NO_SPACE);
+        assert_eq!(of_os(libc::ENOSPC).message, "No space left on device");
+        assert_eq!(classify("IO error: No space left on deviceWhile appending").code, NO_SPACE);
+        assert_eq!(of_os(libc::EACCES).code, DENIED);
+        assert_eq!(classify("IO error: While open a file: /x/LOCK: Permission denied").code, DENIED);
+        assert_eq!(classify("Corruption: block checksum mismatch").code, DAMAGED);
+        assert_eq!(classify("IO error: lock hold by current process").code, BUSY);
+        assert_eq!(classify("Invalid argument: Column family not found").code, ENGINE);
+        assert!(problem(&Fault::new(NO_SPACE, "full"), "cannot load").to_string().contains("make room"));
+    }
+}

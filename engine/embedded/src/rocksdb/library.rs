@@ -1,0 +1,102 @@
+//! RocksDB's C interface, as far as it is used (rocksdb/c.h). These functions have been the same since RocksDB 6.
+
+use crate::fault::classify;
+use std::ffi::{CStr, c_char, c_int, c_uchar};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use crate::Fault;
+use crate::library::{Library, Object, functions};
+
+functions! {
+    "rocksdb_";
+    options_create: fn() -> Object;
+    options_destroy: fn(Object);
+    options_set_create_if_missing: fn(Object, c_uchar);
+    options_set_create_missing_column_families: fn(Object, c_uchar);
+    options_set_block_based_table_factory: fn(Object, Object);
+    block_based_options_create: fn() -> Object;
+    block_based_options_destroy: fn(Object);
+    block_based_options_set_block_cache: fn(Object, Object);
+    cache_create_lru: fn(usize) -> Object;
+    cache_destroy: fn(Object);
+    open_column_families: fn(
+        Object, *const c_char, c_int, *const *const c_char, *const Object, *mut Object, *mut *mut c_char,
+    ) -> Object;
+    column_family_handle_destroy: fn(Object);
+    close: fn(Object);
+    writeoptions_create: fn() -> Object;
+    writeoptions_destroy: fn(Object);
+    writeoptions_set_sync: fn(Object, c_uchar);
+    readoptions_create: fn() -> Object;
+    readoptions_destroy: fn(Object);
+    get_pinned_cf: fn(Object, Object, Object, *const c_char, usize, *mut *mut c_char) -> Object;
+    pinnableslice_value: fn(Object, *mut usize) -> *const c_char;
+    pinnableslice_destroy: fn(Object);
+    multi_get_cf: fn(
+        Object, Object, *const Object, usize, *const *const c_char, *const usize,
+        *mut *mut c_char, *mut usize, *mut *mut c_char,
+    );
+    writebatch_create: fn() -> Object;
+    writebatch_destroy: fn(Object);
+    writebatch_clear: fn(Object);
+    writebatch_put_cf: fn(Object, Object, *const c_char, usize, *const c_char, usize);
+    writebatch_delete_cf: fn(Object, Object, *const c_char, usize);
+    write: fn(Object, Object, Object, *mut *mut c_char);
+    flush_wal: fn(Object, c_uchar, *mut *mut c_char);
+    create_iterator_cf: fn(Object, Object, Object) -> Object;
+    iter_destroy: fn(Object);
+    iter_seek: fn(Object, *const c_char, usize);
+    iter_valid: fn(Object) -> c_uchar;
+    iter_next: fn(Object);
+    iter_key: fn(Object, *mut usize) -> *const c_char;
+    iter_value: fn(Object, *mut usize) -> *const c_char;
+    iter_get_error: fn(Object, *mut *mut c_char);
+    free: fn(Object);
+}
+
+/// RocksDB, loaded.
+pub struct Loaded {
+    functions: Functions,
+    pub path: PathBuf,
+}
+
+impl Deref for Loaded {
+    type Target = Functions;
+
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Loaded {
+    pub fn find(named: Option<&Path>) -> Result<Self, Fault> {
+        // SAFETY: the signatures are those of RocksDB's header.
+        let (library, functions) =
+            Library::find("RocksDB", "librocksdb.so", named, |library| unsafe { Functions::of(library) })?;
+        Ok(Self { functions, path: library.path("rocksdb_close") })
+    }
+
+    /// The version in the file's name (`librocksdb.so.7.8.3`); the C interface does not tell it.
+    pub fn version(&self) -> Option<String> {
+        let (_, version) = self.path.file_name()?.to_str()?.split_once(".so.")?;
+        Some(version.into())
+    }
+
+    /// Calls a function that may leave an error behind.
+    #[inline]
+    pub fn checked<R>(&self, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R, Fault> {
+        let mut error = std::ptr::null_mut();
+        let result = call(&mut error);
+        if error.is_null() { Ok(result) } else { Err(self.fault(error)) }
+    }
+
+    /// What an error says, which is freed.
+    #[cold]
+    pub fn fault(&self, error: *mut c_char) -> Fault {
+        // SAFETY: a text that RocksDB made with malloc and that nobody else has.
+        let said = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
+        unsafe { (self.free)(error.cast()) };
+        classify(&said)
+    }
+}

@@ -1,0 +1,158 @@
+//! Threads that work on a store, as a load starts them.
+
+use crate::fault::problem;
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, Weak};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::client::{BoundClient, EmbeddedClients};
+use super::{Engine, Fault, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
+use loadcell_core::error::Problem;
+use loadcell_core::record::Operation;
+use loadcell_core::spec::Spec;
+use loadcell_load::ClientFactory;
+use loadcell_load::blocking::{Direct, Tasks};
+use loadcell_workloads::keyvalue::{self, Clients};
+use loadcell_workloads::ycsb;
+
+/// A store with the clients of a load.
+pub struct Stored<S: Store, C> {
+    store: Arc<Opened<S>>,
+    clients: C,
+    files: usize,
+    batch: usize,
+}
+
+/// A store, closed when nobody needs it any more.
+struct Opened<S: Store>(Option<S>);
+
+impl<S: Store> Opened<S> {
+    fn store(&self) -> &S {
+        self.0.as_ref().expect("it is open until it is dropped")
+    }
+}
+
+impl<S: Store> Drop for Opened<S> {
+    fn drop(&mut self) {
+        if let Some(Err(fault)) = self.0.take().map(Store::close) {
+            eprintln!("the store was not closed properly: {}", fault.message);
+        }
+    }
+}
+
+/// Stores that are open: the groups of one load share theirs.
+static OPEN: Mutex<Vec<(PathBuf, Weak<dyn Any + Send + Sync>)>> = Mutex::new(Vec::new());
+
+/// The store of these options, opened if it is not open yet.
+fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<Opened<S>>, Problem> {
+    let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    open.retain(|(_, store)| store.strong_count() > 0);
+    let found = open.iter().find(|(directory, _)| *directory == options.directory);
+    if let Some(found) = found.and_then(|(_, store)| store.upgrade()?.downcast().ok()) {
+        return Ok(found);
+    }
+    let store = Arc::new(Opened(Some(opened::<S>(options, threads)?)));
+    let any: Arc<dyn Any + Send + Sync> = store.clone();
+    open.push((options.directory.clone(), Arc::downgrade(&any)));
+    Ok(store)
+}
+
+/// A store of one's own.
+pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, Problem> {
+    let doing = || format!("cannot open the store in {}", options.directory.display());
+    S::open(options, threads).map_err(|fault| problem(&fault, &doing()))
+}
+
+/// What a specification says of its store.
+pub fn options(spec: &Spec) -> Result<Options, Problem> {
+    let wrong = |finding: &str| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
+    let section = spec.target.store.as_ref().ok_or_else(|| wrong("the target has no `store`"))?;
+    let options =
+        Options::deserialize(section).map_err(|error| wrong(&format!("`store` cannot be read: {error}")))?;
+    if options.files == 0 || options.files > MOST_FILES {
+        return Err(wrong("`files` must be between 1 and 1024"));
+    }
+    Ok(options)
+}
+
+const MOST_FILES: usize = 1024;
+
+/// What a workload's clients do.
+pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
+    let options = match name {
+        "kv" => keyvalue::Options::read(section)?,
+        _ => {
+            let finding = format!("an embedded store cannot do the workload `{name}`");
+            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
+        }
+    };
+    if !options.commands.is_empty() {
+        return Err(Problem::new("spec", "an embedded store has no `commands`", "use `mix`, or a Redis"));
+    }
+    if options.ttl_ns.is_some() {
+        return Err(Problem::new(
+            "spec",
+            "these stores keep what is written: they have no `ttl`",
+            "leave it out",
+        ));
+    }
+    Ok(options)
+}
+
+/// What works on the store of a specification.
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+    match options(spec)?.engine {
+        Engine::Redb => stored::<Redb>(spec),
+        Engine::Fjall => stored::<Fjall>(spec),
+        Engine::Lmdb => stored::<Lmdb>(spec),
+        Engine::Sqlite => stored::<Sqlite>(spec),
+        Engine::Rocksdb => stored::<Rocksdb>(spec),
+    }
+}
+
+fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+    let (options, (name, section)) = (options(spec)?, spec.workload());
+    if name == "ycsb" {
+        let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
+        let store = shared::<S>(&options, spec.load.clients)?;
+        return Ok(Box::new(Direct(Stored { store, clients, files: options.files, batch: 1 })));
+    }
+    let work = work(name, section)?;
+    Ok(Box::new(Direct(Stored::new(shared::<S>(&options, spec.load.clients)?, spec, &work)?)))
+}
+
+impl<S: Store> Stored<S, Clients> {
+    fn new(store: Arc<Opened<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
+        let clients = Clients::new(work, spec.seed, spec.load.clients)?;
+        Ok(Self { store, clients, files: options(spec)?.files, batch: work.batch as usize })
+    }
+
+    /// The same on a store that was made by hand.
+    #[cfg(test)]
+    pub fn around(store: S, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
+        Self::new(Arc::new(Opened(Some(store))), spec, work)
+    }
+}
+
+impl<S: Store, C: EmbeddedClients> Tasks for Stored<S, C> {
+    type Task<'t>
+        = BoundClient<S::Handle<'t>, C::EmbeddedClient>
+    where
+        Self: 't;
+
+    fn operations(&self) -> &[Operation] {
+        self.clients.operations()
+    }
+
+    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
+        let handle = self.store.store().handle()?;
+        Ok(BoundClient { handle, client: self.clients.embedded_client(client, self.files) })
+    }
+
+    fn batch(&self) -> usize {
+        self.batch
+    }
+}

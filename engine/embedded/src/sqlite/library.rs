@@ -1,0 +1,55 @@
+//! SQLite's C interface, as far as it is used (sqlite3.h).
+
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use crate::Fault;
+use crate::library::{Library, Object, functions};
+
+functions! {
+    "sqlite3_";
+    libversion: fn() -> *const c_char;
+    threadsafe: fn() -> c_int;
+    open_v2: fn(*const c_char, *mut Object, c_int, *const c_char) -> c_int;
+    close_v2: fn(Object) -> c_int;
+    busy_timeout: fn(Object, c_int) -> c_int;
+    exec: fn(Object, *const c_char, Object, Object, Object) -> c_int;
+    prepare_v3: fn(Object, *const c_char, c_int, c_uint, *mut Object, Object) -> c_int;
+    finalize: fn(Object) -> c_int;
+    bind_blob: fn(Object, c_int, *const u8, c_int, Object) -> c_int;
+    step: fn(Object) -> c_int;
+    reset: fn(Object) -> c_int;
+    column_blob: fn(Object, c_int) -> *const u8;
+    column_bytes: fn(Object, c_int) -> c_int;
+    errmsg: fn(Object) -> *const c_char;
+    errstr: fn(c_int) -> *const c_char;
+}
+
+/// SQLite, loaded.
+pub struct Loaded {
+    functions: Functions,
+    pub path: PathBuf,
+}
+
+impl Deref for Loaded {
+    type Target = Functions;
+
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Loaded {
+    pub fn find(named: Option<&Path>) -> Result<Self, Fault> {
+        // SAFETY: the signatures are those of SQLite's header.
+        let (library, functions) =
+            Library::find("SQLite", "libsqlite3.so", named, |library| unsafe { Functions::of(library) })?;
+        Ok(Self { functions, path: library.path("sqlite3_libversion") })
+    }
+
+    pub fn version(&self) -> String {
+        // SAFETY: a constant of the library.
+        unsafe { CStr::from_ptr((self.libversion)()) }.to_string_lossy().into_owned()
+    }
+}

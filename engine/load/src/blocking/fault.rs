@@ -1,0 +1,78 @@
+//! What goes wrong in a call, in a few codes that are the same for whatever is called.
+
+use std::io;
+
+use loadcell_core::error::Failure;
+use loadcell_core::error::Problem;
+
+/// Why a call did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub code: &'static str,
+    pub message: String,
+    /// Nothing more can be had of what is called until it is opened anew.
+    pub fatal: bool,
+}
+
+/// There is no room left where files lie.
+pub const NO_SPACE: &str = "no-space";
+/// The operating system does not let us.
+pub const DENIED: &str = "denied";
+/// Files are not what was written, or not all of it.
+pub const DAMAGED: &str = "damaged";
+/// Somebody else holds it.
+pub const BUSY: &str = "busy";
+/// Any other trouble of the operating system.
+pub const IO: &str = "io";
+
+impl Fault {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), fatal: false }
+    }
+
+    pub fn fatal(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), fatal: true }
+    }
+
+    pub fn failure(&self) -> Failure {
+        Failure { code: self.code.into(), message: self.message.clone() }
+    }
+
+    /// As something to act upon: `doing` begins the sentence, `advice` has the remedy for a code.
+    pub fn with_advice(&self, doing: &str, advice: impl Fn(&str) -> &'static str) -> Problem {
+        Problem::new(self.code, format!("{doing}: {}", self.message), advice(self.code))
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        let code = match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => NO_SPACE,
+            Some(libc::EROFS | libc::EACCES | libc::EPERM) => DENIED,
+            Some(libc::EBUSY | libc::EAGAIN) => BUSY,
+            _ if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => DAMAGED,
+            _ => IO,
+        };
+        // "No space left on device (os error 28)": the number is of no use to people.
+        let text = error.to_string();
+        Self::new(code, text.split(" (os error").next().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_of_the_operating_system_has_a_code_and_its_own_words() {
+        let of_os = |number| Fault::from(io::Error::from_raw_os_error(number));
+        assert_eq!(of_os(libc::ENOSPC).code, NO_SPACE);
+        assert_eq!(of_os(libc::ENOSPC).message, "No space left on device");
+        assert_eq!(of_os(libc::EACCES).code, DENIED);
+        assert_eq!(of_os(libc::EBUSY).code, BUSY);
+        assert_eq!(of_os(libc::EIO).code, IO);
+        let problem = of_os(libc::EROFS)
+            .with_advice("cannot write", |code| if code == DENIED { "name another" } else { "" });
+        assert_eq!(problem.to_string(), "cannot write: Read-only file system: name another");
+    }
+}

@@ -1,0 +1,274 @@
+//! Disks, as fio tests them: blocks of a file are read and written, in order or at random, and flushed now and then.
+//!
+//! Each client has a file of its own, laid out before anything is measured, and one thread. A block is a transaction; where a
+//! flush follows a write it belongs to that block's transaction, and both have times of their own besides. Nothing but files
+//! without a name is made: no device is opened, and no end of the process leaves anything behind.
+
+mod buffer;
+mod file;
+mod options;
+mod order;
+mod permutation;
+mod psync;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use serde_json::{Value, json};
+
+use self::options::{Engine, Options};
+use self::order::{Act, Order};
+use self::psync::Psync;
+use self::ring::Ring;
+use crate::memory_budget;
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Problem;
+use loadcell_core::random::Random;
+use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
+use loadcell_core::session::Remark;
+use loadcell_core::spec::Spec;
+use loadcell_load::Measurement;
+use loadcell_load::blocking::{Fault, Task, Tasks};
+
+/// What the clients of a disk probe share.
+pub struct Disk {
+    options: Options,
+    directory: PathBuf,
+    seed: u64,
+    operations: Vec<Operation>,
+    ops: Ops,
+    /// How a file is to go past the page cache: whether it can.
+    go_direct: fn(&File) -> io::Result<bool>,
+    /// Blocks were to go past the page cache, and could not.
+    indirect: AtomicBool,
+}
+
+/// What is counted and timed besides whole transactions; the transaction's own where there is no such thing.
+#[derive(Clone, Copy)]
+struct Ops {
+    read: OpId,
+    write: OpId,
+    flush: OpId,
+}
+
+impl Ops {
+    fn of(self, act: Act) -> OpId {
+        match act {
+            Act::Read => self.read,
+            Act::Write => self.write,
+        }
+    }
+
+    /// What a flush is counted as. After a block that was read there may be nothing to flush: its time is the transaction's only.
+    fn flush_after(self, act: Act) -> Option<OpId> {
+        (act == Act::Write).then_some(self.flush)
+    }
+}
+
+impl Disk {
+    /// Finds out beforehand what can be found out: whether there is room, and whether the kernel lets us.
+    pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
+        let options = Options::read(section)?;
+        let Some(directory) = spec.target.directory.clone() else {
+            return Err(Problem::new("spec", "the target has no `directory`", "see `loadcell/_engine.pyi`"));
+        };
+        check_room(&directory, &options, spec.load.clients)?;
+        file::nameless(&directory)
+            .map_err(|error| in_directory("cannot make a file in", &directory, error))?;
+        if options.engine == Engine::IoUring {
+            ring::available()?;
+        }
+        let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
+        let mut add = |wanted: bool, name, kind| {
+            if !wanted {
+                return TRANSACTION;
+            }
+            operations.push(Operation { name, kind });
+            OpId(operations.len() as u16 - 1)
+        };
+        let ops = Ops {
+            read: add(options.access.reads(), "read", Kind::Read),
+            write: add(options.access.writes(), "write", Kind::Write),
+            flush: add(options.fdatasync > 0, "fdatasync", Kind::Other),
+        };
+        let (seed, indirect) = (spec.seed, AtomicBool::new(false));
+        Ok(Self { options, directory, seed, operations, ops, go_direct: file::go_direct, indirect })
+    }
+
+    /// A file as a client needs it. None when nobody waits for it any more.
+    fn file(&self, random: &mut Random, wanted: &dyn Fn() -> bool) -> Result<Option<File>, Fault> {
+        let doing = |error: io::Error| {
+            let fault = Fault::from(error);
+            Fault {
+                message: format!("cannot lay out a file in {}: {}", self.directory.display(), fault.message),
+                ..fault
+            }
+        };
+        let file = file::nameless(&self.directory).map_err(doing)?;
+        if self.options.direct && !(self.go_direct)(&file).map_err(doing)? {
+            self.indirect.store(true, Relaxed);
+        }
+        let laid_out = file::lay_out(&file, self.options.file_bytes(), random, wanted).map_err(doing)?;
+        Ok(laid_out.then_some(file))
+    }
+}
+
+impl Tasks for Disk {
+    type Task<'t> = Client<'t>;
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn task(&self, client: u32, wanted: &dyn Fn() -> bool) -> Result<Client<'_>, Fault> {
+        let mut random = Random::stream(self.seed, client.into());
+        let Some(file) = self.file(&mut random, wanted)? else {
+            return Err(Fault::new("stopped", "it was stopped while its file was laid out"));
+        };
+        let order = Order::new(&self.options, random.clone());
+        Ok(match self.options.engine {
+            Engine::Psync => Client::One(Box::new(Psync::new(self, file, order, &mut random))),
+            Engine::IoUring => Client::Many(Box::new(Ring::new(self, file, order, &mut random)?)),
+        })
+    }
+
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        let mib = self.options.block_bytes as f64 / f64::from(1 << 20);
+        let mut figures: Vec<_> =
+            measured.per_second(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
+        for (name, op) in [("read_mib_per_s", self.ops.read), ("write_mib_per_s", self.ops.write)] {
+            if op != TRANSACTION {
+                figures.extend(measured.per_second(op).map(|rate| (name, rate * mib)));
+            }
+        }
+        figures
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let remark = (INDIRECT, json!({"asked_for": true, "done": false}));
+        if self.indirect.load(Relaxed) { vec![remark] } else { Vec::new() }
+    }
+}
+
+/// What a reader must know: blocks went through the page cache though they were not to.
+pub const INDIRECT: &str = "indirect";
+
+/// One client's work, by the engine that was asked for.
+pub enum Client<'d> {
+    One(Box<Psync<'d>>),
+    Many(Box<Ring<'d>>),
+}
+
+impl Task for Client<'_> {
+    fn clear(&mut self) {}
+
+    #[inline]
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        match self {
+            Self::One(one) => one.choose(recorder, due),
+            Self::Many(many) => many.choose(recorder, due),
+        }
+    }
+
+    /// However many blocks that are: a choice fills what is free.
+    #[inline]
+    fn chosen(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn carry_out(&mut self) -> Result<(), Fault> {
+        match self {
+            Self::One(one) => one.carry_out(),
+            Self::Many(many) => many.carry_out(),
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        match self {
+            Self::One(one) => one.record(recorder, sent, done),
+            Self::Many(many) => many.record(recorder, sent, done),
+        }
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        match self {
+            Self::One(_) => false,
+            Self::Many(many) => many.goes_on(),
+        }
+    }
+}
+
+/// What became of a block, or of a flush: nothing else ends a disk's probe than that it does not work.
+fn fatal(doing: &str, error: io::Error) -> Fault {
+    let fault = Fault::from(error);
+    Fault { message: format!("{doing}: {}", fault.message), fatal: true, ..fault }
+}
+
+fn doing(act: Act) -> &'static str {
+    match act {
+        Act::Read => "a block could not be read",
+        Act::Write => "a block could not be written",
+    }
+}
+const FLUSHING: &str = "the data could not be flushed";
+
+/// Of a file system this share, and at least so much, stays free: other work on the machine must not find it full.
+const KEPT_SHARE: u64 = 20;
+const KEPT_LEAST: u64 = 1 << 30;
+
+/// Whether so many files fit, and leave room to others.
+fn check_room(directory: &Path, options: &Options, clients: u32) -> Result<(), Problem> {
+    let (free, all) =
+        file::room(directory).map_err(|error| in_directory("cannot use the directory", directory, error))?;
+    let needed = options.file_bytes().saturating_mul(clients.into());
+    let (files, each) =
+        (if clients == 1 { "file" } else { "files" }, if clients == 1 { "" } else { " each" });
+    let wanted = format!("{clients} {files} of {}{each}", size(options.file_bytes()));
+    if all == 0 {
+        // As ramfs, which holds its files in memory and has no bounds: what must not be filled is that.
+        let what = format!(
+            "{wanted} in {}, whose file system names no size and may be in memory",
+            directory.display()
+        );
+        return memory_budget::check(needed, &what);
+    }
+    let kept = (all / KEPT_SHARE).max(KEPT_LEAST);
+    if needed.saturating_add(kept) <= free {
+        return Ok(());
+    }
+    let finding = format!(
+        "{wanted} {} {} in {}, where {} is free, of which {} is kept for others",
+        if clients == 1 { "needs" } else { "need" },
+        size(needed),
+        directory.display(),
+        size(free),
+        size(kept)
+    );
+    let advice = match kept < free {
+        true => "use a smaller `size`, or name a directory on another device in `target.host.directory`",
+        false => "no `size` is small enough: name a directory on another device in `target.host.directory`",
+    };
+    Err(Problem::new(loadcell_load::blocking::fault::NO_SPACE, finding, advice))
+}
+
+fn in_directory(doing: &str, directory: &Path, error: io::Error) -> Problem {
+    Fault::from(error).with_advice(&format!("{doing} {}", directory.display()), super::advice)
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let (mut size, mut unit) = (bytes as f64, 0);
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        (size, unit) = (size / 1024.0, unit + 1);
+    }
+    if size.fract() == 0.0 { format!("{size} {}", UNITS[unit]) } else { format!("{size:.1} {}", UNITS[unit]) }
+}

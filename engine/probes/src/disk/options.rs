@@ -1,0 +1,176 @@
+//! What a disk probe is to do: the `disk` section of its workload.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use loadcell_core::error::Problem;
+
+/// How blocks are chosen, and what is done to them; names and meaning are fio's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    Read,
+    Write,
+    Readwrite,
+    Randread,
+    Randwrite,
+    Randrw,
+}
+
+impl Access {
+    pub fn is_random(self) -> bool {
+        matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
+    }
+
+    pub fn reads(self) -> bool {
+        !matches!(self, Self::Write | Self::Randwrite)
+    }
+
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::Randread)
+    }
+}
+
+/// Who carries blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// `pread` and `pwrite`: one block a thread at a time.
+    Psync,
+    /// As many at a time as the queue is deep.
+    #[serde(rename = "io_uring")]
+    IoUring,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    pub access: Access,
+    /// Of each client's file.
+    pub size_bytes: u64,
+    pub block_bytes: u64,
+    /// Past the page cache.
+    pub direct: bool,
+    /// The data are flushed to the device while a multiple of so many blocks is written; never if 0.
+    pub fdatasync: u64,
+    /// Blocks that a client has under way at once.
+    pub depth: u32,
+    pub engine: Engine,
+    /// Whether random access comes to each block once before it comes to any again.
+    #[serde(default = "yes")]
+    pub random_map: bool,
+    /// Of mixed access, the share of blocks that are read.
+    #[serde(default = "half")]
+    pub reads: f64,
+}
+
+/// Blocks that a queue may hold, as io_uring's own limit for a small ring.
+const DEEPEST: u32 = 4096;
+const LARGEST_BLOCK: u64 = 1 << 30;
+const LARGEST_FILE: u64 = 1 << 50;
+/// What any device's sector is a multiple of.
+const SECTOR: u64 = 512;
+
+impl Options {
+    pub fn read(section: &Value) -> Result<Self, Problem> {
+        let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
+            wrong(format!("the workload `probe` cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+        })?;
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Whether a flush follows a block once so many are written. As with fio also after one that was read, until the next write.
+    pub fn flushes(&self, written: u64) -> bool {
+        self.fdatasync > 0 && written > 0 && written.is_multiple_of(self.fdatasync)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        if !(1..=LARGEST_BLOCK).contains(&self.block_bytes) {
+            return Err(wrong("`block` must be between 1 byte and 1 GiB", ""));
+        }
+        if !(self.block_bytes..=LARGEST_FILE).contains(&self.size_bytes) {
+            return Err(wrong("`size` must be at least one block, and at most 1 PiB", ""));
+        }
+        if self.direct && !self.block_bytes.is_multiple_of(SECTOR) {
+            let finding = format!("blocks of {} bytes cannot go past the page cache", self.block_bytes);
+            return Err(wrong(finding, "use a multiple of 512 bytes for `block`, or `direct: false`"));
+        }
+        if !(1..=DEEPEST).contains(&self.depth) {
+            return Err(wrong("`depth` must be between 1 and 4096", ""));
+        }
+        if self.engine == Engine::Psync && self.depth > 1 {
+            return Err(wrong(
+                "`psync` has one block a client under way",
+                "use `engine: io_uring`, or more clients",
+            ));
+        }
+        if self.fdatasync > 0 && !self.access.writes() {
+            return Err(wrong("there is nothing to flush where nothing is written", "leave `fdatasync` out"));
+        }
+        if !(0.0..=1.0).contains(&self.reads) {
+            return Err(wrong("`reads` must be a share between 0 and 1", ""));
+        }
+        Ok(())
+    }
+
+    /// Whole blocks of a file.
+    pub fn blocks(&self) -> u64 {
+        self.size_bytes / self.block_bytes
+    }
+
+    /// What a file takes.
+    pub fn file_bytes(&self) -> u64 {
+        self.blocks() * self.block_bytes
+    }
+}
+
+fn wrong(finding: impl Into<String>, advice: &str) -> Problem {
+    Problem::new("spec", finding, advice)
+}
+
+fn yes() -> bool {
+    true
+}
+fn half() -> f64 {
+    0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn changed(key: &str, value: Value) -> Result<Options, Problem> {
+        let mut section = json!({"access": "randrw", "size_bytes": 10_000, "block_bytes": 4096, "direct": true,
+            "fdatasync": 0, "depth": 1, "engine": "psync"});
+        section[key] = value;
+        Options::read(&section)
+    }
+
+    #[test]
+    fn a_file_has_whole_blocks() {
+        let options = changed("fdatasync", json!(1)).unwrap();
+        assert_eq!((options.blocks(), options.file_bytes(), options.random_map), (2, 8192, true));
+        assert!(options.access.is_random() && options.access.reads() && options.access.writes());
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named() {
+        let finding = |key: &str, value: Value| changed(key, value).unwrap_err().finding;
+        assert!(finding("access", json!("trim")).contains("unknown variant `trim`"));
+        assert!(finding("block_bytes", json!(0)).contains("`block`"));
+        assert!(finding("block_bytes", json!(1000)).contains("past the page cache"));
+        assert!(finding("size_bytes", json!(4095)).contains("at least one block"));
+        assert!(finding("depth", json!(0)).contains("`depth`"));
+        assert!(finding("depth", json!(2)).contains("`psync`"));
+        assert!(finding("reads", json!(1.5)).contains("`reads`"));
+        assert!(finding("more", json!(1)).contains("unknown field"));
+        let mut section = json!({"access": "read", "size_bytes": 10_000, "block_bytes": 4096, "direct": true,
+            "fdatasync": 1, "depth": 1, "engine": "psync"});
+        assert!(Options::read(&section).unwrap_err().finding.contains("nothing to flush"));
+        section["access"] = json!("readwrite");
+        assert_eq!(Options::read(&section).unwrap().access, Access::Readwrite);
+    }
+}

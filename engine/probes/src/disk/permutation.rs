@@ -1,0 +1,89 @@
+//! An order in which every block of a file comes once, at random, without a list of those that were there.
+
+use loadcell_core::random::Random;
+
+/// A random permutation of `0..count`: a Feistel network over the next power of two, walked until it is within `count` again
+/// (Black and Rogaway, 2002). It takes the same few octets whatever is permuted.
+#[derive(Clone, Debug)]
+pub struct Permutation {
+    count: u64,
+    right_bits: u32,
+    left_mask: u64,
+    right_mask: u64,
+    keys: [u64; ROUNDS],
+}
+
+/// Each half is mixed into the other so often that neighbours are strewn over all of the file.
+const ROUNDS: usize = 6;
+
+impl Permutation {
+    /// Of at least one.
+    pub fn new(count: u64, random: &mut Random) -> Self {
+        let bits = u64::BITS - (count - 1).leading_zeros();
+        let right_bits = bits.div_ceil(2);
+        let left_bits = bits - right_bits;
+        let keys = std::array::from_fn(|_| random.bits());
+        Self { count, right_bits, left_mask: (1 << left_bits) - 1, right_mask: (1 << right_bits) - 1, keys }
+    }
+
+    /// Where number `index`, one of `0..count`, goes to.
+    #[inline]
+    pub fn at(&self, index: u64) -> u64 {
+        let mut at = index;
+        loop {
+            at = self.shuffled(at);
+            if at < self.count {
+                return at;
+            }
+        }
+    }
+
+    #[inline]
+    fn shuffled(&self, at: u64) -> u64 {
+        let (mut left, mut right) = (at >> self.right_bits, at & self.right_mask);
+        for keys in self.keys.chunks_exact(2) {
+            left ^= mixed(right ^ keys[0]) & self.left_mask;
+            right ^= mixed(left ^ keys[1]) & self.right_mask;
+        }
+        left << self.right_bits | right
+    }
+}
+
+#[inline]
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ word >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    word ^ word >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_comes_once() {
+        for count in (1..70).chain([127, 128, 129, 1000, 4096, 65_537]) {
+            let permutation = Permutation::new(count, &mut Random::stream(count, 1));
+            let mut seen = vec![false; count as usize];
+            for index in 0..count {
+                let at = permutation.at(index) as usize;
+                assert!(!std::mem::replace(&mut seen[at], true), "{at} of {count} came twice");
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_another_one_each_time_and_has_no_runs() {
+        let mut random = Random::stream(7, 0);
+        let (one, other) = (Permutation::new(10_000, &mut random), Permutation::new(10_000, &mut random));
+        let same = (0..10_000).filter(|&index| one.at(index) == other.at(index)).count();
+        let next = (1..10_000).filter(|&index| one.at(index) == one.at(index - 1) + 1).count();
+        // About one of each is chance.
+        assert!(same < 20 && next < 20, "{same} stayed, {next} follow each other");
+    }
+
+    #[test]
+    fn the_largest_files_have_room() {
+        let permutation = Permutation::new(1 << 52, &mut Random::stream(1, 1));
+        assert!((0..1000).all(|index| permutation.at(index) < 1 << 52));
+    }
+}

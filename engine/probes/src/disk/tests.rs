@@ -1,0 +1,314 @@
+//! Whole probes of a directory: what they count, what they leave, and what they say where something is not to be had.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use serde_json::{Value, json};
+
+use super::options::Engine;
+use super::order::Order;
+use super::psync::Psync;
+use super::ring::Ring;
+use super::{Client, Disk};
+use loadcell_core::observe::{Directive, Observer};
+use loadcell_core::random::Random;
+use loadcell_core::record::Recorder;
+use loadcell_core::spec::Spec;
+use loadcell_load::blocking::{Direct, Fault, Task};
+use loadcell_load::{NoResult, TargetContext, run as run_load};
+use loadcell_transport::Endpoint;
+
+/// A directory that is there for one test.
+pub struct Place(PathBuf);
+
+static PLACES: AtomicU32 = AtomicU32::new(0);
+
+impl Place {
+    pub fn new() -> Self {
+        let name = format!("loadcell-disk-{}-{}", std::process::id(), PLACES.fetch_add(1, SeqCst));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn entries(&self) -> usize {
+        std::fs::read_dir(&self.0).unwrap().count()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Counts what has a name in the directory while the load goes on.
+struct Watch<'p>(&'p Place, usize);
+
+impl Observer for Watch<'_> {
+    fn event(&mut self, _: &Value) -> Directive {
+        self.1 = self.1.max(self.0.entries());
+        Directive::Continue
+    }
+
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
+    }
+}
+
+fn spec(directory: &Path, disk: Value, load: Value) -> Value {
+    let mut section = json!({"access": "randrw", "size_bytes": 1 << 20, "block_bytes": 4096, "direct": false, "fdatasync": 0,
+        "depth": 1, "engine": "psync"});
+    section.as_object_mut().unwrap().extend(disk.as_object().unwrap().clone());
+    let mut whole = json!({"clients": 2, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
+    whole.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "directory": directory},
+        "workload": {"probe": {"disk": section}}, "load": whole})
+}
+
+fn run(disk: Value, load: Value) -> Value {
+    let place = Place::new();
+    let mut watch = Watch(&place, 0);
+    let result = loadcell_dispatch::run(&spec(place.path(), disk, load).to_string(), &mut watch).unwrap();
+    assert_eq!((watch.1, place.entries()), (0, 0), "nothing has a name");
+    for one in result["operations"].as_array().unwrap() {
+        let of = |name: &str| one[name].as_u64().unwrap();
+        assert_eq!(of("attempted"), of("succeeded") + of("failed") + of("in_flight"), "{one}");
+    }
+    result
+}
+
+fn count(result: &Value, name: &str) -> u64 {
+    let operations = result["operations"].as_array().unwrap();
+    let found = operations.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    found["succeeded"].as_u64().unwrap()
+}
+
+fn can_queue() -> bool {
+    super::ring::available().is_ok()
+}
+
+/// Whichever of the two the kernel lets us have: one thread with one block, and with many.
+fn engines() -> Vec<Value> {
+    let mut engines = vec![json!({"engine": "psync"})];
+    if can_queue() {
+        engines.push(json!({"engine": "io_uring", "depth": 1}));
+        engines.push(json!({"engine": "io_uring", "depth": 7}));
+    }
+    engines
+}
+
+fn with(one: &Value, other: &Value) -> Value {
+    let mut both = one.clone();
+    both.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+    both
+}
+
+/// A minute at the most: a number of blocks ends it long before.
+const BLOCKS: u64 = 200;
+
+fn bounded() -> Value {
+    json!({"requests": BLOCKS, "duration_ns": 60_000_000_000_u64})
+}
+
+#[test]
+fn every_write_is_followed_by_its_flush() {
+    for engine in engines() {
+        let result = run(with(&engine, &json!({"fdatasync": 1, "access": "randrw"})), bounded());
+        assert_eq!(result["outcome"], "completed", "{engine}: {}", result["reason"]);
+        let (reads, writes, flushes) =
+            (count(&result, "read"), count(&result, "write"), count(&result, "fdatasync"));
+        assert_eq!(
+            (count(&result, "transaction"), reads + writes, flushes),
+            (BLOCKS, BLOCKS, writes),
+            "{engine}"
+        );
+        assert!(reads > 50 && writes > 50, "about half each: {reads}, {writes}");
+        let figures = &result["figures"];
+        assert!(figures["iops"].as_f64().unwrap() > 0.0 && figures["read_mib_per_s"].as_f64().unwrap() > 0.0);
+        assert!(figures["write_mib_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!(result["client"]["threads"].as_array().unwrap().len(), 2, "a thread a client");
+    }
+}
+
+#[test]
+fn one_flush_after_several_writes() {
+    for engine in engines() {
+        let load = with(&bounded(), &json!({"clients": 1}));
+        let result = run(with(&engine, &json!({"fdatasync": 8, "access": "write"})), load);
+        assert_eq!((count(&result, "write"), count(&result, "fdatasync")), (BLOCKS, BLOCKS / 8), "{engine}");
+    }
+}
+
+#[test]
+fn what_is_only_read_has_no_writes() {
+    for engine in engines() {
+        for access in ["read", "randread"] {
+            let result = run(with(&engine, &json!({"access": access})), bounded());
+            assert_eq!(count(&result, "read"), BLOCKS, "{engine}");
+            assert_eq!(result["operations"].as_array().unwrap().len(), 2);
+            assert_eq!(result["figures"].get("write_mib_per_s"), None);
+        }
+    }
+}
+
+#[test]
+fn time_ends_it_as_well_and_a_deep_queue_is_full() {
+    for engine in engines() {
+        let result = run(with(&engine, &json!({"access": "randread"})), json!({"warmup_ns": 30_000_000}));
+        assert_eq!(result["outcome"], "completed", "{}", result["reason"]);
+        assert_eq!(result["errors"], json!([]));
+        let depth = engine["depth"].as_u64().unwrap_or(1);
+        assert!(result["operations"][0]["in_flight"].as_u64().unwrap() <= 2 * depth);
+        assert!(count(&result, "transaction") > 0);
+    }
+}
+
+#[test]
+fn past_the_page_cache_where_the_file_system_can() {
+    let result = run(json!({"direct": true}), bounded());
+    assert_eq!((count(&result, "transaction"), &result["outcome"]), (BLOCKS, &json!("completed")));
+}
+
+/// A probe made by hand, whose files cannot go past the page cache, or cannot be used at all.
+fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
+    let place = Place::new();
+    let whole = spec(place.path(), json!({"direct": true}), bounded());
+    let spec = Spec::read(&whole.to_string()).unwrap();
+    let disk = Disk::new(&whole["workload"]["probe"]["disk"], &spec).unwrap();
+    let probe = Direct(Disk { go_direct, ..disk });
+    let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
+    let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice: crate::advice };
+    run_load(&probe, &ground, &spec.load, &mut Watch(&place, 0)).unwrap()
+}
+
+#[test]
+fn a_file_system_that_cannot_is_used_all_the_same_and_that_is_said() {
+    let result = by_hand(|_| Ok(false));
+    assert_eq!(
+        (&result["outcome"], &result["remarks"]),
+        (&json!("completed"), &json!({"indirect": {"asked_for": true, "done": false}}))
+    );
+    assert_eq!(count(&result, "transaction"), BLOCKS);
+    assert_eq!(by_hand(|_| Ok(true)).get("remarks"), None);
+}
+
+#[test]
+fn a_device_that_fails_is_named() {
+    let result = by_hand(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
+    assert_eq!(result["outcome"], "connect-failed");
+    let reason = result["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("2 of 2 clients could not begin on this machine: cannot lay out a file in"),
+        "{reason}"
+    );
+    assert!(reason.ends_with("Input/output error") && result["advice"].as_str().unwrap().contains("dmesg"));
+    // One whose files are replaced by what takes nothing, as a full device.
+    let full = by_hand(|file| {
+        let full = File::options().write(true).open("/dev/full")?;
+        // SAFETY: both descriptors are open.
+        loadcell_transport::check(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&full), fd(file)) })?;
+        Ok(true)
+    });
+    let reason = full["reason"].as_str().unwrap();
+    assert!(reason.ends_with("No space left on device"), "{reason}");
+    assert!(full["advice"].as_str().unwrap().contains("make room"));
+}
+
+fn fd(file: &File) -> std::os::fd::RawFd {
+    std::os::fd::AsRawFd::as_raw_fd(file)
+}
+
+fn problem(directory: &Path, disk: Value) -> String {
+    match loadcell_dispatch::run(&spec(directory, disk, json!({})).to_string(), &mut Watch(&Place::new(), 0))
+    {
+        Err(NoResult::Problem(problem)) => problem.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_disk_is_never_filled() {
+    let place = Place::new();
+    let said = problem(place.path(), json!({"size_bytes": 1_u64 << 49}));
+    assert!(said.starts_with("2 files of 512 TiB each need 1024 TiB in"), "{said}");
+    assert!(said.contains("is free, of which") && said.contains("smaller `size`"), "{said}");
+}
+
+#[test]
+fn memory_is_never_filled_by_a_file_system_without_a_size() {
+    let said = problem(Path::new("/proc"), json!({"size_bytes": 1_u64 << 49})); // which has none either
+    assert!(said.contains("(2 files of 512 TiB each in /proc, whose file system names no size"), "{said}");
+    assert!(said.contains("of memory are available: use a smaller `size`"), "{said}");
+}
+
+#[test]
+fn a_directory_that_takes_no_files_is_said() {
+    let said = problem(Path::new("/proc"), json!({}));
+    assert!(said.starts_with("cannot make a file in /proc: "), "{said}");
+    let said = problem(Path::new("/nowhere/at/all"), json!({}));
+    assert!(
+        said.starts_with("cannot use the directory /nowhere/at/all: No such file or directory"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_queue_is_had_or_refused_in_words() {
+    let place = Place::new();
+    let disk = json!({"engine": "io_uring", "depth": 4});
+    if can_queue() {
+        let result = run(disk, bounded());
+        assert_eq!(result["outcome"], "completed");
+    } else {
+        assert!(problem(place.path(), disk).starts_with("the kernel refuses io_uring"));
+    }
+}
+
+/// A client by itself, whose file is what lies at `path`; what became of its first turn.
+fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
+    let place = Place::new();
+    let whole = spec(place.path(), with(engine, &json!({"access": "write", "fdatasync": 1})), json!({}));
+    let disk =
+        Disk::new(&whole["workload"]["probe"]["disk"], &Spec::read(&whole.to_string()).unwrap()).unwrap();
+    let (file, mut random) = (File::options().write(true).open(path).unwrap(), Random::stream(1, 1));
+    let (order, mut recorder) = (Order::new(&disk.options, random.clone()), Recorder::new(&disk.operations));
+    let mut client = match disk.options.engine {
+        Engine::Psync => Client::One(Box::new(Psync::new(&disk, file, order, &mut random))),
+        Engine::IoUring => Client::Many(Box::new(Ring::new(&disk, file, order, &mut random).unwrap())),
+    };
+    client.choose(&mut recorder, 5);
+    let mut outcome = client.carry_out();
+    client.record(&mut recorder, 10, 20);
+    while outcome.is_ok() {
+        outcome = client.carry_out(); // A queue has its flush in a turn of its own.
+        client.record(&mut recorder, 25, 30);
+    }
+    (outcome.unwrap_err(), recorder)
+}
+
+#[test]
+fn a_device_that_fills_up_or_breaks_ends_it_and_is_counted() {
+    for engine in engines() {
+        let (fault, recorder) = one_turn(&engine, "/dev/full");
+        assert_eq!((fault.code, fault.fatal), ("no-space", true), "{engine}");
+        assert_eq!(fault.message, "a block could not be written: No space left on device");
+        let failed = |recorder: &Recorder, op: usize| recorder.stats().operations[op].counts.failed;
+        assert!(failed(&recorder, 0) > 0 && failed(&recorder, 0) == failed(&recorder, 1), "{engine}");
+        assert_eq!(recorder.stats().errors[0].code, "no-space");
+        // What takes everything and cannot flush.
+        let (fault, recorder) = one_turn(&engine, "/dev/null");
+        assert!(
+            fault.fatal && fault.message.starts_with("the data could not be flushed"),
+            "{engine}: {fault:?}"
+        );
+        assert!(recorder.stats().operations[1].counts.succeeded > 0 && failed(&recorder, 2) > 0, "{engine}");
+        assert_eq!(failed(&recorder, 0), failed(&recorder, 2), "{engine}");
+    }
+}

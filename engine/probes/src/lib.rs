@@ -1,0 +1,204 @@
+//! What the machine itself can do: its processors, its memory, its disks and its network, each by a definition that people know
+//! from another tool.
+//!
+//! A probe is a load like any other. Each client is a thread, and its work comes in passes: a pass is the one operation that is
+//! recorded, timed from the call to its return. What a probe counts may be far smaller (a block of memory that is written in
+//! 30 ns): a pass is then so many of them that reading the clock has no weight, always the same number, so that the figures
+//! follow from how long passes took.
+//!
+//! A new probe is one file: its options, what its threads share ([`Probe`]), and what one of them does ([`Passes`]). One whose
+//! operations are in progress side by side is a [`Task`] itself, and starts and records each of them as it likes.
+
+mod cpu;
+#[cfg(test)]
+mod cpu_tests;
+mod disk;
+mod latency;
+mod memory;
+mod memory_budget;
+pub mod network;
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Problem;
+use loadcell_core::os;
+use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
+use loadcell_core::spec::Spec;
+use loadcell_load::blocking::{Direct, Fault, Task, Tasks, fault};
+use loadcell_load::{ClientFactory, Measurement};
+
+/// The operations of a probe that does always the same.
+pub const PASS: [Operation; 1] = [Operation { name: "transaction", kind: Kind::Transaction }];
+
+/// What the threads of a probe share.
+pub trait Probe: Send + Sync {
+    /// What one thread does.
+    type Passes<'p>: Passes
+    where
+        Self: 'p;
+
+    /// What passes count as; the transaction, which each of them is, first.
+    fn operations(&self) -> &[Operation] {
+        &PASS
+    }
+
+    /// What client number `client` does. It is called on the client's own thread, before anything is measured: memory that is
+    /// made and touched here lies near the thread that will use it.
+    fn passes(&self, client: u32) -> Result<Self::Passes<'_>, Fault>;
+
+    /// The probe's figures, by name.
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)>;
+}
+
+/// What one thread does.
+pub trait Passes {
+    /// One more pass. It says what it was, besides a transaction; `TRANSACTION` where there is but one kind. A fault that is
+    /// fatal ends it for this client.
+    fn pass(&mut self) -> Result<OpId, Fault>;
+}
+
+/// A probe as tasks of its threads.
+struct Probed<P>(P);
+
+/// The passes of one thread, with what is known of the one that is made.
+struct Passing<P> {
+    passes: P,
+    /// When the one that is chosen should begin.
+    due: Option<Nanos>,
+    outcome: Result<OpId, Fault>,
+}
+
+impl<P: Probe> Tasks for Probed<P> {
+    type Task<'t>
+        = Passing<P::Passes<'t>>
+    where
+        Self: 't;
+
+    fn operations(&self) -> &[Operation] {
+        self.0.operations()
+    }
+
+    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
+        Ok(Passing { passes: self.0.passes(client)?, due: None, outcome: Ok(TRANSACTION) })
+    }
+
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        self.0.figures(measured)
+    }
+}
+
+impl<P: Passes> Task for Passing<P> {
+    #[inline]
+    fn clear(&mut self) {
+        self.due = None;
+    }
+
+    #[inline]
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        recorder.start(TRANSACTION, due);
+        self.due = Some(due);
+    }
+
+    #[inline]
+    fn chosen(&self) -> usize {
+        usize::from(self.due.is_some())
+    }
+
+    #[inline]
+    fn carry_out(&mut self) -> Result<(), Fault> {
+        self.outcome = self.passes.pass();
+        match &self.outcome {
+            Err(fault) if fault.fatal => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        let Some(due) = self.due else { return };
+        match &self.outcome {
+            Ok(op) => {
+                if *op != TRANSACTION {
+                    recorder.start(*op, due);
+                    recorder.succeed(*op, due, sent, done);
+                }
+                recorder.succeed(TRANSACTION, due, sent, done);
+            }
+            Err(fault) => recorder.fail(TRANSACTION, due, sent, done, &fault.failure()),
+        }
+    }
+}
+
+/// What probes the machine as a specification says.
+pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
+    let (name, section) = spec.workload();
+    if name != "probe" {
+        let finding = format!("the engine has no workload `{name}` for a host");
+        return Err(Problem::new("spec", finding, "use `probe`"));
+    }
+    if spec.load.schedule.is_some() {
+        return Err(Problem::new(
+            "spec",
+            "a probe goes as fast as it can: it has no `schedule`",
+            "leave it out",
+        ));
+    }
+    let only = section
+        .as_object()
+        .filter(|sections| sections.len() == 1)
+        .and_then(|sections| sections.iter().next());
+    let Some((name, section)) = only else {
+        return Err(Problem::new("spec", "`probe` must be an object with one key, what is probed", PROBES));
+    };
+    let clients = spec.load.clients;
+    match name.as_str() {
+        "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?)?)),
+        "memory" => Ok(boxed(memory::Memory::new(&read(name, section)?, clients, spec.seed)?)),
+        "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
+        "disk" => Ok(Box::new(Direct(disk::Disk::new(section, spec)?))),
+        "network" => Ok(Box::new(Direct(network::Network::new(section, spec)?))),
+        _ => Err(Problem::new("spec", format!("there is no probe `{name}`"), PROBES)),
+    }
+}
+
+const PROBES: &str = "use `cpu`, `memory`, `latency`, `disk` or `network`";
+
+fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
+    Box::new(Direct(Probed(probe)))
+}
+
+/// The options of the probe `name`.
+fn read<O: DeserializeOwned>(name: &str, section: &Value) -> Result<O, Problem> {
+    O::deserialize(section).map_err(|error| {
+        Problem::new(
+            "spec",
+            format!("the probe `{name}` cannot be read: {error}"),
+            "see `loadcell/_engine.pyi`",
+        )
+    })
+}
+
+/// What a person can do about a fault of this code.
+pub fn advice(code: &str) -> &'static str {
+    match code {
+        fault::NO_SPACE => "make room, or name a directory on another device in `target.host.directory`",
+        fault::DENIED => "name a directory in `target.host.directory` that loadcell may write to",
+        memory_budget::LIMIT => {
+            "use a smaller `size`, or fewer clients; `ulimit -v` says what a process may have"
+        }
+        fault::IO | fault::DAMAGED => "look at the device: `dmesg` has what the kernel found wrong with it",
+        "io-uring" => "use `engine: psync` with more clients",
+        os::PORTS => {
+            "a port rests for a minute after its connection (TIME_WAIT): `sysctl net.ipv4.ip_local_port_range` gives more of \
+             them, and fewer clients need fewer"
+        }
+        "connection" | "refused" | "reset" | "timeout" => {
+            "see that `loadcell host --serve` still runs there, and the network"
+        }
+        _ => os::advice(code),
+    }
+}

@@ -1,0 +1,104 @@
+//! mbw's tests: an array is copied to another.
+
+use std::arch::asm;
+use std::hint::black_box;
+use std::ops::{Deref, DerefMut};
+
+use super::WORD;
+use crate::memory_budget;
+use loadcell_load::blocking::Fault;
+
+/// What mbw calls its tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// One call of the C library's `memcpy`.
+    Memcpy,
+    /// Word by word.
+    Dumb,
+    /// Calls of `memcpy` for 262144 bytes each, and one for the tail. mbw does not move on in the array that it copies from:
+    /// its first block is copied over and over, from a cache.
+    Mcblock,
+}
+
+/// What mbw fills its arrays with, and how large its blocks are.
+const FILLING: u64 = 0xaa;
+const BLOCK_BYTES: u64 = 262_144;
+const BLOCK: usize = (BLOCK_BYTES / WORD) as usize;
+
+pub struct Copies {
+    manner: Manner,
+    from: Array,
+    to: Array,
+}
+
+impl Copies {
+    /// Of arrays of so many bytes.
+    pub fn new(manner: Manner, bytes: u64) -> Result<Self, Fault> {
+        let words = (bytes / WORD) as usize;
+        Ok(Self { manner, from: Array::new(words)?, to: Array::new(words)? })
+    }
+
+    pub fn pass(&mut self) {
+        let (from, to) = (black_box(&self.from[..]), black_box(&mut self.to[..]));
+        match self.manner {
+            Manner::Memcpy => to.copy_from_slice(from),
+            Manner::Dumb => word_by_word(from, to),
+            Manner::Mcblock => {
+                for part in to.chunks_mut(BLOCK) {
+                    part.copy_from_slice(&black_box(from)[..part.len()]);
+                }
+            }
+        }
+        black_box(&mut self.to[..]);
+    }
+
+    /// The two arrays.
+    #[cfg(test)]
+    pub fn arrays(&mut self) -> (&mut [u64], &mut [u64]) {
+        (&mut self.from, &mut self.to)
+    }
+}
+
+/// An array that begins where the C library puts a large one of mbw's, so many bytes after the beginning of a page. `memcpy` is
+/// several times faster or slower with how two arrays lie to each other in their pages: that must be no accident.
+struct Array {
+    memory: Vec<u64>,
+    first: usize,
+    words: usize,
+}
+
+const PAGE: usize = 4096;
+const AFTER_PAGE: usize = 16;
+
+impl Array {
+    fn new(words: usize) -> Result<Self, Fault> {
+        let memory = memory_budget::filled(words.saturating_add(PAGE / WORD as usize), FILLING)?;
+        let first = AFTER_PAGE.wrapping_sub(memory.as_ptr().addr()) % PAGE / WORD as usize;
+        Ok(Self { memory, first, words })
+    }
+}
+
+impl Deref for Array {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.memory[self.first..][..self.words]
+    }
+}
+
+impl DerefMut for Array {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.memory[self.first..][..self.words]
+    }
+}
+
+/// A compiler that saw what this does would call `memcpy`.
+#[inline(never)]
+fn word_by_word(from: &[u64], to: &mut [u64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        let mut word = *from;
+        // SAFETY: there is no instruction in it; it hides that the word stays what it is.
+        unsafe { asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags)) };
+        *to = word;
+    }
+}

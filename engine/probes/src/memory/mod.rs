@@ -1,0 +1,203 @@
+//! Memory, by the definitions of three tools: sysbench's blocks, mbw's copies, and STREAM's arrays.
+
+mod blocks;
+mod copies;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use serde::Deserialize;
+
+use super::{Passes, Probe, memory_budget};
+use loadcell_core::error::Problem;
+use loadcell_core::random::Random;
+use loadcell_core::record::{OpId, TRANSACTION};
+use loadcell_load::Measurement;
+use loadcell_load::blocking::Fault;
+
+pub use blocks::{Access, Blocks, Operation};
+pub use copies::{Copies, Manner};
+pub use stream::{Kernel, Stream};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Test {
+    Sysbench,
+    Memcpy,
+    Dumb,
+    Mcblock,
+    Copy,
+    Scale,
+    Add,
+    Triad,
+}
+
+/// Who passes over a block of sysbench's: all threads over the same, or each over its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    Global,
+    Local,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    pub test: Test,
+    /// Of one array, in bytes; of each thread. Not of sysbench's test.
+    #[serde(default)]
+    pub size: u64,
+    /// Of sysbench's test: bytes of its block, and what is done with it.
+    #[serde(default = "one_kib")]
+    pub block: u64,
+    #[serde(default = "in_sequence")]
+    pub access: Access,
+    #[serde(default = "write")]
+    pub operation: Operation,
+    #[serde(default = "global")]
+    pub scope: Scope,
+}
+
+fn one_kib() -> u64 {
+    1024
+}
+fn in_sequence() -> Access {
+    Access::Seq
+}
+fn write() -> Operation {
+    Operation::Write
+}
+fn global() -> Scope {
+    Scope::Global
+}
+
+/// What a test does with memory.
+enum Means {
+    /// Over which block all threads pass; none where each has its own.
+    Blocks(Option<Arc<Vec<AtomicU64>>>),
+    Copies(Manner),
+    Stream(Kernel),
+}
+
+pub struct Memory {
+    options: Options,
+    means: Means,
+    seed: u64,
+    /// Bytes that one pass counts.
+    moved: u64,
+}
+
+/// A word: what all of these tests work in.
+const WORD: u64 = 8;
+
+impl Memory {
+    /// For so many threads. Refuses what this machine has no room for.
+    pub fn new(options: &Options, clients: u32, seed: u64) -> Result<Self, Problem> {
+        let (test, threads) = (options.test, u64::from(clients));
+        let whole = |bytes: u64| bytes >= WORD && bytes.is_multiple_of(WORD);
+        let wrong = |finding: &str| Err(Problem::new("spec", finding, "see `loadcell/_engine.pyi`"));
+        let kernel = match test {
+            Test::Copy => Some(Kernel::Copy),
+            Test::Scale => Some(Kernel::Scale),
+            Test::Add => Some(Kernel::Add),
+            Test::Triad => Some(Kernel::Triad),
+            _ => None,
+        };
+        let (means, moved) = match (test, kernel) {
+            (Test::Sysbench, _) => {
+                if !whole(options.block) {
+                    return wrong("`block` must be a whole number of words of 8 bytes");
+                }
+                let (copies, what) = match options.scope {
+                    Scope::Global => (1, "one block".into()),
+                    Scope::Local => (threads, format!("{clients} threads with a block each")),
+                };
+                memory_budget::check(options.block.saturating_mul(copies), &what)?;
+                let shared = match options.scope {
+                    Scope::Global => Some(Arc::new(blocks::block(options.block).map_err(refused)?)),
+                    Scope::Local => None,
+                };
+                let blocks = Blocks::in_a_pass(options.block, options.access);
+                (Means::Blocks(shared), options.block.saturating_mul(blocks))
+            }
+            _ if !whole(options.size) => return wrong("`size` must be a whole number of words of 8 bytes"),
+            (_, Some(kernel)) => {
+                fits(options.size, 3, clients)?;
+                (Means::Stream(kernel), options.size * kernel.arrays_moved())
+            }
+            _ => {
+                fits(options.size, 2, clients)?;
+                let manner = match test {
+                    Test::Dumb => Manner::Dumb,
+                    Test::Mcblock => Manner::Mcblock,
+                    _ => Manner::Memcpy,
+                };
+                (Means::Copies(manner), options.size)
+            }
+        };
+        Ok(Self { options: options.clone(), means, seed, moved })
+    }
+}
+
+/// Whether there is room for so many arrays for each thread.
+fn fits(size: u64, arrays: u64, clients: u32) -> Result<(), Problem> {
+    let what = format!("{clients} thread{} with {arrays} arrays each", if clients == 1 { "" } else { "s" });
+    memory_budget::check(size.saturating_mul(arrays).saturating_mul(clients.into()), &what)
+}
+
+fn refused(fault: Fault) -> Problem {
+    fault.with_advice("no memory for the probe", super::advice)
+}
+
+impl Probe for Memory {
+    type Passes<'p> = Moves;
+
+    fn passes(&self, client: u32) -> Result<Moves, Fault> {
+        let Options { size, block, access, operation, .. } = self.options;
+        Ok(match &self.means {
+            Means::Blocks(shared) => {
+                let words = match shared {
+                    Some(shared) => shared.clone(),
+                    None => Arc::new(blocks::block(block)?),
+                };
+                Moves::Blocks(Blocks::new(words, access, operation, Random::stream(self.seed, client.into())))
+            }
+            Means::Copies(manner) => Moves::Copies(Copies::new(*manner, size)?),
+            Means::Stream(kernel) => Moves::Stream(Stream::new(*kernel, size)?),
+        })
+    }
+
+    /// The speed of one pass on average, times the threads. STREAM tells of its best round, too, which is one thread's.
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        let mib = self.moved as f64 / f64::from(1 << 20);
+        let mut found: Vec<_> =
+            measured.pace(TRANSACTION).map(|pace| ("mib_per_s", pace * mib)).into_iter().collect();
+        let fastest = measured.operations[TRANSACTION.index()].service.min();
+        if !found.is_empty() && matches!(self.means, Means::Stream(_)) && measured.clients == 1 && fastest > 0
+        {
+            found.push(("best_mib_per_s", mib * 1e9 / fastest as f64));
+        }
+        found
+    }
+}
+
+/// What one thread does with memory.
+pub enum Moves {
+    Blocks(Blocks),
+    Copies(Copies),
+    Stream(Stream),
+}
+
+impl Passes for Moves {
+    fn pass(&mut self) -> Result<OpId, Fault> {
+        match self {
+            Self::Blocks(blocks) => blocks.pass(),
+            Self::Copies(copies) => copies.pass(),
+            Self::Stream(stream) => stream.pass(),
+        }
+        Ok(TRANSACTION)
+    }
+}

@@ -1,0 +1,174 @@
+//! How much memory there is for a probe: it must neither drive the machine into swapping nor be killed half-way.
+
+use std::fs;
+use std::path::Path;
+
+use loadcell_core::error::Problem;
+use loadcell_load::blocking::Fault;
+
+/// Of what is available so much stays with others: one part in so many.
+const KEPT: u64 = 16;
+
+/// The code of what this machine, or this process, cannot have.
+pub const LIMIT: &str = "limit";
+
+/// Refuses what does not fit, before anything is allocated. `what` says what it is for, as in "2 threads with 2 arrays each".
+pub fn check(bytes: u64, what: &str) -> Result<(), Problem> {
+    match available(Path::new("/")) {
+        Some(available) if bytes > available - available / KEPT => Err(Problem::new(
+            LIMIT,
+            format!(
+                "the probe needs {} ({what}), and {} of memory are available",
+                size(bytes),
+                size(available)
+            ),
+            format!(
+                "use a smaller `size`, or fewer clients: a {KEPT}th of what is available is left to others"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// As many values in memory that is there from now on: each of them is written.
+pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>, Fault> {
+    filled_with(count, || value.clone())
+}
+
+/// The same of values that are made one by one.
+pub fn filled_with<T>(count: usize, value: impl FnMut() -> T) -> Result<Vec<T>, Fault> {
+    let mut made = Vec::new();
+    made.try_reserve_exact(count).map_err(|_| {
+        let bytes = count.saturating_mul(size_of::<T>()) as u64;
+        Fault::fatal(LIMIT, format!("this process may not have {} of memory more", size(bytes)))
+    })?;
+    made.resize_with(count, value);
+    Ok(made)
+}
+
+/// Bytes as people write them.
+fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let mut amount = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while amount >= 1024.0 && unit + 1 < units.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    format!("{amount:.1} {}", units[unit])
+}
+
+/// What can be had without swapping, in bytes: of the machine, and within the limits of the groups that this process is in.
+/// None where nothing is known.
+fn available(root: &Path) -> Option<u64> {
+    let machine = fs::read_to_string(root.join("proc/meminfo")).ok();
+    let machine = machine.and_then(|text| Some(number_after(&text, "MemAvailable:")? * 1024));
+    machine.into_iter().chain(in_groups(root)).min()
+}
+
+/// What each control group with a limit, from this process's own up to the outermost, has left.
+fn in_groups(root: &Path) -> Vec<u64> {
+    let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (base, names) = match controllers {
+            "" => ("sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
+            all if all.split(',').any(|one| one == "memory") => (
+                "sys/fs/cgroup/memory",
+                ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
+            ),
+            _ => continue,
+        };
+        for group in Path::new(path.trim_start_matches('/')).ancestors() {
+            found.extend(left(&root.join(base).join(group), names));
+        }
+    }
+    found
+}
+
+/// What a group has left: pages of files that nobody has used of late can be had, too. None where it has no limit.
+fn left(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
+    let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    let (limit, used) = (number(limit)?, number(usage)?);
+    let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let idle = number_after(&stat, &format!("{idle} ")).unwrap_or(0);
+    Some(limit.saturating_sub(used.saturating_sub(idle)))
+}
+
+/// The number in the line that begins so.
+fn number_after(text: &str, head: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(head))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    /// A machine with 8 GiB available, and files in its groups.
+    fn machine(name: &str, cgroup: &str, files: &[(&str, &str)]) -> Option<u64> {
+        let root = std::env::temp_dir().join(format!("loadcell-room-{}-{name}", std::process::id()));
+        let put = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
+        put("proc/self/cgroup", cgroup);
+        files.iter().for_each(|(path, text)| put(path, text));
+        let found = available(&root);
+        fs::remove_dir_all(&root).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_machine_without_limits_has_what_the_kernel_says() {
+        assert_eq!(machine("free", "0::/\n", &[]), Some(8 * GIB));
+        assert_eq!(machine("none", "0::/\n", &[("sys/fs/cgroup/memory.max", "max\n")]), Some(8 * GIB));
+        assert_eq!(available(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn the_narrowest_group_decides() {
+        let files = [
+            ("sys/fs/cgroup/a/memory.max", "3221225472\n"),
+            ("sys/fs/cgroup/a/memory.current", "2147483648\n"),
+            ("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 536870912\n"),
+            ("sys/fs/cgroup/a/b/memory.max", "max\n"),
+        ];
+        assert_eq!(machine("two", "0::/a/b\n", &files), Some(GIB + GIB / 2));
+    }
+
+    #[test]
+    fn groups_of_the_first_version_count_too() {
+        let files = [
+            ("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "1073741824\n"),
+            ("sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "2147483648\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n"),
+        ];
+        assert_eq!(machine("one", "5:cpu,cpuacct:/\n4:memory:/docker\n", &files), Some(0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_advice() {
+        check(1 << 20, "one array").unwrap();
+        let problem = check(1 << 60, "2 threads with 2 arrays each").unwrap_err();
+        assert_eq!(problem.code, LIMIT);
+        assert!(
+            problem.finding.starts_with("the probe needs 1048576.0 TiB (2 threads with 2 arrays each), and ")
+        );
+        assert!(problem.advice.contains("smaller `size`"), "{problem}");
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_a_fault_and_no_crash() {
+        assert_eq!(filled(3, 7u64).unwrap(), [7, 7, 7]);
+        let fault = filled(usize::MAX / 16, 0u64).unwrap_err();
+        assert!(fault.fatal && fault.code == LIMIT, "{fault:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Request and response: over one connection, or over a new one for each.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::fault;
+use super::handshake::{HELLO_BYTES, Hello, Test};
+use super::options::Options;
+use super::peer::{PATIENCE, open};
+use super::socket_io::{PIECE, dial, pass, write};
+use loadcell_core::clock::Nanos;
+use loadcell_core::record::{Recorder, TRANSACTION};
+use loadcell_load::blocking::Fault;
+
+/// Ports come back by the dozen, a minute after their use: to ask for one all the time takes time from whoever has one.
+const PORTS_PAUSE: Duration = Duration::from_millis(5);
+
+pub struct Exchange {
+    hello: Hello,
+    address: SocketAddr,
+    /// None where each transaction has its own.
+    stream: Option<TcpStream>,
+    /// What is written: of a connection's only request, the hello comes first.
+    out: Vec<u8>,
+    piece: Vec<u8>,
+    pub due: Nanos,
+    fault: Option<Fault>,
+}
+
+impl Exchange {
+    pub fn new(options: &Options, address: SocketAddr) -> Result<Self, Fault> {
+        let hello = options.hello();
+        let alone = hello.test == Test::Crr;
+        let stream = (!alone).then(|| open(address, hello)).transpose()?;
+        let (mut out, head) = (vec![0; HELLO_BYTES + hello.request as usize], hello.encode());
+        out[..HELLO_BYTES].copy_from_slice(&head);
+        if !alone {
+            out.drain(..HELLO_BYTES);
+        }
+        Ok(Self { hello, address, stream, out, piece: vec![0; PIECE], due: 0, fault: None })
+    }
+
+    #[inline]
+    pub fn carry_out(&mut self) -> Result<(), Fault> {
+        let done = match &self.stream {
+            Some(stream) => exchange(stream, &self.out, self.hello.response, &mut self.piece),
+            None => dial(self.address, PATIENCE)
+                .and_then(|stream| exchange(&stream, &self.out, self.hello.response, &mut self.piece)),
+        };
+        self.fault = done.as_ref().err().map(fault);
+        match &self.fault {
+            Some(fault) if fault.fatal => Err(fault.clone()),
+            Some(_) => {
+                std::thread::sleep(PORTS_PAUSE);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        match &self.fault {
+            None => recorder.succeed(TRANSACTION, self.due, sent, done),
+            Some(fault) => recorder.fail(TRANSACTION, self.due, sent, done, &fault.failure()),
+        }
+    }
+}
+
+#[inline]
+fn exchange(stream: &TcpStream, out: &[u8], response: u32, piece: &mut [u8]) -> io::Result<()> {
+    write(stream, out.len() as u32, out)?;
+    pass(stream, response, piece)
+}

@@ -1,0 +1,147 @@
+//! Networks, as netperf tests them: request and response over connections that last (`rr`) or are made for each (`crr`), and
+//! octets in one direction (`stream`).
+//!
+//! Each client is a thread with a connection of its own to a loadcell on the other side, [`Server`]; what is set up before the
+//! first transaction is not measured.
+
+mod exchange;
+mod handshake;
+mod options;
+mod peer;
+mod serve;
+mod server;
+mod socket_io;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use serde_json::Value;
+
+use self::exchange::Exchange;
+use self::options::{Kind, Options};
+use self::peer::Peer;
+use self::stream::Stream;
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Problem;
+use loadcell_core::os;
+use loadcell_core::record::{Operation, Recorder, TRANSACTION};
+use loadcell_core::spec::Spec;
+use loadcell_load::Measurement;
+use loadcell_load::blocking::{Fault, Task, Tasks};
+
+pub use serve::serve;
+pub use server::{Served, Server};
+
+/// What the clients of a network probe share.
+pub struct Network {
+    options: Options,
+    peer: Peer,
+}
+
+impl Network {
+    /// Meets the peer, or makes one.
+    pub fn new(section: &Value, spec: &Spec) -> Result<Self, Problem> {
+        let options = Options::read(section)?;
+        let peer = match &spec.target.peer {
+            Some(name) => Peer::meet(name)?,
+            None => Peer::make()?,
+        };
+        Ok(Self { options, peer })
+    }
+}
+
+impl Tasks for Network {
+    type Task<'t> = Client;
+
+    fn operations(&self) -> &[Operation] {
+        &super::PASS
+    }
+
+    fn task(&self, _: u32, _: &dyn Fn() -> bool) -> Result<Client, Fault> {
+        let address = self.peer.address();
+        Ok(match self.options.test {
+            Kind::Rr | Kind::Crr => Client::Exchange(Exchange::new(&self.options, address)?),
+            Kind::Stream => Client::Stream(Stream::new(&self.options, address)?),
+        })
+    }
+
+    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        let megabits = f64::from(self.options.block_bytes) * 8.0 / 1e6;
+        let figure = |rate: f64| match self.options.test {
+            Kind::Rr | Kind::Crr => ("transactions_per_s", rate),
+            Kind::Stream => ("mbit_per_s", rate * megabits),
+        };
+        measured.per_second(TRANSACTION).map(figure).into_iter().collect()
+    }
+}
+
+/// One client's work.
+pub enum Client {
+    Exchange(Exchange),
+    Stream(Stream),
+}
+
+impl Task for Client {
+    fn clear(&mut self) {}
+
+    #[inline]
+    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+        recorder.start(TRANSACTION, due);
+        match self {
+            Self::Exchange(exchange) => exchange.due = due,
+            Self::Stream(stream) => stream.choose(due),
+        }
+    }
+
+    #[inline]
+    fn chosen(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn carry_out(&mut self) -> Result<(), Fault> {
+        match self {
+            Self::Exchange(exchange) => exchange.carry_out(),
+            Self::Stream(stream) => stream.carry_out(),
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        match self {
+            Self::Exchange(exchange) => exchange.record(recorder, sent, done),
+            Self::Stream(stream) => stream.record(recorder, sent, done),
+        }
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        match self {
+            Self::Exchange(_) => false,
+            Self::Stream(stream) => stream.goes_on(),
+        }
+    }
+}
+
+/// What went wrong between this machine and its peer. Only the lack of ports goes by: they come back.
+fn fault(error: &io::Error) -> Fault {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut, UnexpectedEof,
+        WouldBlock,
+    };
+    let text = error.to_string();
+    let said = text.split(" (os error").next().unwrap_or_default();
+    if let Some(code) = error.raw_os_error().and_then(os::local_exhaustion) {
+        return Fault { code, message: said.into(), fatal: code != os::PORTS };
+    }
+    match error.kind() {
+        WouldBlock | TimedOut => Fault::fatal("timeout", "the peer did not answer in time"),
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => {
+            Fault::fatal("reset", "the peer broke the connection off")
+        }
+        ConnectionRefused => Fault::fatal("refused", "the peer takes no connection any more"),
+        _ => Fault::fatal("connection", said),
+    }
+}

@@ -1,0 +1,88 @@
+//! What a network probe is to do: the `network` section of its workload.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::handshake::{Hello, LONGEST, Test};
+use loadcell_core::error::Problem;
+
+/// The tests, by netperf's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Rr,
+    Crr,
+    Stream,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    pub test: Kind,
+    #[serde(default = "one")]
+    pub request_bytes: u32,
+    #[serde(default = "one")]
+    pub response_bytes: u32,
+    /// Of a stream: what is written at once.
+    #[serde(default = "block")]
+    pub block_bytes: u32,
+}
+
+impl Options {
+    pub fn read(section: &Value) -> Result<Self, Problem> {
+        let wrong = |finding: String, advice: &str| Err(Problem::new("spec", finding, advice));
+        let options: Self = match serde_json::from_value(section.clone()) {
+            Ok(options) => options,
+            Err(error) => {
+                return wrong(
+                    format!("the workload `probe` cannot be read: {error}"),
+                    "see `loadcell/_engine.pyi`",
+                );
+            }
+        };
+        let lengths = [options.request_bytes, options.response_bytes, options.block_bytes];
+        if lengths.iter().any(|length| !(1..=LONGEST).contains(length)) {
+            return wrong("`request`, `response` and `block` must be between 1 byte and 16 MiB".into(), "");
+        }
+        Ok(options)
+    }
+
+    pub fn hello(&self) -> Hello {
+        let test = match self.test {
+            Kind::Rr => Test::Rr,
+            Kind::Crr => Test::Crr,
+            Kind::Stream => Test::Stream,
+        };
+        Hello { test, request: self.request_bytes, response: self.response_bytes }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+/// As iperf3's.
+fn block() -> u32 {
+    128 << 10
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_as_with_netperf() {
+        let options = Options::read(&json!({"test": "rr"})).unwrap();
+        assert_eq!((options.request_bytes, options.response_bytes), (1, 1));
+        assert_eq!(options.hello(), Hello { test: Test::Rr, request: 1, response: 1 });
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named() {
+        let finding = |section: Value| Options::read(&section).unwrap_err().finding;
+        assert!(finding(json!({"test": "udp"})).contains("unknown variant `udp`"));
+        assert!(finding(json!({"test": "rr", "request_bytes": 0})).contains("between 1 byte"));
+        assert!(finding(json!({"test": "rr", "response_bytes": 1 << 30})).contains("16 MiB"));
+    }
+}

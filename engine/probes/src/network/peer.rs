@@ -1,0 +1,178 @@
+//! Who answers a network probe: a loadcell elsewhere, or a process of our own on the loopback.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use super::handshake::{ANSWER_BYTES, Answer, Hello, Test, VERSION};
+use super::socket_io::dial;
+use super::{Server, fault};
+use loadcell_core::error::Problem;
+use loadcell_load::blocking::Fault;
+use loadcell_transport::check;
+
+/// How long a peer may take for anything.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+pub enum Peer {
+    Elsewhere(SocketAddr),
+    Own(Child),
+}
+
+impl Peer {
+    /// The server at `HOST:PORT`, if it is one that we understand.
+    pub fn meet(name: &str) -> Result<Self, Problem> {
+        let unknown = |error: io::Error| {
+            let finding = format!("the peer's name in {name:?} cannot be resolved ({error})");
+            Problem::new("connection", finding, "check `target.host.peer`: it is HOST:PORT")
+        };
+        let mut last = unknown(io::ErrorKind::NotFound.into());
+        for address in name.to_socket_addrs().map_err(unknown)? {
+            match greet(address) {
+                Ok(()) => return Ok(Self::Elsewhere(address)),
+                Err(problem) => last = problem.at(name),
+            }
+        }
+        Err(last)
+    }
+
+    /// A server on the loopback, as a process of its own: what it takes is told apart from what clients take.
+    pub fn make() -> Result<Self, Problem> {
+        let refused = |error: io::Error| {
+            let finding = format!("the operating system refuses a server on the loopback ({error})");
+            Problem::new("limit", finding, "is the loopback up? `target.host.peer` names a server elsewhere")
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let parent = std::process::id();
+        // SAFETY: the child does not return from here, and takes nothing with it that another thread may have held: whoever
+        // makes a load has no other threads yet.
+        match check(unsafe { libc::fork() }).map_err(refused)? {
+            0 => serve_to_the_end(listener, parent),
+            pid => Ok(Self::Own(Child { pid, address })),
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            Self::Elsewhere(address) => *address,
+            Self::Own(child) => child.address,
+        }
+    }
+}
+
+/// The life of a child: it serves until its parent ends it, or ends.
+fn serve_to_the_end(listener: TcpListener, parent: u32) -> ! {
+    // SAFETY: no memory is shared by these calls but a name that ends in a 0.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::prctl(libc::PR_SET_NAME, c"loadcell-serve".as_ptr());
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            libc::signal(signal, libc::SIG_IGN); // The load ends in order, and this with it.
+        }
+    }
+    let orphaned = std::os::unix::process::parent_id() != parent;
+    let server = Server::start(listener);
+    while server.is_ok() && !orphaned {
+        std::thread::park();
+    }
+    // SAFETY: ends the process and nothing else.
+    unsafe { libc::_exit(1) }
+}
+
+/// A process that serves; ended when it is dropped.
+pub struct Child {
+    pid: libc::pid_t,
+    address: SocketAddr,
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // SAFETY: it is our own child, and was not waited for.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// Why a peer is of no use.
+enum Unfit {
+    Gone(io::Error),
+    Stranger,
+    Other(u16),
+    Full,
+    Silent,
+}
+
+impl Unfit {
+    fn at(&self, name: &str) -> Problem {
+        let problem = |finding: String, advice: &str| Problem::new("connection", finding, advice);
+        match self {
+            Self::Gone(error) => problem(
+                format!("no loadcell answers at {name} ({})", plain(error)),
+                "start `loadcell host --serve ADDRESS:PORT` on that machine, and see that no firewall is between",
+            ),
+            Self::Stranger => problem(
+                format!("what answers at {name} is not `loadcell host --serve`"),
+                "check the port in `target.host.peer`",
+            ),
+            Self::Other(version) => problem(
+                format!(
+                    "the loadcell at {name} speaks version {version} of the probes' protocol, and this one {VERSION}"
+                ),
+                "use the same loadcell on both machines",
+            ),
+            Self::Full => problem(
+                format!("the loadcell at {name} has as many connections as it takes"),
+                "use fewer clients, or wait until others are done",
+            ),
+            Self::Silent => problem(
+                format!("what answers at {name} does not say who it is"),
+                "is it `loadcell host --serve`? check the port in `target.host.peer`",
+            ),
+        }
+    }
+}
+
+/// "Connection refused (os error 111)": the number is of no use to people.
+fn plain(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().into()
+}
+
+/// Says hello, and nothing else.
+fn greet(address: SocketAddr) -> Result<(), Unfit> {
+    let hello = Hello { test: Test::Greeting, request: 1, response: 1 };
+    let mut stream = dial(address, PATIENCE / 2).map_err(Unfit::Gone)?;
+    stream.write_all(&hello.encode()).map_err(|_| Unfit::Stranger)?;
+    answered(&mut stream)
+}
+
+fn answered(stream: &mut TcpStream) -> Result<(), Unfit> {
+    let mut said = [0; ANSWER_BYTES];
+    match stream.read_exact(&mut said) {
+        Ok(()) => {}
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            return Err(Unfit::Silent);
+        }
+        Err(_) => return Err(Unfit::Stranger),
+    }
+    match Answer::decode(&said) {
+        Some((Answer::Welcome, _)) => Ok(()),
+        Some((Answer::Version, version)) => Err(Unfit::Other(version)),
+        Some((Answer::Full, _)) => Err(Unfit::Full),
+        Some((Answer::Unknown, _)) | None => Err(Unfit::Stranger),
+    }
+}
+
+/// A connection for a test of more than one transaction.
+pub fn open(address: SocketAddr, hello: Hello) -> Result<TcpStream, Fault> {
+    let mut stream = dial(address, PATIENCE).map_err(|error| fault(&error))?;
+    stream
+        .set_nodelay(true)
+        .and_then(|()| stream.write_all(&hello.encode()))
+        .map_err(|error| fault(&error))?;
+    let unfit = |unfit: Unfit| Fault::fatal("connection", unfit.at(&address.to_string()).finding);
+    answered(&mut stream).map_err(unfit)?;
+    Ok(stream)
+}

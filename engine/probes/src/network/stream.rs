@@ -1,0 +1,148 @@
+//! Octets in one direction, counted where they arrive.
+//!
+//! The server tells how many have come, about every megabyte. A block is a transaction, from when it is handed to the kernel to
+//! when its last octet is known to have arrived: so many of them are on their way at once as buffers hold.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::fault;
+use super::options::Options;
+use super::peer::open;
+use super::socket_io::{readable, receive_now, write};
+use loadcell_core::clock::Nanos;
+use loadcell_core::record::{Recorder, TRANSACTION};
+use loadcell_load::blocking::Fault;
+
+/// With nothing left to send, news is waited for so long before it is looked whether time is up.
+const NEWS: Duration = Duration::from_millis(20);
+
+pub struct Stream {
+    stream: TcpStream,
+    block: Vec<u8>,
+    /// The next block was chosen.
+    chosen: Option<Nanos>,
+    /// Blocks that have not arrived: when they were due, and handed over.
+    under_way: VecDeque<(Nanos, Nanos)>,
+    /// How many blocks have arrived since the last record.
+    arrived: u64,
+    news: News,
+    fault: Option<Fault>,
+}
+
+/// What the server tells: numbers of 8 octets, how many octets have come so far.
+#[derive(Default)]
+struct News {
+    part: [u8; 8],
+    have: usize,
+    total: u64,
+}
+
+impl Stream {
+    pub fn new(options: &Options, address: SocketAddr) -> Result<Self, Fault> {
+        Ok(Self {
+            stream: open(address, options.hello())?,
+            block: vec![0; options.block_bytes as usize],
+            chosen: None,
+            under_way: VecDeque::new(),
+            arrived: 0,
+            news: News::default(),
+            fault: None,
+        })
+    }
+
+    #[inline]
+    pub fn choose(&mut self, due: Nanos) {
+        self.chosen = Some(due);
+    }
+
+    #[inline]
+    pub fn carry_out(&mut self) -> Result<(), Fault> {
+        let done = self.hand_over().and_then(|()| self.hear());
+        self.fault = done.as_ref().err().map(fault);
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    #[inline]
+    fn hand_over(&mut self) -> io::Result<()> {
+        match self.chosen {
+            Some(_) => write(&self.stream, self.block.len() as u32, &self.block),
+            None => readable(&self.stream, NEWS).map(drop),
+        }
+    }
+
+    /// Takes the news that is there.
+    #[inline]
+    fn hear(&mut self) -> io::Result<()> {
+        let mut said = [0; 512];
+        loop {
+            match receive_now(&self.stream, &mut said) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.news.take(&said[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    #[inline]
+    pub fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
+        if let Some(due) = self.chosen.take() {
+            self.under_way.push_back((due, sent));
+        }
+        while self.arrived < self.news.total / self.block.len() as u64 {
+            let Some((due, sent)) = self.under_way.pop_front() else { break };
+            self.arrived += 1;
+            recorder.succeed(TRANSACTION, due, sent, done);
+        }
+        if let Some(fault) = &self.fault {
+            for (due, sent) in self.under_way.drain(..) {
+                recorder.fail(TRANSACTION, due, sent, done, &fault.failure());
+            }
+        }
+    }
+
+    /// Whether anything has not arrived.
+    #[inline]
+    pub fn goes_on(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+}
+
+impl News {
+    fn take(&mut self, said: &[u8]) {
+        for &octet in said {
+            self.part[self.have] = octet;
+            self.have += 1;
+            if self.have == self.part.len() {
+                (self.total, self.have) = (u64::from_be_bytes(self.part), 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_may_come_in_pieces() {
+        let mut news = News::default();
+        let said: Vec<u8> = [5u64, 1 << 40].iter().flat_map(|total| total.to_be_bytes()).collect();
+        for (at, octet) in said.iter().enumerate() {
+            news.take(&[*octet]);
+            assert_eq!(
+                news.total,
+                if at < 7 {
+                    0
+                } else if at < 15 {
+                    5
+                } else {
+                    1 << 40
+                }
+            );
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Whole probes of the loopback, held against what the server counted; and a server among strangers.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::handshake::{ANSWER_BYTES, Answer, Hello, Test};
+use super::server::{Served, Server};
+use loadcell_core::observe::{Directive, Observer};
+use loadcell_core::os;
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn event(&mut self, _: &Value) -> Directive {
+        Directive::Continue
+    }
+
+    fn tick(&mut self) -> Directive {
+        Directive::Continue
+    }
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
+}
+
+fn server() -> Server {
+    Server::start(listener()).unwrap()
+}
+
+fn spec(peer: &str, network: &Value, load: &Value) -> String {
+    let mut whole =
+        json!({"clients": 2, "warmup_ns": 20_000_000, "duration_ns": 150_000_000, "interval_ns": 50_000_000});
+    whole.as_object_mut().unwrap().extend(load.as_object().unwrap().clone());
+    json!({"version": 1, "seed": 5, "target": {"protocol": "host", "peer": peer}, "workload": {"probe": {"network": network}},
+        "load": whole})
+    .to_string()
+}
+
+fn run(server: &Server, network: &Value, load: &Value) -> Value {
+    let result =
+        loadcell_dispatch::run(&spec(&server.address.to_string(), network, load), &mut Nobody).unwrap();
+    let transaction = &result["operations"][0];
+    let of = |name: &str| transaction[name].as_u64().unwrap();
+    assert_eq!(of("attempted"), of("succeeded") + of("failed") + of("in_flight"), "{transaction}");
+    result
+}
+
+/// What the server has counted when every client has gone.
+fn settled(server: &Server) -> Served {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !server.is_idle() {
+        assert!(Instant::now() < deadline, "connections that never end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    server.served()
+}
+
+#[test]
+fn client_and_server_count_the_same_requests() {
+    for (test, connections) in [("rr", Some(2)), ("crr", None)] {
+        let server = server();
+        let network = json!({"test": test, "request_bytes": 4096, "response_bytes": 70_000});
+        let result = run(&server, &network, &json!({"requests": 100, "duration_ns": 60_000_000_000_u64}));
+        assert_eq!(
+            (&result["outcome"], &result["errors"]),
+            (&json!("completed"), &json!([])),
+            "{}",
+            result["reason"]
+        );
+        assert_eq!(result["operations"][0]["succeeded"], 100);
+        let served = settled(&server);
+        let lifetime = result["lifetime"]["transactions"].as_u64().unwrap();
+        assert_eq!(served.transactions, lifetime, "{test}");
+        assert_eq!(served.connections, connections.unwrap_or(lifetime), "{test}");
+        assert!(result["figures"]["transactions_per_s"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn a_stream_is_counted_where_it_arrives() {
+    let server = server();
+    let network = json!({"test": "stream", "block_bytes": 10_000});
+    let result = run(&server, &network, &json!({"warmup_ns": 0}));
+    assert_eq!(
+        (&result["outcome"], &result["errors"]),
+        (&json!("completed"), &json!([])),
+        "{}",
+        result["reason"]
+    );
+    let transaction = &result["operations"][0];
+    let arrived = transaction["succeeded"].as_u64().unwrap();
+    let (handed_over, served) = (transaction["attempted"].as_u64().unwrap(), settled(&server));
+    assert!(arrived > 0 && served.connections == 2);
+    // What was in flight at the end may have come, too.
+    assert!((arrived * 10_000..=(handed_over + 2) * 10_000).contains(&served.received_bytes), "{served:?}");
+    let seconds = result["window"]["duration_ns"].as_f64().unwrap() / 1e9;
+    let figure = result["figures"]["mbit_per_s"].as_f64().unwrap();
+    assert!((figure - arrived as f64 * 80_000.0 / 1e6 / seconds).abs() < 1e-6 * figure);
+}
+
+#[test]
+fn so_many_blocks_of_a_stream_and_no_more() {
+    let server = server();
+    let network = json!({"test": "stream", "block_bytes": 1000});
+    let result =
+        run(&server, &network, &json!({"requests_per_client": 50, "duration_ns": 60_000_000_000_u64}));
+    assert_eq!(result["outcome"], "completed", "{}", result["reason"]);
+    assert_eq!(result["operations"][0]["succeeded"], 100);
+    let lifetime = result["lifetime"]["transactions"].as_u64().unwrap();
+    assert_eq!(settled(&server).received_bytes, lifetime * 1000);
+}
+
+fn problem(peer: &str) -> String {
+    match loadcell_dispatch::run(&spec(peer, &json!({"test": "rr"}), &json!({})), &mut Nobody) {
+        Err(loadcell_load::NoResult::Problem(problem)) => problem.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_peer_that_is_gone_is_said_before_anything_is_measured() {
+    let gone = listener().local_addr().unwrap(); // It is closed again.
+    let said = problem(&gone.to_string());
+    assert!(said.starts_with(&format!("no loadcell answers at {gone} (Connection refused)")), "{said}");
+    assert!(said.contains("loadcell host --serve"));
+    assert!(problem("no port").contains("HOST:PORT"));
+}
+
+/// One that says this to whoever comes, and leaves.
+fn stranger(says: Vec<u8>) -> String {
+    let listener = listener();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 64]);
+        let _ = stream.write_all(&says);
+    });
+    address
+}
+
+#[test]
+fn what_is_no_loadcell_or_another_is_told_apart() {
+    assert!(
+        problem(&stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()))
+            .contains("is not `loadcell host --serve`")
+    );
+    assert!(problem(&stranger(Vec::new())).contains("is not `loadcell host --serve`"));
+    let mut other = Answer::Welcome.encode();
+    other[9] = 9;
+    let said = problem(&stranger(other.to_vec()));
+    assert!(said.contains("speaks version 9") && said.contains("the same loadcell"), "{said}");
+    assert!(problem(&stranger(Answer::Full.encode().to_vec())).contains("as many connections as it takes"));
+}
+
+#[test]
+fn a_peer_that_goes_ends_the_load() {
+    // It takes one connection that greets, and one for the test, which it breaks off.
+    let listener = listener();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 64]);
+            let _ = stream.write_all(&Answer::Welcome.encode());
+            let _ = stream.read(&mut [0; 1]);
+        }
+    });
+    let load = json!({"clients": 1, "warmup_ns": 0, "duration_ns": 60_000_000_000_u64});
+    let result = loadcell_dispatch::run(&spec(&address, &json!({"test": "rr"}), &load), &mut Nobody).unwrap();
+    assert_eq!(result["outcome"], "lost");
+    assert!(
+        result["reason"].as_str().unwrap().contains("the peer broke the connection off"),
+        "{}",
+        result["reason"]
+    );
+    assert!(result["advice"].as_str().unwrap().contains("--serve"));
+    assert_eq!(result["errors"][0]["code"], "reset");
+}
+
+#[test]
+fn no_port_left_is_an_error_that_goes_by() {
+    let fault = super::fault(&std::io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
+    assert!(!fault.fatal && fault.code == os::PORTS);
+    assert!(crate::advice(os::PORTS).contains("net.ipv4.ip_local_port_range"));
+}
+
+fn answer_to(server: &Server, said: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(said).unwrap();
+    let _ = stream.shutdown(std::net::Shutdown::Write);
+    let mut heard = Vec::new();
+    let _ = stream.read_to_end(&mut heard);
+    heard
+}
+
+#[test]
+fn strangers_get_no_answer_and_others_get_one() {
+    let server = server();
+    assert_eq!(answer_to(&server, b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"), b"");
+    assert_eq!(answer_to(&server, b"too short"), b"");
+    let mut other = Hello { test: Test::Rr, request: 1, response: 1 }.encode();
+    other[9] = 200;
+    assert_eq!(answer_to(&server, &other), Answer::Version.encode());
+    let huge = Hello { test: Test::Rr, request: u32::MAX, response: 1 }.encode();
+    assert_eq!(answer_to(&server, &huge), Answer::Unknown.encode());
+    assert_eq!(server.served().transactions, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_octets_break_the_server(said in prop::collection::vec(any::<u8>(), 0..200), known: bool) {
+        let server = server();
+        let mut all = if known { Hello { test: Test::Rr, request: 7, response: 3 }.encode().to_vec() } else { Vec::new() };
+        all.extend(&said);
+        let heard = answer_to(&server, &all);
+        prop_assert!(!known || heard.len() == ANSWER_BYTES + said.len() / 7 * 3, "{} octets", heard.len());
+        let greeted = answer_to(&server, &Hello { test: Test::Greeting, request: 1, response: 1 }.encode());
+        prop_assert_eq!(greeted, Answer::Welcome.encode());
+    }
+}

@@ -1,0 +1,541 @@
+use super::frame::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PRIORITISED, PRIORITY,
+    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE,
+};
+use super::*;
+use crate::http::{Fields, Http, Limits, Request, ResponseEvent, Version};
+use loadcell_core::error::Failure;
+
+const LIMITS: Limits = Limits { header_bytes: 64 << 10 };
+
+/// `:status: 200` and nothing else.
+const OK: &[u8] = &[0x88];
+
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::head(&mut out, payload.len(), kind, flags, stream);
+    out.extend_from_slice(payload);
+    out
+}
+
+pub fn settings(list: &[(u16, u32)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::settings(&mut out, list);
+    out
+}
+
+pub fn go_away(last: u32, code: u32, text: &str) -> Vec<u8> {
+    frame(GOAWAY, 0, 0, &[&last.to_be_bytes(), &code.to_be_bytes(), text.as_bytes()].concat())
+}
+
+/// Make a request with a minimal header block, or with one that is longer than a frame.
+pub fn ask(client: &mut Http2, method: &str, target: &str, body: Option<&[u8]>, out: &mut Vec<u8>) {
+    ask_with(client, method, target, Vec::new(), body, out);
+}
+
+/// Make one of several concurrent requests.
+pub fn ask_tagged(client: &mut Http2, tag: u32, out: &mut Vec<u8>) {
+    let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
+    client.ask(
+        &Request { method: "GET", target: b"/", fields: &fields, body: None, written: None },
+        tag,
+        out,
+    );
+}
+
+fn ask_with(
+    client: &mut Http2,
+    method: &str,
+    target: &str,
+    list: Vec<(String, Vec<u8>)>,
+    body: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) {
+    let fields = Fields::new(Version::Two, "http", "a.b", list, false);
+    client.request(&Request { method, target: target.as_bytes(), fields: &fields, body, written: None }, out);
+}
+
+/// A client after the exchange of prefaces and settings.
+struct Harness {
+    client: Http2,
+    out: Vec<u8>,
+}
+
+impl Harness {
+    fn with(settings_of_server: &[(u16, u32)]) -> Self {
+        let mut harness = Self { client: Http2::new(LIMITS), out: Vec::new() };
+        harness.client.opened(&mut harness.out);
+        assert_eq!(harness.feed(&settings(settings_of_server)), Ok(String::new()));
+        harness.out.clear();
+        harness
+    }
+
+    fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn announce() -> Self {
+        let mut harness = Self::new();
+        harness.get();
+        harness
+    }
+
+    fn get(&mut self) {
+        ask(&mut self.client, "GET", "/", None, &mut self.out);
+        self.out.clear();
+    }
+
+    fn post(&mut self, body: &[u8]) {
+        ask(&mut self.client, "POST", "/", Some(body), &mut self.out);
+    }
+
+    /// The events of `input` in short form: `200`, the body, `end` or `last`.
+    fn feed(&mut self, input: &[u8]) -> Result<String, Failure> {
+        let (mut at, mut events) = (0, Vec::new());
+        while let Some((size, event)) = self.client.next(&input[at..], &mut self.out)? {
+            at += size;
+            match event {
+                ResponseEvent::Nothing | ResponseEvent::Part => {}
+                ResponseEvent::Refused => events.push("refused".into()),
+                ResponseEvent::Reset(code) => events.push(format!("reset {}", code.name())),
+                ResponseEvent::Leaving => events.push("leaving".into()),
+                ResponseEvent::Status(status) => events.push(status.to_string()),
+                ResponseEvent::Body(piece) => events.push(String::from_utf8_lossy(piece).into()),
+                ResponseEvent::End { again } => events.push(if again { "end" } else { "last" }.into()),
+            }
+        }
+        assert_eq!(at, input.len(), "all is heard");
+        Ok(events.join(" "))
+    }
+
+    fn refuse(&mut self, input: &[u8]) -> Failure {
+        self.feed(input).unwrap_err()
+    }
+
+    fn why(&mut self) -> Failure {
+        self.client.closed().unwrap_err()
+    }
+
+    /// The frames that were sent: kind, flags, stream, length.
+    fn sent(&mut self) -> Vec<(u8, u8, u32, usize)> {
+        let out = std::mem::take(&mut self.out);
+        let (mut remaining, mut frames) = (&out[..], Vec::new());
+        while let Some((head, after)) = remaining.split_first_chunk() {
+            let frame = frame::Frame::read(head);
+            frames.push((frame.kind, frame.flags, frame.stream, frame.length));
+            remaining = &after[frame.length..];
+        }
+        assert!(remaining.is_empty());
+        frames
+    }
+}
+
+#[test]
+fn the_first_words_are_the_preface_and_what_the_server_may_do() {
+    let mut harness = Harness { client: Http2::new(LIMITS), out: Vec::new() };
+    harness.client.opened(&mut harness.out);
+    let remaining = harness.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
+    assert_eq!(
+        remaining[..9 + 18],
+        settings(&[(2, 0), (4, 16 << 20), (6, 64 << 10)]),
+        "no push, a window, a limit"
+    );
+    assert_eq!(remaining[27..], frame(WINDOW_UPDATE, 0, 0, &((16u32 << 20) - 65_535).to_be_bytes()));
+    harness.out.clear();
+    assert_eq!(harness.feed(&settings(&[(3, 128)])), Ok(String::new()));
+    assert_eq!(harness.sent(), [(SETTINGS, ACK, 0, 0)]);
+    assert_eq!(harness.feed(&frame(SETTINGS, ACK, 0, &[])), Ok(String::new()));
+    assert_eq!(harness.sent(), []);
+}
+
+#[test]
+fn a_request_is_its_header_and_the_next_is_on_the_next_stream() {
+    let mut harness = Harness::new();
+    let list = vec![("accept".into(), b"*/*".to_vec())];
+    ask_with(&mut harness.client, "GET", "/x", list, None, &mut harness.out);
+    let expected = b"\x20\x82\x04\x02/x\x86\x01\x03a.b\x0f\x04\x03*/*";
+    assert_eq!(harness.out, frame(HEADERS, END_HEADERS | END_STREAM, 1, expected));
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+    harness.out.clear();
+    ask(&mut harness.client, "GET", "/", None, &mut harness.out);
+    assert_eq!(harness.out, frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x82\x84\x86\x01\x03a.b"));
+}
+
+#[test]
+fn a_response_is_status_body_and_end() {
+    let mut harness = Harness::announce();
+    let stream = [
+        frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x015"),
+        frame(DATA, 0, 1, b"hel"),
+        frame(DATA, 0, 1, b""),
+        frame(DATA, END_STREAM, 1, b"lo"),
+    ];
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 hel lo end");
+    assert_eq!(harness.sent(), [], "nothing has to be said to that");
+}
+
+#[test]
+fn padding_priorities_and_continuations_change_nothing() {
+    let mut harness = Harness::announce();
+    let padded = [&[3u8][..], &[0, 0, 0, 0, 16], b"\x88\x0f", &[0; 3]].concat();
+    let stream = [
+        frame(HEADERS, PADDED | PRIORITISED, 1, &padded),
+        frame(CONTINUATION, 0, 1, b"\x0d"),
+        frame(CONTINUATION, 0, 1, b""),
+        frame(CONTINUATION, END_HEADERS, 1, b"\x014"),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(DATA, PADDED, 1, b"\x02ab\0\0"),
+        frame(DATA, PADDED, 1, b"\0cd"),
+        frame(DATA, PADDED | END_STREAM, 1, b"\x01\0"),
+    ];
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 ab cd end");
+}
+
+#[test]
+fn interim_responses_and_trailers_are_not_the_response() {
+    let mut harness = Harness::announce();
+    let stream = [
+        frame(HEADERS, END_HEADERS, 1, b"\x08\x03100"),
+        frame(HEADERS, END_HEADERS, 1, b"\x08\x03103\x00\x04link\x01x"),
+        frame(HEADERS, END_HEADERS, 1, b"\x8d"),
+        frame(DATA, 0, 1, b"x"),
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x00\x05x-sum\x011"),
+    ];
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "404 x end");
+}
+
+#[test]
+fn unknown_frames_settings_and_flags_mean_nothing() {
+    let mut harness = Harness::with(&[(0x7777, 1)]);
+    harness.get();
+    let stream = [
+        frame(0x20, 0xff, 77, b"anything"),
+        frame(HEADERS, 0xc0 | END_HEADERS, 1, OK),
+        frame(0xff, 0, 0, b""),
+        frame(DATA, 0xc0 | END_STREAM, 1, b"a"),
+    ];
+    assert_eq!(harness.feed(&stream.concat()).unwrap(), "200 a end");
+}
+
+#[test]
+fn a_ping_is_answered_with_what_it_brought() {
+    let mut harness = Harness::new();
+    assert_eq!(harness.feed(&frame(PING, 0, 0, b"12345678")).unwrap(), "");
+    assert_eq!(harness.out, frame(PING, ACK, 0, b"12345678"));
+    harness.out.clear();
+    harness.feed(&frame(PING, ACK, 0, b"12345678")).unwrap();
+    assert_eq!(harness.out, b"");
+}
+
+#[test]
+fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, END_HEADERS, 1, OK)).unwrap();
+    let piece = frame(DATA, 0, 1, &[b'x'; 16_384]);
+    let (mut windows, mut least) = ([16i64 << 20; 2], i64::MAX);
+    for _ in 0..3 * (16 << 20) / 16_384 {
+        harness.feed(&piece).unwrap();
+        windows.iter_mut().for_each(|window| *window -= 16_384);
+        least = least.min(windows[0]).min(windows[1]);
+        let out = std::mem::take(&mut harness.out);
+        for update in out.chunks(13) {
+            let head = frame::Frame::read(update.first_chunk().unwrap());
+            let increment = u32::from_be_bytes(update[9..].try_into().unwrap());
+            assert_eq!((head.kind, increment >= 8 << 20), (WINDOW_UPDATE, true), "and not too often");
+            windows[usize::from(head.stream == 0)] += i64::from(increment);
+        }
+    }
+    assert!(least > 7 << 20, "{least}");
+    assert!(windows.iter().all(|window| *window <= 16 << 20));
+    assert_eq!(harness.feed(&frame(DATA, END_STREAM, 1, b"")).unwrap(), "end");
+}
+
+#[test]
+fn a_request_with_a_body_says_how_long_it_is() {
+    let mut harness = Harness::new();
+    harness.post(b"hello");
+    let head = frame(HEADERS, END_HEADERS, 1, b"\x20\x83\x84\x86\x01\x03a.b\x0f\x0d\x015");
+    assert_eq!(harness.out, [head, frame(DATA, END_STREAM, 1, b"hello")].concat());
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+    harness.out.clear();
+    harness.post(b"");
+    assert_eq!(harness.sent(), [(HEADERS, END_HEADERS | END_STREAM, 3, 8)]);
+}
+
+#[test]
+fn a_large_request_is_sent_as_the_windows_grow() {
+    let mut harness = Harness::with(&[(4, 20_000)]);
+    harness.post(&[b'x'; 100_000]);
+    assert_eq!(
+        harness.sent()[1..],
+        [(DATA, 0, 1, 16_384), (DATA, 0, 1, 3616)],
+        "a window and the longest frame"
+    );
+    let mut grow = |stream, increment: u32| {
+        harness.feed(&frame(WINDOW_UPDATE, 0, stream, &increment.to_be_bytes())).unwrap();
+        harness.sent()
+    };
+    assert_eq!(grow(1, 1), [(DATA, 0, 1, 1)], "a tiny one");
+    assert_eq!(grow(0, 100), [], "the stream's own is used up");
+    let sent: usize = grow(1, 70_000).iter().map(|frame| frame.3).sum();
+    assert_eq!(sent, 65_535 + 100 - 20_001, "until the connection's is used up");
+    assert_eq!(grow(0, 1_000_000).iter().map(|frame| frame.3).sum::<usize>(), 90_001 - 65_635);
+    assert_eq!(grow(1, 1_000_000), [(DATA, END_STREAM, 1, 9999)]);
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 end");
+}
+
+#[test]
+fn settings_change_the_window_of_a_request_in_progress() {
+    let mut harness = Harness::new();
+    harness.post(&[b'x'; 70_000]);
+    harness.sent();
+    harness.feed(&settings(&[(4, 0)])).unwrap();
+    harness.sent();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0])).unwrap();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0xff, 0xff])).unwrap();
+    assert_eq!(harness.sent(), [], "what was sent already counts: the window was below nothing");
+    harness.feed(&settings(&[(4, 4465)])).unwrap();
+    assert_eq!(harness.sent(), [(SETTINGS, ACK, 0, 0), (DATA, END_STREAM, 1, 4465)]);
+}
+
+#[test]
+fn a_server_that_wants_no_more_of_a_request_answers_before_its_end() {
+    let mut harness = Harness::with(&[(4, 10)]);
+    harness.post(&[b'x'; 100]);
+    harness.sent();
+    assert_eq!(
+        harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x08\x03413")).unwrap(),
+        "413 end"
+    );
+    assert_eq!(harness.sent(), [(RST_STREAM, 0, 1, 4)]);
+    let after = [frame(RST_STREAM, 0, 1, &[0; 4]), frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 9])].concat();
+    assert_eq!(harness.feed(&after).unwrap(), "", "of a stream that is over");
+    harness.post(b"short");
+    assert_eq!(harness.sent()[1..], [(DATA, END_STREAM, 3, 5)], "nothing of the other body");
+}
+
+#[test]
+fn no_request_is_made_before_the_server_allows_one() {
+    let mut harness = Harness::with(&[(3, 0)]);
+    harness.post(b"hello");
+    assert_eq!(harness.sent(), []);
+    harness.feed(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])).unwrap();
+    assert_eq!(harness.sent(), []);
+    harness.feed(&settings(&[(3, 1)])).unwrap();
+    let sent = harness.sent();
+    assert_eq!(sent, [(SETTINGS, ACK, 0, 0), (HEADERS, END_HEADERS, 1, 13), (DATA, END_STREAM, 1, 5)]);
+}
+
+#[test]
+fn a_header_that_is_longer_than_a_frame_goes_on_in_others() {
+    let mut harness = Harness::new();
+    let list = vec![("x-long".into(), vec![b'v'; 40_000])];
+    ask_with(&mut harness.client, "GET", "/", list, None, &mut harness.out);
+    let total = 9 + 8 + 4 + 40_000;
+    let expected = [
+        (HEADERS, END_STREAM, 1, 16_384),
+        (CONTINUATION, 0, 1, 16_384),
+        (CONTINUATION, END_HEADERS, 1, total - 2 * 16_384),
+    ];
+    assert_eq!(harness.sent(), expected);
+}
+
+#[test]
+fn a_server_may_leave_after_the_request_in_progress() {
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&go_away(0x7fff_ffff, 0, "")).unwrap(), "", "it will leave");
+    assert_eq!(harness.feed(&go_away(1, 0, "")).unwrap(), "", "it leaves");
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, OK)).unwrap(), "200 last");
+    assert_eq!(harness.why().message, "the server goes away (NO_ERROR)");
+    harness.out.clear();
+    harness.client.opened(&mut harness.out);
+    assert_eq!(harness.why().message, "the server closed the connection");
+}
+
+#[test]
+fn why_a_server_leaves_is_told() {
+    let mut harness = Harness::announce();
+    harness.feed(&go_away(1, 0xb, "too\nmany")).unwrap();
+    let why = harness.why();
+    assert_eq!(why.code, "ENHANCE_YOUR_CALM");
+    assert_eq!(why.message, "the server goes away (ENHANCE_YOUR_CALM): too\\nmany");
+    assert!(go_away(1, 2, &"x".repeat(5000)).len() > 5000);
+    harness.feed(&go_away(1, 2, &"x".repeat(5000))).unwrap();
+    assert!(harness.why().message.len() < 300);
+}
+
+#[test]
+fn a_reset_has_the_code_of_the_server() {
+    for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
+        let mut harness = Harness::announce();
+        assert_eq!(
+            harness.feed(&frame(RST_STREAM, 0, 1, &u32::to_be_bytes(code))).unwrap(),
+            format!("reset {name}")
+        );
+        let why = Code(code).reset();
+        assert_eq!((why.code.as_str(), why.message.contains(name)), (name, true));
+        harness.get();
+        assert_eq!(
+            harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 3, OK)).unwrap(),
+            "200 end",
+            "it goes on"
+        );
+    }
+}
+
+#[test]
+fn a_request_that_the_server_has_not_begun_can_be_made_again() {
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&go_away(0, 0, "reloaded")).unwrap(), "refused");
+    assert_eq!(harness.why().message, "the server goes away (NO_ERROR): reloaded");
+    let mut harness = Harness::announce();
+    assert_eq!(harness.feed(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 7])).unwrap(), "refused");
+    assert_eq!(harness.why().code, "REFUSED_STREAM");
+    let mut harness = Harness::new();
+    assert_eq!(harness.feed(&go_away(0, 0, "")).unwrap(), "leaving", "nothing was asked yet");
+}
+
+#[test]
+fn a_connection_that_ends_within_a_response_is_told_apart() {
+    for (stream, finding) in [
+        (frame(HEADERS, 0, 1, OK), "within its header"),
+        (frame(HEADERS, END_HEADERS, 1, OK), "after 0 bytes of its body"),
+        (
+            [frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x015"), frame(DATA, 0, 1, b"abc")].concat(),
+            "after 3 bytes of its body, which was to have 5",
+        ),
+    ] {
+        let mut harness = Harness::announce();
+        harness.feed(&stream).unwrap();
+        let why = harness.why();
+        assert_eq!(why.code, "length");
+        assert!(why.message.ends_with(finding), "{}", why.message);
+    }
+}
+
+#[test]
+fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
+    const FIVE: &[u8] = b"\x88\x0f\x0d\x015";
+    for (stream, finding) in [
+        (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(DATA, 0, 1, b"abcdef")], "longer than the 5 bytes"),
+        (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(DATA, END_STREAM, 1, b"abc")], "after 3 of 5"),
+        (vec![frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)], "after 0 of 5"),
+        (
+            vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(HEADERS, END_HEADERS | END_STREAM, 1, b"")],
+            "after 0 of 5",
+        ),
+        (vec![frame(HEADERS, END_HEADERS, 1, &[0x89]), frame(DATA, 0, 1, b"a")], "longer than the 0 bytes"),
+    ] {
+        let why = Harness::announce().refuse(&stream.concat());
+        assert_eq!(why.code, "length");
+        assert!(why.message.contains(finding), "{}", why.message);
+    }
+    let mut harness = Harness::new();
+    ask(&mut harness.client, "HEAD", "/", None, &mut harness.out);
+    assert_eq!(harness.feed(&frame(HEADERS, END_HEADERS | END_STREAM, 1, FIVE)).unwrap(), "200 end", "HEAD");
+    harness.get();
+    let not_modified = frame(HEADERS, END_HEADERS | END_STREAM, 3, b"\x8b\x0f\x0d\x015");
+    assert_eq!(harness.feed(&not_modified).unwrap(), "304 end");
+}
+
+#[test]
+fn who_does_not_speak_http_2_is_told_of() {
+    for (first, finding) in [
+        (&b"HTTP/1.1 400 Bad Request\r\n"[..], "it answers in HTTP/1; try version 1.1"),
+        (b"220 smtp.example ESMTP", "the server does not speak HTTP/2; try version 1.1"),
+        (&frame(SETTINGS, ACK, 0, &[]), "does not speak HTTP/2"),
+        (&frame(PING, 0, 0, &[0; 8]), "does not speak HTTP/2"),
+    ] {
+        let mut harness = Harness { client: Http2::new(LIMITS), out: Vec::new() };
+        harness.client.opened(&mut harness.out);
+        let why = harness.refuse(first);
+        assert_eq!(why.code, "protocol");
+        assert!(why.message.contains(finding), "{}", why.message);
+    }
+}
+
+#[test]
+fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
+    let headers = |flags, payload: &[u8]| frame(HEADERS, flags, 1, payload);
+    let answered = headers(END_HEADERS, OK);
+    let over = headers(END_HEADERS | END_STREAM, OK);
+    let cases: &[(&[&[u8]], &str)] = &[
+        (
+            &[&frame(DATA, 0, 0, b"")],
+            "DATA frame on the stream 0, on which nothing was asked (PROTOCOL_ERROR)",
+        ),
+        (&[&frame(DATA, 0, 3, b"")], "on which nothing was asked (PROTOCOL_ERROR)"),
+        (&[&frame(HEADERS, END_HEADERS, 2, OK)], "on which nothing was asked (PROTOCOL_ERROR)"),
+        (&[&over, &frame(DATA, 0, 1, b"x")], "on the stream 1, which is over (STREAM_CLOSED)"),
+        (&[&over, &answered], "which is over (STREAM_CLOSED)"),
+        (&[&frame(DATA, 0, 1, b"x")], "a body before its header (PROTOCOL_ERROR)"),
+        (&[&answered, &frame(DATA, PADDED, 1, b"")], "DATA frame of 0 bytes (FRAME_SIZE_ERROR)"),
+        (&[&answered, &frame(DATA, PADDED, 1, b"\x02a")], "more padding than frame (PROTOCOL_ERROR)"),
+        (&[&headers(END_HEADERS | PADDED, b"")], "HEADERS frame of 0 bytes (FRAME_SIZE_ERROR)"),
+        (&[&headers(END_HEADERS | PADDED, b"\x05\x88")], "more padding than frame (PROTOCOL_ERROR)"),
+        (&[&headers(END_HEADERS | PRIORITISED, b"\0\0\0\0")], "HEADERS frame of 4 bytes (FRAME_SIZE_ERROR)"),
+        (&[&headers(0, OK), &frame(DATA, 0, 1, b"")], "DATA frame in the middle of header fields"),
+        (&[&headers(0, OK), &frame(0x99, 0, 1, b"")], "unknown frame in the middle of header fields"),
+        (&[&headers(0, OK), &frame(CONTINUATION, END_HEADERS, 3, b"")], "in the middle of header fields"),
+        (
+            &[&frame(CONTINUATION, END_HEADERS, 1, b"")],
+            "header fields that it has not begun (PROTOCOL_ERROR)",
+        ),
+        (&[&answered, &answered], "a second header, and does not end the response"),
+        (&[&headers(END_HEADERS, b"")], "a response without a status"),
+        (&[&headers(END_HEADERS | END_STREAM, b"\x08\x03100")], "with an interim status"),
+        (&[&headers(END_HEADERS, b"\x88\x88")], "\":status\" of the response stands where it must not"),
+        (&[&headers(END_HEADERS, b"\xbe")], "no field with the index 62 (COMPRESSION_ERROR)"),
+        (&[&frame(PUSH_PROMISE, END_HEADERS, 1, &[0, 0, 0, 2])], "pushes what nobody asked for"),
+        (&[&frame(PRIORITY, 0, 1, &[0; 4])], "PRIORITY frame of 4 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(RST_STREAM, 0, 1, &[0; 3])], "RST_STREAM frame of 3 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(RST_STREAM, 0, 3, &[0; 4])], "on which nothing was asked"),
+        (&[&frame(RST_STREAM, 0, 0, &[0; 4])], "on which nothing was asked"),
+        (&[&frame(SETTINGS, 0, 1, &[])], "SETTINGS frame on the stream 1 (PROTOCOL_ERROR)"),
+        (&[&frame(SETTINGS, 0, 0, &[0; 5])], "SETTINGS that are cut off (FRAME_SIZE_ERROR)"),
+        (&[&frame(SETTINGS, ACK, 0, &[0; 6])], "SETTINGS frame of 6 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(PING, 0, 0, &[0; 7])], "PING frame of 7 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(PING, 0, 1, &[0; 8])], "PING frame on the stream 1 (PROTOCOL_ERROR)"),
+        (&[&frame(GOAWAY, 0, 0, &[0; 7])], "GOAWAY frame of 7 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(GOAWAY, 0, 1, &[0; 8])], "GOAWAY frame on the stream 1 (PROTOCOL_ERROR)"),
+        (&[&frame(WINDOW_UPDATE, 0, 0, &[0; 3])], "WINDOW_UPDATE frame of 3 bytes (FRAME_SIZE_ERROR)"),
+        (&[&frame(WINDOW_UPDATE, 0, 1, &[0x80, 0, 0, 0])], "grow by nothing (PROTOCOL_ERROR)"),
+        (
+            &[&frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])],
+            "the most is 2147483647 (FLOW_CONTROL_ERROR)",
+        ),
+        (&[&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0xff, 0xff, 0xff])], "(FLOW_CONTROL_ERROR)"),
+        (&[&frame(WINDOW_UPDATE, 0, 5, &[0, 0, 0, 1])], "on which nothing was asked"),
+        (
+            &[&[0, 0x40, 1, 0x99, 0, 0, 0, 0, 0]],
+            "a frame of 16385 bytes: the most is 16384 (FRAME_SIZE_ERROR)",
+        ),
+    ];
+    for (stream, finding) in cases {
+        let why = Harness::announce().refuse(&stream.concat());
+        assert_eq!(why.code, "protocol", "{finding}");
+        assert!(why.message.contains(finding), "{} is not {finding}", why.message);
+    }
+}
+
+#[test]
+fn a_window_that_settings_make_too_large_is_refused() {
+    let mut harness = Harness::announce();
+    harness.feed(&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0, 0, 0])).unwrap();
+    assert!(harness.refuse(&settings(&[(4, 0x7fff_ffff)])).message.contains("FLOW_CONTROL_ERROR"));
+}
+
+#[test]
+fn header_fields_without_end_are_refused() {
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, 0, 1, OK)).unwrap();
+    let flood = (0..5).map(|_| frame(CONTINUATION, 0, 1, &[0; 16_384])).collect::<Vec<_>>().concat();
+    let why = harness.refuse(&flood);
+    assert_eq!(why.message, "the server sent more than 64 KiB of header fields in one answer");
+    let mut harness = Harness::announce();
+    harness.feed(&frame(HEADERS, 0, 1, OK)).unwrap();
+    harness.refuse(&frame(CONTINUATION, 0, 1, &[]).repeat(10_000));
+    let mut harness = Harness::announce();
+    let bomb = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000], &[0xbe; 1000]].concat();
+    assert!(harness.refuse(&frame(HEADERS, END_HEADERS, 1, &bomb)).message.contains("more than 64 KiB"));
+}

@@ -1,0 +1,309 @@
+//! Requests encoded in advance: sending one copies bytes and writes its parameters.
+
+use super::encode;
+use crate::digits::{decimal, hundredths};
+use crate::{Mode, Part};
+
+/// Encoded request with gaps for its parameters.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    mode: Mode,
+    /// `Parse` message, sent once per connection; empty unless prepared.
+    parse: Box<[u8]>,
+    /// Bytes before the first parameter.
+    head: Box<[u8]>,
+    /// Position in `head` of the length that covers the parameters.
+    length_at: usize,
+    /// Bytes after each parameter: SQL in simple mode, otherwise empty.
+    after: Box<[Box<[u8]>]>,
+}
+
+impl Statement {
+    /// `name` is used in prepared mode, and unique per connection.
+    pub fn new(mode: Mode, name: &str, parts: &[Part]) -> Self {
+        match mode {
+            Mode::Simple => Self::simple(parts),
+            Mode::Extended => Self::bound(mode, "", parts),
+            Mode::Prepared => Self::bound(mode, name, parts),
+        }
+    }
+
+    fn simple(parts: &[Part]) -> Self {
+        let mut pieces = vec![b"Q\0\0\0\0".to_vec()];
+        for part in parts {
+            let last = pieces.last_mut().expect("starts with one");
+            match part {
+                Part::Sql(sql) => last.extend_from_slice(sql.as_bytes()),
+                Part::Int => pieces.push(Vec::new()),
+                Part::Text => {
+                    last.push(b'\'');
+                    pieces.push(b"'".to_vec());
+                }
+            }
+        }
+        pieces.last_mut().expect("starts with one").push(0);
+        let mut pieces = pieces.into_iter().map(Vec::into_boxed_slice);
+        let head = pieces.next().expect("starts with one");
+        Self { mode: Mode::Simple, parse: Box::default(), head, length_at: 1, after: pieces.collect() }
+    }
+
+    fn bound(mode: Mode, name: &str, parts: &[Part]) -> Self {
+        let mut sql = String::new();
+        let mut count: u16 = 0;
+        for part in parts {
+            match part {
+                Part::Sql(text) => sql.push_str(text),
+                Part::Int | Part::Text => {
+                    count += 1;
+                    sql.push_str(&format!("${count}"));
+                }
+            }
+        }
+        let mut parse = Vec::new();
+        encode::parse(&mut parse, name, &sql);
+        let mut head = if mode == Mode::Extended { std::mem::take(&mut parse) } else { Vec::new() };
+        let length_at = head.len() + 1;
+        head.extend_from_slice(b"B\0\0\0\0"); // Bind, its length to be filled in
+        encode::text(&mut head, b""); // the unnamed portal
+        encode::text(&mut head, name.as_bytes());
+        head.extend_from_slice(&0u16.to_be_bytes()); // all parameters as text
+        head.extend_from_slice(&count.to_be_bytes());
+        let after = vec![Box::default(); usize::from(count)].into_boxed_slice();
+        Self { mode, parse: parse.into(), head: head.into(), length_at, after }
+    }
+
+    /// The message that prepares the statement; empty in other modes.
+    pub fn parse(&self) -> &[u8] {
+        &self.parse
+    }
+
+    /// Start a request: write every parameter in order, then call `end`.
+    #[inline]
+    pub fn request<'a>(&'a self, out: &'a mut Vec<u8>) -> Request<'a> {
+        let start = out.len() + self.length_at;
+        out.extend_from_slice(&self.head);
+        Request { statement: self, out, start, param_count: 0 }
+    }
+
+    /// Start a request that is combined with those of the same mode at the end of `out`, the first of which
+    /// starts at `first`. The server answers each, and reports ready once, after the last.
+    pub fn joined<'a>(&'a self, out: &'a mut Vec<u8>, first: usize) -> Request<'a> {
+        if self.mode == Mode::Simple {
+            out.pop(); // terminating zero of the text
+            out.push(b';');
+            out.extend_from_slice(&self.head[SIMPLE_HEAD..]);
+            return Request { statement: self, out, start: first + 1, param_count: 0 };
+        }
+        out.truncate(out.len() - encode::SYNC.len());
+        self.request(out)
+    }
+}
+
+/// Tag and length before the text of a simple query.
+const SIMPLE_HEAD: usize = 5;
+
+/// A request under construction.
+#[must_use = "a request without its end is garbage to the server"]
+pub struct Request<'a> {
+    statement: &'a Statement,
+    out: &'a mut Vec<u8>,
+    start: usize,
+    param_count: usize,
+}
+
+impl Request<'_> {
+    /// Write the next parameter: a non-negative integer.
+    #[inline]
+    pub fn int(self, value: u64) -> Self {
+        self.written(|out| decimal(out, value))
+    }
+
+    /// Write the next parameter: an amount in hundredths.
+    #[inline]
+    pub fn hundredths(self, value: u64) -> Self {
+        self.written(|out| hundredths(out, value))
+    }
+
+    #[inline]
+    fn written(self, write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        if self.statement.mode == Mode::Simple {
+            write(self.out);
+        } else {
+            let at = self.out.len();
+            self.out.extend_from_slice(&[0; 4]);
+            write(self.out);
+            let length = (self.out.len() - at - 4) as u32;
+            self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        self.next_parameter()
+    }
+
+    /// Write the next parameter: text.
+    #[inline]
+    pub fn text(self, value: &[u8]) -> Self {
+        if self.statement.mode == Mode::Simple {
+            self.quoted(value)
+        } else {
+            self.out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            self.out.extend_from_slice(value);
+            self.next_parameter()
+        }
+    }
+
+    fn quoted(self, value: &[u8]) -> Self {
+        for (index, piece) in value.split(|&byte| byte == b'\'').enumerate() {
+            if index > 0 {
+                self.out.extend_from_slice(b"''");
+            }
+            self.out.extend_from_slice(piece);
+        }
+        self.next_parameter()
+    }
+
+    #[inline]
+    fn next_parameter(mut self) -> Self {
+        if self.statement.mode == Mode::Simple {
+            self.out.extend_from_slice(&self.statement.after[self.param_count]);
+        }
+        self.param_count += 1;
+        self
+    }
+
+    /// Finish the request.
+    #[inline]
+    pub fn end(self) {
+        debug_assert_eq!(self.param_count, self.statement.after.len(), "parameters given");
+        if self.statement.mode == Mode::Simple {
+            encode::put_length(self.out, self.start);
+        } else {
+            self.out.extend_from_slice(&[0; 2]); // all results as text
+            encode::put_length(self.out, self.start);
+            self.out.extend_from_slice(encode::EXECUTE);
+            self.out.extend_from_slice(encode::SYNC);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::BytesMut;
+    use postgres_protocol::IsNull;
+    use postgres_protocol::message::frontend;
+
+    fn update() -> [Part; 4] {
+        [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int]
+    }
+
+    fn encoded(statement: &Statement) -> Vec<u8> {
+        let mut out = b"before".to_vec();
+        statement.request(&mut out).text(b"1-2").int(4711).end();
+        out.split_off(6)
+    }
+
+    /// Bind, Execute and Sync as sent by an independent implementation.
+    fn bind(name: &str, values: &[&[u8]]) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        frontend::bind(
+            "",
+            name,
+            [],
+            values,
+            |value, out| {
+                out.extend_from_slice(value);
+                Ok(IsNull::No)
+            },
+            [],
+            &mut out,
+        )
+        .unwrap_or_else(|_| panic!("cannot bind"));
+        frontend::execute("", 0, &mut out).unwrap();
+        frontend::sync(&mut out);
+        out.to_vec()
+    }
+
+    #[test]
+    fn simple_puts_values_into_the_text() {
+        let statement = Statement::new(Mode::Simple, "s", &update());
+        assert!(statement.parse().is_empty());
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "UPDATE t SET c='1-2' WHERE id=4711");
+        assert_eq!(encoded(&statement), expected);
+    }
+
+    #[test]
+    fn simple_doubles_quotes() {
+        let statement = Statement::new(Mode::Simple, "s", &[Part::Sql("SELECT ".into()), Part::Text]);
+        let mut out = Vec::new();
+        statement.request(&mut out).text(b"it's 'x'").end();
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "SELECT 'it''s ''x'''");
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn prepared_is_parsed_once_and_bound_each_time() {
+        let statement = Statement::new(Mode::Prepared, "s1", &update());
+        let mut parse = Vec::new();
+        encode::parse(&mut parse, "s1", "UPDATE t SET c=$1 WHERE id=$2");
+        assert_eq!(statement.parse(), parse);
+        assert_eq!(encoded(&statement), bind("s1", &[b"1-2", b"4711"]));
+    }
+
+    #[test]
+    fn extended_is_parsed_and_bound_each_time() {
+        let statement = Statement::new(Mode::Extended, "s1", &update());
+        assert!(statement.parse().is_empty());
+        let mut expected = Vec::new();
+        encode::parse(&mut expected, "", "UPDATE t SET c=$1 WHERE id=$2");
+        expected.extend(bind("", &[b"1-2", b"4711"]));
+        assert_eq!(encoded(&statement), expected);
+    }
+
+    #[test]
+    fn amounts_are_numbers() {
+        let statement = Statement::new(Mode::Simple, "s", &Part::cut("SELECT ?, ?, ?"));
+        let mut out = Vec::new();
+        statement.request(&mut out).hundredths(5).hundredths(123_456).hundredths(300).end();
+        let mut expected = Vec::new();
+        encode::query(&mut expected, "SELECT 0.05, 1234.56, 3.00");
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn simple_statements_are_joined_into_one_text() {
+        let statement = Statement::new(Mode::Simple, "s", &update());
+        let mut out = b"before".to_vec();
+        statement.request(&mut out).text(b"a").int(1).end();
+        statement.joined(&mut out, 6).text(b"b").int(2).end();
+        statement.joined(&mut out, 6).text(b"c").int(3).end();
+        let mut expected = Vec::new();
+        let all = "UPDATE t SET c='a' WHERE id=1;UPDATE t SET c='b' WHERE id=2;UPDATE t SET c='c' WHERE id=3";
+        encode::query(&mut expected, all);
+        assert_eq!(out.split_off(6), expected);
+    }
+
+    #[test]
+    fn bound_statements_are_joined_before_one_sync() {
+        for mode in [Mode::Extended, Mode::Prepared] {
+            let statement = Statement::new(mode, "s1", &update());
+            let mut out = Vec::new();
+            statement.request(&mut out).text(b"1-2").int(4711).end();
+            statement.joined(&mut out, 0).text(b"1-2").int(4711).end();
+            let separate = encoded(&statement);
+            let (messages, sync) = separate.split_at(separate.len() - encode::SYNC.len());
+            assert_eq!(out, [messages, messages, sync].concat());
+        }
+    }
+
+    #[test]
+    fn a_statement_without_parameters_is_whole() {
+        for mode in [Mode::Simple, Mode::Extended, Mode::Prepared] {
+            let statement = Statement::new(mode, "b", &[Part::Sql("SELECT 1".into())]);
+            let mut out = Vec::new();
+            statement.request(&mut out).end();
+            let length = u32::from_be_bytes(out[statement.length_at..][..4].try_into().unwrap()) as usize;
+            assert!(statement.length_at + length <= out.len());
+        }
+    }
+}

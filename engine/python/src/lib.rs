@@ -1,0 +1,169 @@
+//! The Python module `loadcell._engine`: JSON in, JSON out, and no call per request.
+
+mod calls;
+mod flame;
+mod import;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use loadcell_core::error::Problem;
+use loadcell_core::observe::{Directive, Observer};
+use loadcell_dispatch as start;
+use loadcell_load::NoResult;
+use loadcell_probes::network;
+
+create_exception!(
+    _engine,
+    EngineError,
+    PyException,
+    "Something a user can act upon: one argument, a JSON object with `code`, `finding` and `advice`."
+);
+
+/// Set by `stop`, from any thread or from a signal handler.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A Python callable that is told of events, and Python's signals.
+struct Listener {
+    on_event: Py<PyAny>,
+    /// What it raised, or a signal did.
+    raised: Option<PyErr>,
+}
+
+impl Listener {
+    fn ask(&mut self, what: impl FnOnce(Python<'_>) -> PyResult<()>) -> Directive {
+        match Python::attach(what) {
+            Ok(()) if STOP.load(Relaxed) => Directive::Finish,
+            Ok(()) => Directive::Continue,
+            Err(raised) => {
+                self.raised = Some(raised);
+                Directive::Abort
+            }
+        }
+    }
+}
+
+impl Observer for Listener {
+    fn event(&mut self, event: &Value) -> Directive {
+        let (text, on_event) = (event.to_string(), Python::attach(|py| self.on_event.clone_ref(py)));
+        self.ask(|py| on_event.call1(py, (text,)).map(drop))
+    }
+
+    fn tick(&mut self) -> Directive {
+        self.ask(|py| py.check_signals())
+    }
+}
+
+/// Calls the engine without holding Python up, and raises what was raised meanwhile.
+fn listen<T: Send>(
+    py: Python<'_>,
+    on_event: Py<PyAny>,
+    call: impl FnOnce(&mut Listener) -> Result<T, NoResult> + Send,
+) -> PyResult<T> {
+    let mut listener = Listener { on_event, raised: None };
+    let result = py.detach(|| call(&mut listener));
+    STOP.store(false, Relaxed);
+    match (listener.raised, result) {
+        (Some(raised), _) => Err(raised),
+        (None, Ok(value)) => Ok(value),
+        (None, Err(NoResult::Problem(problem))) => Err(error(&problem)),
+        (None, Err(NoResult::Aborted)) => Err(error(&Problem::new("stopped", "it was given up", ""))),
+    }
+}
+
+fn error(problem: &Problem) -> PyErr {
+    EngineError::new_err(json!(problem).to_string())
+}
+
+/// Makes the load that `spec` (JSON) describes; events go to `on_event` as JSON; returns the result as JSON.
+#[pyfunction]
+fn run(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
+    listen(py, on_event, |listener| start::run(&spec, listener)).map(|result| result.to_string())
+}
+
+/// Makes the load that `spec` (JSON) describes by calling what `client` gives for each client's number; otherwise as `run`.
+#[pyfunction]
+fn run_calls(py: Python<'_>, spec: String, on_event: Py<PyAny>, client: Py<PyAny>) -> PyResult<String> {
+    let clients = calls::Clients(client);
+    listen(py, on_event, |listener| start::run_calls(&spec, clients, listener))
+        .map(|result| result.to_string())
+}
+
+/// Loads the data that `spec` (JSON) describes; otherwise as `run`.
+#[pyfunction]
+fn prepare(py: Python<'_>, spec: String, on_event: Py<PyAny>) -> PyResult<String> {
+    let prepared = listen(py, on_event, |listener| start::prepare(&spec, listener).map_err(NoResult::from))?;
+    let mut result = json!({"rows": prepared.rows, "duration_s": prepared.duration_ns as f64 / 1e9});
+    if let Some(size_bytes) = prepared.size_bytes {
+        result["size_bytes"] = size_bytes.into();
+    }
+    Ok(result.to_string())
+}
+
+/// Says what a workload (JSON) would do, or what is wrong with it, without any target.
+#[pyfunction]
+fn check(workload: &str) -> PyResult<String> {
+    start::check(workload).map(|found| found.to_string()).map_err(|problem| error(&problem))
+}
+
+/// The version of an embedded store's engine, and the library it is in: `{"engine", "library"}`, where the library may be null.
+#[pyfunction]
+fn store(engine: &str) -> PyResult<String> {
+    start::about_store(engine).map(|found| found.to_string()).map_err(|problem| error(&problem))
+}
+
+/// Answers network probes at `address` (`HOST:PORT`) until it is stopped; says `{"type": "listening", "address"}` when it listens,
+/// and returns what it served.
+#[pyfunction]
+fn serve(py: Python<'_>, address: String, on_event: Py<PyAny>) -> PyResult<String> {
+    listen(py, on_event, |listener| network::serve(&address, listener))
+        .map(|served| json!(served).to_string())
+}
+
+/// Ends what is running, or would run next, early but properly. May be called from any thread or signal handler.
+#[pyfunction]
+fn stop() {
+    STOP.store(true, Relaxed);
+}
+
+/// The stacks in the output of `perf script`, a file, as lines of `process-pid;outer;inner 42`.
+#[pyfunction]
+fn fold_stacks(py: Python<'_>, script: PathBuf) -> PyResult<String> {
+    Ok(py.detach(|| flame::fold(&script))?)
+}
+
+/// Folded stacks as an SVG flame graph that stands for itself.
+#[pyfunction]
+fn flame_graph(py: Python<'_>, folded: String, title: String, subtitle: String) -> PyResult<String> {
+    Ok(py.detach(|| flame::draw(&folded, &title, &subtitle))?)
+}
+
+/// The engine's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add_class::<calls::Recording>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(store, module)?)?;
+    module.add_function(wrap_pyfunction!(serve, module)?)?;
+    module.add_function(wrap_pyfunction!(stop, module)?)?;
+    module.add_function(wrap_pyfunction!(fold_stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(flame_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_pgbench_log, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_benchmarksql, module)?)?;
+    module.add_class::<import::Stretches>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)
+}

@@ -1,0 +1,122 @@
+//! Where the target is.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::Tls;
+use loadcell_core::error::Problem;
+use loadcell_core::target::Protocol;
+use loadcell_core::target::{SslMode, Target};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// Every address that the target's name has, in the order to try them, and how to secure the way to it.
+pub struct Endpoint {
+    pub addresses: Vec<Address>,
+    pub name: String,
+    pub tls: Option<Tls>,
+}
+
+impl Endpoint {
+    /// Looks the target's name up; this may take a while, so it is done once and before any clock runs.
+    pub fn of(target: &Target) -> Result<Self, Problem> {
+        if let Some(store) = &target.store {
+            return Ok(Self {
+                name: store.get("directory").and_then(Value::as_str).unwrap_or_default().into(),
+                addresses: Vec::new(),
+                tls: None,
+            });
+        }
+        if target.protocol == Protocol::Host {
+            return Ok(Self { name: "this machine".into(), addresses: Vec::new(), tls: None });
+        }
+        if target.protocol == Protocol::Calls {
+            return Ok(Self { name: "what they call".into(), addresses: Vec::new(), tls: None });
+        }
+        if let Some(path) = target.socket_path() {
+            return Ok(Self {
+                name: path.display().to_string(),
+                addresses: vec![Address::Unix(path)],
+                tls: None,
+            });
+        }
+        let host = target.host.as_deref().unwrap_or("localhost");
+        let name = format!("{host}:{}", target.port());
+        let addresses: Vec<_> = (host, target.port())
+            .to_socket_addrs()
+            .map_err(|error| {
+                Problem::new(
+                    "connection",
+                    format!("the host name {host:?} cannot be resolved ({error})"),
+                    "check the target's host",
+                )
+            })?
+            .map(Address::Tcp)
+            .collect();
+        let tls = match target.sslmode {
+            SslMode::Disable => None,
+            mode => {
+                let name = target.tls_name.as_deref().unwrap_or(host);
+                Some(Tls::new(mode, target.sslrootcert.as_deref(), name)?)
+            }
+        };
+        Ok(Self { addresses, name, tls })
+    }
+}
+
+impl Endpoint {
+    /// Whether it is in this process, so that nothing is connected.
+    pub fn is_here(&self) -> bool {
+        self.addresses.is_empty()
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(change: impl FnOnce(&mut Target)) -> Target {
+        let mut target: Target = serde_json::from_str(
+            r#"{"protocol":"postgres","host":"127.0.0.1","user":"u","database":"d","sslmode":"disable"}"#,
+        )
+        .unwrap();
+        change(&mut target);
+        target
+    }
+
+    #[test]
+    fn a_name_or_an_address_with_its_port() {
+        let endpoint = Endpoint::of(&target(|target| target.port = Some(99))).unwrap();
+        assert_eq!(endpoint.addresses, [Address::Tcp("127.0.0.1:99".parse().unwrap())]);
+        assert_eq!(endpoint.to_string(), "127.0.0.1:99");
+        assert!(endpoint.tls.is_none());
+        let endpoint = Endpoint::of(&target(|target| target.host = Some("::1".into()))).unwrap();
+        assert_eq!(endpoint.addresses, [Address::Tcp("[::1]:5432".parse().unwrap())]);
+    }
+
+    #[test]
+    fn a_socket_is_a_file_a_directory_or_a_host_that_is_one() {
+        let socket = |change: fn(&mut Target)| Endpoint::of(&target(change)).unwrap().name;
+        assert_eq!(socket(|target| target.socket = Some("/run/db.sock".into())), "/run/db.sock");
+        assert_eq!(socket(|target| target.socket = Some("/tmp".into())), "/tmp/.s.PGSQL.5432");
+        assert_eq!(socket(|target| target.host = Some("/tmp".into())), "/tmp/.s.PGSQL.5432");
+    }
+
+    #[test]
+    fn tls_is_there_unless_it_is_switched_off() {
+        assert!(Endpoint::of(&target(|target| target.sslmode = SslMode::Prefer)).unwrap().tls.is_some());
+    }
+}

@@ -1,0 +1,325 @@
+//! The stages of a load: tables, rows, indexes, and what finishes each table.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::client::{ConnectOptions, SqlConnection};
+use super::parallel::{Progress, parallel_for};
+use super::{Data, Table};
+use crate::sql::dialect;
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Problem;
+use loadcell_core::observe::Observer;
+use loadcell_core::spec::Spec;
+use loadcell_core::target::Dialect;
+use loadcell_core::target::Target;
+use loadcell_protocols::mysql::{self, Mysql};
+use loadcell_protocols::postgres::{self, Postgres};
+use loadcell_protocols::{Config, SqlProtocol};
+use loadcell_transport::Endpoint;
+
+/// Less than this is not worth a connection of its own; and several that fill one small table leave empty pages behind in
+/// it.
+const LEAST_BYTES: u64 = 2_000_000;
+
+/// With `synchronous_commit = off`, VACUUM right after the load would find commits that are not on disk yet, and could not
+/// mark any page as all-visible: the load to come would then pay for that.
+const FLUSH_COMMITS: &str = "SET synchronous_commit = local";
+
+/// Rows are loaded and keys made of them without looking for duplicates and for what is referred to: rows that loadcell makes
+/// have none, and lack nothing. It is what MySQL's own dumps do.
+const TRUST_ROWS: &str = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
+
+/// What is said first on each connection.
+fn first(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => FLUSH_COMMITS,
+        Dialect::Mysql => TRUST_ROWS,
+    }
+}
+
+/// What was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prepared {
+    pub rows: u64,
+    /// Tables with their indexes, as the server tells.
+    pub size_bytes: Option<u64>,
+    pub duration_ns: Nanos,
+}
+
+/// A run of units of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    table: usize,
+    from: u64,
+    to: u64,
+}
+
+/// Cuts all rows of all tables, one table after the other, into at most `count` shares of about the same size.
+fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
+    let total: u64 = tables.iter().map(|table| table.units * table.unit_bytes).sum();
+    let count = count.min(total.div_ceil(LEAST_BYTES)).max(1);
+    let border = |share: u64| (u128::from(total) * u128::from(share) / u128::from(count)) as u64;
+    let share = |number| {
+        let (from, to) = (border(number), border(number + 1));
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for (table, Table { units, unit_bytes, .. }) in tables.iter().enumerate() {
+            let unit_at = |at: u64| at.saturating_sub(start).div_ceil(*unit_bytes).min(*units);
+            let (from, to) = (unit_at(from), unit_at(to));
+            if from < to {
+                pieces.push(Piece { table, from, to });
+            }
+            start += units * unit_bytes;
+        }
+        pieces
+    };
+    // Where a unit is larger than a share, some have nothing left.
+    (0..count).map(share).filter(|pieces| count == 1 || !pieces.is_empty()).collect()
+}
+
+/// Loads `data` with up to `workers` connections.
+pub fn load(
+    spec: &Spec,
+    data: &impl Data,
+    workers: u32,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, Problem> {
+    match dialect(spec)? {
+        Dialect::Postgres => load_by::<Postgres>(&spec.target, data, workers, observer),
+        Dialect::Mysql => load_by::<Mysql>(&spec.target, data, workers, observer),
+    }
+}
+
+fn load_by<W: SqlProtocol>(
+    target: &Target,
+    data: &impl Data,
+    workers: u32,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, Problem> {
+    let started = Instant::now();
+    let options = ConnectOptions {
+        advice: match W::DIALECT {
+            Dialect::Postgres => postgres::advice,
+            Dialect::Mysql => mysql::advice,
+        },
+        endpoint: Arc::new(Endpoint::of(target)?),
+        config: Arc::new(Config::new(target)),
+        connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
+        stop: AtomicBool::new(false),
+    };
+    let tables = data.tables();
+    let shares = shares(tables, u64::from(workers) * data.cuts());
+    let total_rows = tables.iter().map(|table| table.rows).sum();
+    let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
+    // Indexes of few rows in many tables are work for several connections, too.
+    let most = shares.len().max(tables.len()).min(workers as usize);
+    let mut clients =
+        (0..most).map(|_| SqlConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
+
+    for client in &mut clients {
+        client.query(first(W::DIALECT), "cannot prepare the connection")?;
+    }
+    let (first, _) = clients.split_at_mut(1);
+    parallel_for(&options.stop, first, "tables", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        client.query(&table.create, &format!("cannot create table {}", table.name)).map(drop)
+    })?;
+    parallel_for(&options.stop, &mut clients, "rows", shares.len(), &mut progress, |client, job, done| {
+        shares[job].iter().try_for_each(|piece| copy(client, data, piece, done))
+    })?;
+    let inserts = each(tables, |table| &table.inserts);
+    parallel_for(&options.stop, &mut clients, "rows", inserts.len(), &mut progress, |client, job, _| {
+        let (table, sql) = inserts[job];
+        client.query(sql, &format!("cannot fill table {}", table.name)).map(drop)
+    })?;
+    let indexes = each(tables, |table| &table.indexes);
+    parallel_for(&options.stop, &mut clients, "indexes", indexes.len(), &mut progress, |client, job, _| {
+        let (table, sql) = indexes[job];
+        client.query(sql, &format!("cannot build an index of table {}", table.name)).map(drop)
+    })?;
+    parallel_for(&options.stop, &mut clients, "indexes", tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        let doing = format!("cannot make the keys of table {}", table.name);
+        table.keys.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
+    })?;
+    let last = if W::DIALECT == Dialect::Mysql { "statistics" } else { "vacuum" };
+    parallel_for(&options.stop, &mut clients, last, tables.len(), &mut progress, |client, job, _| {
+        let table = &tables[job];
+        let doing = format!("cannot finish table {}", table.name);
+        table.finish.iter().try_for_each(|sql| client.query(sql, &doing).map(drop))
+    })?;
+    let references = each(tables, |table| &table.references);
+    if !references.is_empty() {
+        // With MySQL each holds up both tables, and two of them each other.
+        let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
+        parallel_for(
+            &options.stop,
+            &mut clients[..most],
+            "foreign keys",
+            references.len(),
+            &mut progress,
+            |client, job, _| {
+                let (table, sql) = references[job];
+                client.query(sql, &format!("cannot make a foreign key of table {}", table.name)).map(drop)
+            },
+        )?;
+    }
+    Ok(Prepared {
+        rows: total_rows,
+        size_bytes: clients.first_mut().and_then(|client| size(client, tables)),
+        duration_ns: started.elapsed().as_nanos() as Nanos,
+    })
+}
+
+/// Every table with each of its statements of one sort.
+fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &String)> {
+    tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
+}
+
+fn copy<W: SqlProtocol>(
+    client: &mut SqlConnection<'_, W>,
+    data: &impl Data,
+    piece: &Piece,
+    done: &AtomicU64,
+) -> Result<(), Problem> {
+    /// Units that are made before it is looked whether a message is full.
+    const BATCH: u64 = 64;
+    let table = &data.tables()[piece.table];
+    let (mut next, mut sent) = (piece.from, 0);
+    let doing = format!("cannot load table {}", table.name);
+    let taken = client.copy(&table.copy, &doing, |out, chunk| {
+        let (mut rows, full) = (0, out.len() + chunk);
+        while next < piece.to && out.len() < full {
+            let end = piece.to.min(next + BATCH);
+            rows += data.rows(piece.table, next..end, out);
+            next = end;
+        }
+        sent += rows;
+        done.fetch_add(rows, Ordering::Relaxed);
+        next < piece.to
+    })?;
+    if taken == sent {
+        return Ok(());
+    }
+    // LOAD DATA LOCAL makes warnings of errors.
+    let finding = format!("{doing}: of {sent} rows the server took {taken}");
+    Err(Problem::new(
+        "rows",
+        finding,
+        "see that nobody else uses this database, and what the server's log says",
+    ))
+}
+
+/// What the tables take on the server; none where it does not tell.
+fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> Option<u64> {
+    let mut total = 0;
+    for some in tables.chunks(1_000) {
+        let names: Vec<_> = some.iter().map(|table| format!("'{}'", table.name)).collect();
+        let names = names.join(",");
+        let sql = match W::DIALECT {
+            Dialect::Postgres => {
+                format!(
+                    "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS t (name)"
+                )
+            }
+            Dialect::Mysql => format!(
+                "SELECT CAST(sum(data_length + index_length) AS CHAR) FROM information_schema.tables \
+                 WHERE table_schema = database() AND table_name IN ({names})"
+            ),
+        };
+        total += client.query(&sql, "cannot ask for the size").ok()??.parse::<u64>().ok()?;
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(sizes: &[u64]) -> Vec<Table> {
+        let table = |(index, &rows): (usize, &u64)| Table {
+            name: format!("t{index}"),
+            create: String::new(),
+            copy: String::new(),
+            rows,
+            units: rows,
+            unit_bytes: 200,
+            inserts: Vec::new(),
+            indexes: Vec::new(),
+            keys: Vec::new(),
+            references: Vec::new(),
+            finish: Vec::new(),
+        };
+        sizes.iter().enumerate().map(table).collect()
+    }
+
+    fn piece(table: usize, from: u64, to: u64) -> Piece {
+        Piece { table, from, to }
+    }
+
+    #[test]
+    fn one_big_table_is_shared_by_all() {
+        let expected = [
+            vec![piece(0, 0, 25_000)],
+            vec![piece(0, 25_000, 50_000)],
+            vec![piece(0, 50_000, 75_000)],
+            vec![piece(0, 75_000, 100_000)],
+        ];
+        assert_eq!(shares(&tables(&[100_000]), 4), expected);
+    }
+
+    #[test]
+    fn several_tables_are_kept_whole_where_that_is_even() {
+        let expected =
+            [vec![piece(0, 0, 5_000), piece(1, 0, 5_000)], vec![piece(2, 0, 5_000), piece(3, 0, 5_000)]];
+        assert_eq!(shares(&tables(&[5_000; 4]), 2), expected);
+    }
+
+    #[test]
+    fn every_row_is_in_exactly_one_share() {
+        for workers in 1..9 {
+            let sizes = [70_001, 1, 0, 12_345, 9_999];
+            let mut seen = sizes.map(|rows: u64| vec![false; rows as usize]);
+            let shares = shares(&tables(&sizes), workers);
+            assert_eq!(shares.len() as u64, workers);
+            for Piece { table, from, to } in shares.into_iter().flatten() {
+                for row in from..to {
+                    assert!(!std::mem::replace(&mut seen[table][row as usize], true));
+                }
+            }
+            assert!(seen.iter().flatten().all(|&row| row));
+        }
+    }
+
+    #[test]
+    fn shares_are_even_in_bytes_not_in_units() {
+        let mut two = tables(&[20_000, 10_000]);
+        (two[0].unit_bytes, two[1].unit_bytes) = (100, 700);
+        // 2 MB and 7 MB: a share is 3 MB.
+        let expected = [
+            vec![piece(0, 0, 20_000), piece(1, 0, 1_429)],
+            vec![piece(1, 1_429, 5_715)],
+            vec![piece(1, 5_715, 10_000)],
+        ];
+        assert_eq!(shares(&two, 3), expected);
+    }
+
+    #[test]
+    fn units_larger_than_a_share_leave_no_empty_shares() {
+        let mut large = tables(&[3]);
+        large[0].unit_bytes = 5_000_000;
+        let shares = shares(&large, 8);
+        assert_eq!(shares, [vec![piece(0, 0, 1)], vec![piece(0, 1, 2)], vec![piece(0, 2, 3)]]);
+    }
+
+    #[test]
+    fn few_rows_get_few_workers() {
+        assert_eq!(shares(&tables(&[15_000]), 16).len(), 2);
+        assert_eq!(shares(&tables(&[1]), 16).len(), 1);
+        assert_eq!(shares(&tables(&[]), 16).len(), 1);
+    }
+}

@@ -1,0 +1,101 @@
+//! One client: which request it makes next, and what stands in its places.
+
+use std::sync::Arc;
+
+use super::options::{Kind, Plan};
+use crate::keyvalue::distribution::Chooser;
+use loadcell_core::random::Random;
+use loadcell_protocols::http::{Fields, Request};
+
+pub struct Client {
+    pub plan: Arc<Plan>,
+    random: Random,
+    choosers: Vec<Chooser>,
+    /// What parameters are just now: where each one's text lies in `text`.
+    values: Vec<(usize, usize)>,
+    text: Vec<u8>,
+}
+
+/// A request with what stands in its places, to be sent as often as need be.
+pub struct Made {
+    target: Vec<u8>,
+    body: Vec<u8>,
+    /// Header fields of kinds in which they change.
+    fields: Vec<Option<Fields>>,
+}
+
+impl Made {
+    pub fn new(plan: &Plan) -> Self {
+        let own = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
+        Self { target: Vec::new(), body: Vec::new(), fields: plan.requests.iter().map(own).collect() }
+    }
+
+    /// It, as it was made of request number `number` of `plan`.
+    #[inline]
+    pub fn request<'a>(&'a self, plan: &'a Plan, number: usize) -> Request<'a> {
+        let kind = &plan.requests[number];
+        Request {
+            method: &kind.method,
+            target: &self.target,
+            fields: self.fields[number].as_ref().unwrap_or(&kind.fields),
+            body: kind.body.is_some().then_some(self.body.as_slice()),
+            written: kind.written.as_deref(),
+        }
+    }
+}
+
+impl Client {
+    /// Client number `client` of `clients`.
+    pub fn new(plan: Arc<Plan>, seed: u64, client: u32, clients: u32) -> Self {
+        let choosers = plan.parameters.iter().map(|parameter| parameter.chooser(client, clients)).collect();
+        Self {
+            random: Random::stream(seed, client.into()),
+            choosers,
+            values: vec![(0, 0); plan.parameters.len()],
+            text: Vec::new(),
+            plan,
+        }
+    }
+
+    /// Chooses the next request; its number.
+    #[inline]
+    pub fn choose(&mut self) -> usize {
+        if !self.plan.is_mixed() {
+            return 0;
+        }
+        let drawn = self.random.bits();
+        let last = self.plan.bounds.len() - 1;
+        self.plan.bounds[..last].iter().position(|bound| drawn < *bound).unwrap_or(last)
+    }
+
+    /// Draws what stands in the places of request number `number`.
+    #[inline]
+    pub fn make(&mut self, number: usize, made: &mut Made) {
+        let Self { plan, random, choosers, values, text } = self;
+        let Made { target, body, fields } = made;
+        let kind = &plan.requests[number];
+        if kind.written.is_some() {
+            return;
+        }
+        text.clear();
+        for &parameter in &kind.parameters {
+            let start = text.len();
+            plan.parameters[parameter].draw(&mut choosers[parameter], random, text);
+            values[parameter] = (start, text.len());
+        }
+        let value = |parameter: usize| &text[values[parameter].0..values[parameter].1];
+        target.clear();
+        kind.target.write(target, value);
+        if let Some(template) = &kind.body {
+            body.clear();
+            template.write(body, value);
+        }
+        if let Some(own) = &mut fields[number] {
+            for (place, template) in &kind.changing {
+                own.list[*place].1.clear();
+                template.write(&mut own.list[*place].1, value);
+            }
+            own.write();
+        }
+    }
+}

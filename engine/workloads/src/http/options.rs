@@ -1,0 +1,414 @@
+//! The `http` section of a specification, and what it comes to.
+
+use std::collections::BTreeMap;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::check::{self, Check, Statuses};
+use super::parameter::{self, Parameter};
+use super::template::Template;
+use loadcell_core::error::Problem;
+use loadcell_core::target::{SslMode, Target};
+use loadcell_protocols::http::{Fields, Limits, Version};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    #[serde(default)]
+    pub version: Version,
+    pub requests: Vec<RequestOptions>,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, parameter::Options>,
+    /// One connection carries one request after the other; or each request makes its own.
+    #[serde(default = "yes")]
+    pub keep_alive: bool,
+    /// How many requests are in progress at once on a connection.
+    #[serde(default = "one_request")]
+    pub streams: u32,
+    #[serde(default = "two_and_three")]
+    pub success: Vec<String>,
+    #[serde(default = "most_header_bytes")]
+    pub header_bytes: usize,
+}
+
+/// Requests of one kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestOptions {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default = "get")]
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub body: Option<BodyOptions>,
+    #[serde(default = "one")]
+    pub share: f64,
+    #[serde(default)]
+    pub check: Option<check::Options>,
+}
+
+/// A body: a text with places in it, or bytes that are sent as they stand.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum BodyOptions {
+    Text(String),
+    Bytes { base64: String },
+}
+
+fn yes() -> bool {
+    true
+}
+fn one() -> f64 {
+    1.0
+}
+fn one_request() -> u32 {
+    1
+}
+fn get() -> String {
+    "GET".into()
+}
+fn two_and_three() -> Vec<String> {
+    ["2xx", "3xx"].map(String::from).to_vec()
+}
+fn most_header_bytes() -> usize {
+    Limits::default().header_bytes
+}
+
+/// What all sessions of a load share.
+#[derive(Debug)]
+pub struct Plan {
+    pub requests: Vec<Kind>,
+    /// Up to where a number of 64 random bits means each request.
+    pub bounds: Vec<u64>,
+    pub parameters: Vec<Parameter>,
+    pub keep_alive: bool,
+    pub streams: u32,
+    pub tls: bool,
+    pub success: Statuses,
+    pub os: Limits,
+}
+
+/// Requests of one kind, ready to be written.
+#[derive(Debug)]
+pub struct Kind {
+    pub name: String,
+    pub method: String,
+    pub target: Template,
+    pub fields: Fields,
+    /// Header fields that are not always the same: their places in `fields`, and what they are made of.
+    pub changing: Vec<(usize, Template)>,
+    pub body: Option<Template>,
+    /// The parameters that it has places for, each once.
+    pub parameters: Vec<usize>,
+    pub check: Option<Check>,
+    /// All that is sent, where that is always the same.
+    pub written: Option<Vec<u8>>,
+}
+
+/// More than any server takes at once.
+const MOST_STREAMS: u32 = 10_000;
+
+/// What the protocol itself has to say, and nobody else.
+const OWN: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
+
+/// What there must not be in HTTP/2 (RFC 9113, 8.2.2) beside those.
+const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
+
+fn wrong(finding: String, advice: &str) -> Problem {
+    Problem::new("spec", finding, advice)
+}
+
+fn options(section: &Value) -> Result<Options, Problem> {
+    serde_json::from_value(section.clone()).map_err(|error| {
+        wrong(format!("the `http` section cannot be read: {error}"), "see `loadcell/_engine.pyi`")
+    })
+}
+
+/// The version of the protocol that `section` asks for, and how many requests are to be in progress at once on a connection.
+pub fn version(section: &Value) -> Result<(Version, u32), Problem> {
+    let options = options(section)?;
+    Ok((options.version, options.streams))
+}
+
+/// Whether a connection can have so many requests at once.
+fn check_streams(options: &Options) -> Result<(), Problem> {
+    let streams = options.streams;
+    if !(1..=MOST_STREAMS).contains(&streams) {
+        let finding = format!("`streams` is {streams}: it must be 1 to {MOST_STREAMS}");
+        return Err(wrong(finding, "it is the number of requests at once on each connection"));
+    }
+    if streams > 1 && options.version == Version::One {
+        let finding = format!("`streams: {streams}`: a connection of HTTP/1.1 carries one request at a time");
+        return Err(wrong(finding, "use version 2, or more clients"));
+    }
+    if streams > 1 && !options.keep_alive {
+        let finding = format!(
+            "`streams: {streams}` stands beside `keep_alive: false`, with which each request has a connection"
+        );
+        return Err(wrong(finding, "leave one of them out"));
+    }
+    Ok(())
+}
+
+impl Plan {
+    pub fn read(section: &Value, target: &Target) -> Result<Self, Problem> {
+        let options = options(section)?;
+        check_streams(&options)?;
+        let (names, parameters): (Vec<&str>, Vec<_>) =
+            options.parameters.iter().map(|(name, own)| (name.as_str(), Parameter::read(name, own))).unzip();
+        let requests: Result<Vec<_>, _> =
+            options.requests.iter().map(|own| Kind::read(own, &names, target, &options)).collect();
+        let plan = Self {
+            requests: requests?,
+            bounds: bounds(options.requests.iter().map(|request| request.share))?,
+            parameters: parameters.into_iter().collect::<Result<_, _>>()?,
+            keep_alive: options.keep_alive,
+            streams: options.streams,
+            tls: target.sslmode != SslMode::Disable,
+            success: Statuses::read(&options.success)?,
+            os: Limits { header_bytes: options.header_bytes },
+        };
+        Ok(plan)
+    }
+
+    /// Whether requests are counted by their kind, too.
+    pub fn is_mixed(&self) -> bool {
+        self.requests.len() > 1
+    }
+}
+
+/// Shares as parts of all 64-bit numbers.
+fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem> {
+    let total: f64 = shares.clone().sum();
+    if !(total > 0.0 && total.is_finite()) || shares.clone().any(|share| share < 0.0) {
+        return Err(wrong("shares of requests must be 0 or more, and some above 0".into(), ""));
+    }
+    let mut sum = 0.0;
+    let bounds: Vec<u64> = shares
+        .map(|share| {
+            sum += share;
+            (sum / total * 2f64.powi(64)) as u64 // It stops at the largest number.
+        })
+        .collect();
+    Ok(bounds)
+}
+
+impl Kind {
+    fn read(
+        options: &RequestOptions,
+        names: &[&str],
+        target: &Target,
+        all: &Options,
+    ) -> Result<Self, Problem> {
+        let RequestOptions { name, method, path, headers, body, check, .. } = options;
+        let template = |text: &str| {
+            Template::read(text, |wanted| names.iter().position(|name| *name == wanted)).map_err(|missing| {
+                wrong(format!("the request has a place for `{missing}`, which is no parameter"), "")
+            })
+        };
+        let token = |text: &str| !text.is_empty() && text.bytes().all(is_token);
+        if !token(method) {
+            return Err(wrong(format!("{method:?} is no method of HTTP"), "use GET, POST, PUT ..."));
+        }
+        if !(path.starts_with('/') || path == "*" || path.starts_with("${"))
+            || path.bytes().any(|byte| byte <= b' ' || byte == 127)
+        {
+            return Err(wrong(format!("{path:?} is no path"), "begin it with /, and write blanks as %20"));
+        }
+        let mut authority = authority(target);
+        let mut list: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut changing = Vec::new();
+        for (name, value) in headers {
+            let lower = name.to_ascii_lowercase();
+            if !token(name) || value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+                return Err(wrong(
+                    format!("the header {name:?} cannot be sent"),
+                    "it must be a name and one line",
+                ));
+            }
+            if all.version == Version::Two && OF_HTTP_1.contains(&lower.as_str()) {
+                return Err(wrong(
+                    format!("the header `{name}` must not be sent in HTTP/2"),
+                    "leave it out, or use version 1.1",
+                ));
+            }
+            if OWN.contains(&lower.as_str()) {
+                return Err(wrong(
+                    format!("the header `{name}` is loadcell's own to set"),
+                    "see `keep_alive` and `body`",
+                ));
+            }
+            if lower == "host" {
+                authority.clone_from(value);
+                continue;
+            }
+            let text = template(value)?;
+            if !text.is_fixed() {
+                changing.push((list.len(), text));
+            }
+            list.push((lower, value.clone().into_bytes()));
+        }
+        for (name, value) in [("user-agent", "loadcell"), ("accept", "*/*")] {
+            if !list.iter().any(|(own, _)| own == name) {
+                list.push((name.into(), value.into()));
+            }
+        }
+        let scheme = if target.sslmode == SslMode::Disable { "http" } else { "https" };
+        let body = body.as_ref().map(|body| match body {
+            BodyOptions::Text(text) => template(text),
+            BodyOptions::Bytes { base64 } => {
+                BASE64_STANDARD.decode(base64).map(Template::fixed).map_err(|error| {
+                    wrong(
+                        format!("the body's `base64` cannot be read: {error}"),
+                        "see `loadcell/_engine.pyi`",
+                    )
+                })
+            }
+        });
+        let (target, body) = (template(path)?, body.transpose()?);
+        let mut parameters: Vec<usize> = target.places().collect();
+        parameters.extend(changing.iter().flat_map(|(_, text): &(usize, Template)| text.places()));
+        parameters.extend(body.iter().flat_map(Template::places));
+        parameters.sort_unstable();
+        parameters.dedup();
+        Ok(Self {
+            name: name.clone(),
+            method: method.clone(),
+            target,
+            fields: Fields::new(all.version, scheme, &authority, list, !all.keep_alive),
+            changing,
+            body,
+            parameters,
+            check: check.as_ref().map(Check::read).transpose()?,
+            written: None,
+        })
+    }
+}
+
+/// Host and port as `Host` wants them: without the port where it is the scheme's own (RFC 9110, 4.2).
+fn authority(target: &Target) -> String {
+    let host = target.host.as_deref().unwrap_or("localhost");
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
+    let own = if target.sslmode == SslMode::Disable { 80 } else { 443 };
+    if target.port() == own { host } else { format!("{host}:{}", target.port()) }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn target(text: &str) -> Target {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn plain() -> Target {
+        target(r#"{"protocol":"http","host":"shop","port":8080,"sslmode":"disable"}"#)
+    }
+
+    fn finding(section: &Value) -> String {
+        Plan::read(section, &plain()).unwrap_err().finding
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let plan = Plan::read(&json!({"requests": [{"path": "/"}]}), &plain()).unwrap();
+        let kind = &plan.requests[0];
+        assert_eq!((kind.method.as_str(), kind.fields.authority.as_str()), ("GET", "shop:8080"));
+        assert!(plan.keep_alive && !plan.tls && !plan.is_mixed() && kind.parameters.is_empty());
+        assert_eq!(
+            kind.fields.list,
+            [("user-agent".into(), b"loadcell".to_vec()), ("accept".into(), b"*/*".to_vec())]
+        );
+        assert!(plan.success.judge(302).is_ok() && plan.success.judge(404).is_err());
+    }
+
+    #[test]
+    fn a_body_is_a_text_with_places_or_bytes() {
+        let read = |body: Value| Plan::read(&json!({"requests": [{"path": "/", "body": body}]}), &plain());
+        let written = |body: Value| {
+            let (plan, mut out) = (read(body).unwrap(), Vec::new());
+            plan.requests[0].body.as_ref().unwrap().write(&mut out, |_| b"");
+            out
+        };
+        assert_eq!(written(json!("text")), b"text");
+        assert_eq!(written(json!({"base64": "/yR7eH0A"})), b"\xff${x}\0");
+        assert!(read(json!("${x}")).unwrap_err().finding.contains("a place for `x`"));
+        assert!(read(json!({"base64": "?"})).unwrap_err().finding.contains("`base64` cannot be read"));
+    }
+
+    #[test]
+    fn the_port_of_the_scheme_is_not_said() {
+        let of = |text: &str| authority(&target(text));
+        assert_eq!(of(r#"{"protocol":"http","host":"a","port":443}"#), "a");
+        assert_eq!(of(r#"{"protocol":"http","host":"a","port":80,"sslmode":"disable"}"#), "a");
+        assert_eq!(of(r#"{"protocol":"http","host":"::1","port":81,"sslmode":"disable"}"#), "[::1]:81");
+    }
+
+    #[test]
+    fn each_kind_knows_its_parameters() {
+        let plan = Plan::read(
+            &json!({
+                "requests": [
+                    {"name": "get", "path": "/get?key=${key}", "share": 3},
+                    {"name": "set", "method": "POST", "path": "/set?key=${key}", "body": "${value}${key}",
+                     "headers": {"X-Key": "k${key}", "Host": "other", "Accept": "text/plain"}},
+                ],
+                "parameters": {"key": {"from": 1, "to": 9}, "other": {"to": 1}, "value": {"letters": 5}},
+            }),
+            &plain(),
+        );
+        let plan = plan.unwrap();
+        assert_eq!(plan.requests[0].parameters, [0]);
+        let set = &plan.requests[1];
+        assert_eq!((set.parameters.as_slice(), set.fields.authority.as_str()), (&[0, 2][..], "other"));
+        assert_eq!(set.changing[0].0, 1);
+        assert_eq!(plan.bounds[0], (0.75 * 2f64.powi(64)) as u64);
+        assert_eq!(plan.bounds[1], u64::MAX);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_named() {
+        let request =
+            |text: &str| finding(&json!({"requests": [serde_json::from_str::<Value>(text).unwrap()]}));
+        assert!(request(r#"{"path":"index.html"}"#).contains("is no path"));
+        assert!(request(r#"{"path":"/a b"}"#).contains("is no path"));
+        assert!(request(r#"{"path":"/","method":"GE T"}"#).contains("no method"));
+        assert!(request(r#"{"path":"/${key}"}"#).contains("`key`, which is no parameter"));
+        assert!(request(r#"{"path":"/","headers":{"X":"a\r\nb"}}"#).contains("cannot be sent"));
+        assert!(request(r#"{"path":"/","headers":{"X Y":"a"}}"#).contains("cannot be sent"));
+        assert!(request(r#"{"path":"/","headers":{"Content-Length":"9"}}"#).contains("loadcell's own"));
+        assert!(
+            request(r#"{"path":"/","check":{"pattern":"a("}}"#).contains("the pattern \"a(\" cannot be used")
+        );
+        assert!(request(r#"{"path":"/","share":-1}"#).contains("shares"));
+        assert!(finding(&json!({"requests": []})).contains("shares"));
+        assert!(finding(&json!({"requests": [{"path": "/"}], "success": ["ok"]})).contains("`ok`"));
+        let streams = |more: Value| {
+            let mut section = json!({"requests": [{"path": "/"}], "streams": 8});
+            section.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            finding(&section)
+        };
+        assert!(streams(json!({})).contains("a connection of HTTP/1.1 carries one request at a time"));
+        assert!(
+            streams(json!({"version": "2", "keep_alive": false}))
+                .contains("stands beside `keep_alive: false`")
+        );
+        assert!(streams(json!({"streams": 0})).contains("must be 1 to 10000"));
+        assert!(finding(&json!({"requests": [{"path": "/"}], "depth": 1})).contains("unknown field `depth`"));
+        assert!(
+            finding(&json!({"requests": [{"path": "/"}], "parameters": {"p": {}}})).contains("parameter `p`")
+        );
+    }
+}

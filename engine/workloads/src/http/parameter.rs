@@ -1,0 +1,257 @@
+//! What stands in the places of a template, drawn anew for each request.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::keyvalue::distribution::{Chooser, Distribution};
+use loadcell_core::error::Problem;
+use loadcell_core::random::Random;
+use loadcell_protocols::digits;
+
+/// What a plan says of a parameter: numbers `from..=to`, one of `values`, or so many random letters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    #[serde(default)]
+    pub from: Option<u64>,
+    #[serde(default)]
+    pub to: Option<u64>,
+    #[serde(default)]
+    pub values: Option<Vec<String>>,
+    #[serde(default)]
+    pub letters: Option<usize>,
+    /// Numbers are filled up with zeros to so many digits.
+    #[serde(default)]
+    pub digits: usize,
+    #[serde(default)]
+    pub distribution: Name,
+    #[serde(default = "theta")]
+    pub theta: f64,
+    #[serde(default = "hot_data")]
+    pub hot_data: f64,
+    #[serde(default = "hot_operations")]
+    pub hot_operations: f64,
+    #[serde(default = "deviation")]
+    pub deviation: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Name {
+    #[default]
+    Uniform,
+    Zipfian,
+    ScrambledZipfian,
+    Latest,
+    Hotspot,
+    Gaussian,
+    Sequential,
+}
+
+fn theta() -> f64 {
+    0.99
+}
+fn hot_data() -> f64 {
+    0.2
+}
+fn hot_operations() -> f64 {
+    0.8
+}
+fn deviation() -> f64 {
+    0.1
+}
+
+/// A parameter, whoever draws it.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    source: Source,
+    distribution: Distribution,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Numbers { from: u64, count: u64, digits: usize },
+    Values(Arc<[Box<[u8]>]>),
+    Letters(usize),
+}
+
+/// A body is made for every request: more would only measure how fast letters are drawn.
+const MOST_LETTERS: usize = 64 << 20;
+const MOST_DIGITS: usize = 20;
+
+impl Parameter {
+    pub fn read(name: &str, options: &Options) -> Result<Self, Problem> {
+        let wrong =
+            |finding: String| Err(Problem::new("spec", format!("the parameter `{name}` {finding}"), ""));
+        let given = (options.from.or(options.to), &options.values, options.letters);
+        let source = match given {
+            (Some(_), None, None) => {
+                let (from, to) = (options.from.unwrap_or(0), options.to.unwrap_or(u64::MAX));
+                if options.to.is_none() || from > to || to - from == u64::MAX {
+                    return wrong("has no numbers: `from` must not be above `to`".into());
+                }
+                if options.digits > MOST_DIGITS {
+                    return wrong(format!("has more than {MOST_DIGITS} digits"));
+                }
+                Source::Numbers { from, count: to - from + 1, digits: options.digits }
+            }
+            (None, Some(values), None) if !values.is_empty() => {
+                Source::Values(values.iter().map(|value| value.as_bytes().into()).collect())
+            }
+            (None, None, Some(count)) if count <= MOST_LETTERS => Source::Letters(count),
+            (None, None, Some(_)) => return wrong(format!("has more than {MOST_LETTERS} letters")),
+            _ => return wrong("must be one of: numbers `from` and `to`, `values`, `letters`".into()),
+        };
+        let distribution = match options.distribution {
+            Name::Uniform => Distribution::Uniform,
+            Name::Zipfian => Distribution::Zipfian { theta: options.theta },
+            Name::ScrambledZipfian => Distribution::ScrambledZipfian { theta: options.theta },
+            Name::Latest => Distribution::Latest { theta: options.theta },
+            Name::Hotspot => {
+                Distribution::Hotspot { data: options.hot_data, operations: options.hot_operations }
+            }
+            Name::Gaussian => Distribution::Gaussian { deviation: options.deviation },
+            Name::Sequential => Distribution::Sequential,
+        };
+        let law = [options.theta, options.deviation, options.hot_data, options.hot_operations];
+        let share = 0.0..=1.0;
+        if law.iter().any(|value| !(0.0..1e6).contains(value))
+            || options.deviation == 0.0
+            || options.theta == 1.0
+            || !share.contains(&options.hot_data)
+            || !share.contains(&options.hot_operations)
+        {
+            return wrong("has a distribution whose figures make no sense".into());
+        }
+        Ok(Self { source, distribution })
+    }
+
+    /// For client number `client` of `clients`, who share a sequence.
+    pub fn chooser(&self, client: u32, clients: u32) -> Chooser {
+        Chooser::of_client(&self.distribution, self.count(), client, clients)
+    }
+
+    fn count(&self) -> u64 {
+        match &self.source {
+            Source::Numbers { count, .. } => *count,
+            Source::Values(values) => values.len() as u64,
+            Source::Letters(_) => 1,
+        }
+    }
+
+    /// Appends a value.
+    #[inline]
+    pub fn draw(&self, chooser: &mut Chooser, random: &mut Random, out: &mut Vec<u8>) {
+        match &self.source {
+            Source::Numbers { from, count, digits } => {
+                let number = from + chooser.draw(random, *count);
+                if *digits == 0 {
+                    return digits::decimal(out, number);
+                }
+                let start = out.len();
+                digits::decimal(out, number);
+                let missing = digits.saturating_sub(out.len() - start);
+                out.splice(start..start, std::iter::repeat_n(b'0', missing));
+            }
+            Source::Values(values) => {
+                let index = chooser.draw(random, values.len() as u64) as usize;
+                out.extend_from_slice(&values[index]);
+            }
+            Source::Letters(count) => letters(*count, random, out),
+        }
+    }
+}
+
+/// So many lower-case letters: ten of 64 random bits, each as likely as 26 out of 64 bits' fraction can make it.
+fn letters(count: usize, random: &mut Random, out: &mut Vec<u8>) {
+    const OF_ONE_DRAW: usize = 10;
+    out.reserve(count);
+    for start in (0..count).step_by(OF_ONE_DRAW) {
+        let mut bits = random.bits();
+        for _ in start..count.min(start + OF_ONE_DRAW) {
+            let product = u128::from(bits) * 26;
+            out.push(b'a' + (product >> 64) as u8);
+            bits = product as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(text: &str) -> Result<Parameter, Problem> {
+        Parameter::read("p", &serde_json::from_str(text).unwrap())
+    }
+
+    fn drawn(text: &str, times: usize) -> Vec<String> {
+        let parameter = parameter(text).unwrap();
+        let (mut chooser, mut random) = (parameter.chooser(0, 1), Random::stream(1, 0));
+        let mut draw = || {
+            let mut out = Vec::new();
+            parameter.draw(&mut chooser, &mut random, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        (0..times).map(|_| draw()).collect()
+    }
+
+    #[test]
+    fn numbers_lie_in_their_range_and_fill_it() {
+        let mut seen = drawn(r#"{"from":3,"to":5}"#, 200);
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, ["3", "4", "5"]);
+        assert_eq!(
+            drawn(r#"{"from":8,"to":10,"distribution":"sequential","digits":3}"#, 4),
+            ["008", "009", "010", "008"]
+        );
+        assert_eq!(drawn(r#"{"from":7,"to":7}"#, 1), ["7"]);
+        assert_eq!(drawn(r#"{"to":0}"#, 1), ["0"]);
+    }
+
+    #[test]
+    fn clients_share_a_sequence() {
+        let parameter = parameter(r#"{"from":0,"to":99,"distribution":"sequential"}"#).unwrap();
+        let (mut chooser, mut random) = (parameter.chooser(1, 3), Random::stream(1, 0));
+        let mut out = Vec::new();
+        (0..3).for_each(|_| parameter.draw(&mut chooser, &mut random, &mut out));
+        assert_eq!(out, b"147");
+    }
+
+    #[test]
+    fn values_are_those_of_the_list() {
+        assert_eq!(drawn(r#"{"values":["a","b"],"distribution":"sequential"}"#, 3), ["a", "b", "a"]);
+        let hot = drawn(r#"{"values":["a","b","c"],"distribution":"zipfian","theta":2.0}"#, 300);
+        assert!(hot.iter().filter(|value| *value == "a").count() > 150);
+    }
+
+    #[test]
+    fn letters_are_letters_in_the_number_asked_for() {
+        for count in [0usize, 1, 9, 10, 11, 5000] {
+            let text = drawn(&format!("{{\"letters\":{count}}}"), 1).remove(0);
+            assert_eq!(text.len(), count);
+            assert!(text.bytes().all(|byte| byte.is_ascii_lowercase()));
+        }
+        let long = drawn(r#"{"letters":26000}"#, 1).remove(0);
+        for letter in b'a'..=b'z' {
+            let count = long.bytes().filter(|byte| *byte == letter).count();
+            assert!((800..1200).contains(&count), "{count} of {letter}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let finding = |text: &str| parameter(text).unwrap_err().finding;
+        assert!(finding(r#"{"from":5,"to":3}"#).contains("`p` has no numbers"));
+        assert!(finding(r#"{"from":5}"#).contains("no numbers"));
+        assert!(finding(r#"{"from":0,"to":18446744073709551615}"#).contains("no numbers"));
+        assert!(finding("{}").contains("must be one of"));
+        assert!(finding(r#"{"to":5,"letters":3}"#).contains("must be one of"));
+        assert!(finding(r#"{"values":[]}"#).contains("must be one of"));
+        assert!(finding(r#"{"letters":99999999999}"#).contains("more than"));
+        assert!(finding(r#"{"to":5,"distribution":"zipfian","theta":1.0}"#).contains("no sense"));
+        assert!(finding(r#"{"to":5,"distribution":"gaussian","deviation":0}"#).contains("no sense"));
+        assert!(finding(r#"{"to":5,"distribution":"hotspot","hot_data":2}"#).contains("no sense"));
+    }
+}

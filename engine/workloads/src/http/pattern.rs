@@ -1,0 +1,164 @@
+//! A regular expression that a body must match, as an automaton: it takes the body piece by piece and keeps nothing of it.
+
+use std::error::Error;
+
+use regex_automata::Anchored;
+use regex_automata::dfa::dense::{BuildError, Config, DFA};
+use regex_automata::dfa::{Automaton, StartKind};
+use regex_automata::nfa::thompson;
+use regex_automata::util::primitives::StateID;
+use regex_automata::util::start;
+use regex_automata::util::syntax;
+
+use loadcell_core::error::Problem;
+
+/// How large an automaton may be, and what may be used to make it: some patterns of counted repetitions have no end.
+const LARGEST: usize = 4 << 20;
+const MOST_TO_BUILD: usize = 32 << 20;
+
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    automaton: DFA<Vec<u32>>,
+    start: StateID,
+}
+
+/// How far a body has been followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    State(StateID),
+    Match,
+}
+
+impl Pattern {
+    /// Bytes are matched, and classes such as `\d` and `\w` are those of ASCII: a body need not be text.
+    pub fn read(text: &str) -> Result<Self, Problem> {
+        let config = Config::new()
+            .start_kind(StartKind::Unanchored)
+            .dfa_size_limit(Some(LARGEST))
+            .determinize_size_limit(Some(MOST_TO_BUILD));
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
+        let states = thompson::Config::new().utf8(false).nfa_size_limit(Some(LARGEST));
+        let automaton = DFA::builder().configure(config).syntax(syntax).thompson(states).build(text);
+        let automaton = automaton.map_err(|error| wrong(text, &error))?;
+        let start = automaton.start_state(&start::Config::new().anchored(Anchored::No));
+        let start = start.map_err(|error| refused(text, &error.to_string(), ""))?;
+        Ok(Self { text: text.into(), automaton, start })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where a body begins.
+    #[inline]
+    pub fn start(&self) -> Reached {
+        Reached::State(self.start)
+    }
+
+    #[inline]
+    pub fn follow(&self, from: Reached, piece: &[u8]) -> Reached {
+        let Reached::State(mut state) = from else { return from };
+        for &byte in piece {
+            state = self.automaton.next_state(state, byte);
+            if self.automaton.is_special_state(state) {
+                if self.automaton.is_match_state(state) {
+                    return Reached::Match;
+                }
+                if self.automaton.is_dead_state(state) {
+                    break;
+                }
+            }
+        }
+        Reached::State(state)
+    }
+
+    /// Whether the body that ends here matches.
+    pub fn matches(&self, reached: Reached) -> bool {
+        match reached {
+            Reached::Match => true,
+            Reached::State(state) => self.automaton.is_match_state(self.automaton.next_eoi_state(state)),
+        }
+    }
+}
+
+#[cold]
+fn wrong(text: &str, error: &BuildError) -> Problem {
+    let mut innermost: &(dyn Error + 'static) = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    let states = innermost.downcast_ref::<thompson::BuildError>();
+    if error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some()) {
+        return refused(text, "it is too large", "use fewer or smaller counted repetitions such as {1,100}");
+    }
+    // The last of several lines: those before it show the place by a mark below the pattern.
+    let said = innermost.to_string();
+    let said = said.lines().last().unwrap_or_default();
+    refused(text, said.strip_prefix("error: ").unwrap_or(said), "")
+}
+
+fn refused(text: &str, why: &str, advice: &str) -> Problem {
+    Problem::new("spec", format!("the pattern {text:?} cannot be used: {why}"), advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn matches(pattern: &str, pieces: &[&[u8]]) -> bool {
+        let pattern = Pattern::read(pattern).unwrap();
+        pattern.matches(pieces.iter().fold(pattern.start(), |reached, piece| pattern.follow(reached, piece)))
+    }
+
+    #[test]
+    fn a_pattern_is_found_anywhere_unless_it_says_where() {
+        assert!(matches(r#""price":\s*\d+\.\d\d"#, &[br#"{"id": 7, "pri"#, br#"ce":  12"#, br#".50}"#]));
+        assert!(!matches(r#""price":\s*\d+\.\d\d"#, &[br#"{"price": 12.5}"#]));
+        assert!(matches("^a+$", &[b"aa", b"a"]) && !matches("^a+$", &[b"aa", b"b"]) && !matches("^a+$", &[]));
+        assert!(matches("^$", &[]) && matches("x?", &[]) && !matches("^$", &[b"x"]));
+        assert!(matches("(?i)ok", &[b"it is O", b"K"]));
+        assert!(matches(r"\bok\b", &[b"is ok"]) && !matches(r"\bok\b", &[b"token"]));
+        assert!(
+            matches(r"(?m)^b$", &[b"a\nb\nc"])
+                && matches(r"(?s)a.b", &[b"a\nb"])
+                && !matches("a.b", &[b"a\nb"])
+        );
+    }
+
+    #[test]
+    fn a_body_need_not_be_text_and_may_be_in_any_language() {
+        assert!(matches(r"\x00\xff+\x01", &[&[7, 0, 255], &[255, 1]]));
+        assert!(matches("价格：\\d+", &["价格".as_bytes(), "：42".as_bytes()]));
+        assert!(!matches("价格：\\d+", &["价格：x".as_bytes()]));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_named() {
+        let wrong = |text: &str| Pattern::read(text).unwrap_err();
+        assert_eq!(wrong("(a").finding, "the pattern \"(a\" cannot be used: unclosed group");
+        assert!(wrong("a{2,1}").finding.contains("invalid repetition count range"));
+        assert!(wrong("*").finding.contains("repetition operator missing expression"));
+        assert!(wrong(r"(?=a)").finding.contains("look-around"));
+        let large = wrong("[ab]*a[ab]{40}$");
+        assert!(
+            large.finding.contains("too large") && large.advice.contains("counted repetitions"),
+            "{large:?}"
+        );
+        assert!(wrong("(a{1000}){1000}").finding.contains("too large"));
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_body_is_cut_the_same_is_found(
+            pattern in prop::sample::select(vec!["ab+a", "^b*a", "a(b|ba)$", "aaa|bbb", "^(ab)*$"]),
+            body in prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..12),
+            cut in 0usize..12,
+        ) {
+            let (first, second) = body.split_at(cut.min(body.len()));
+            prop_assert_eq!(matches(pattern, &[first, second]), matches(pattern, &[&body]));
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Sessions held against what a server may say, byte string by byte string.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::exchange::Operations;
+use super::options::Plan;
+use super::session::HttpSession;
+use loadcell_core::error::Failure;
+use loadcell_core::record::{Counts, Kind, OpId, Operation, Recorder, TRANSACTION};
+use loadcell_core::session::{Context, NextAction, Reconnect, Session};
+use loadcell_protocols::http1::Http1;
+
+const OPERATIONS: [Operation; 5] = [
+    Operation { name: "transaction", kind: Kind::Transaction },
+    Operation { name: "get", kind: Kind::Type },
+    Operation { name: "set", kind: Kind::Type },
+    Operation { name: "connect", kind: Kind::Stage },
+    Operation { name: "first_byte", kind: Kind::Stage },
+];
+const NUMBERS: Operations = Operations { first_kind: Some(1), connect: OpId(3), first_byte: OpId(4) };
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+struct Talk {
+    session: HttpSession<Http1>,
+    recorder: Recorder,
+    out: Vec<u8>,
+    at: u64,
+}
+
+impl Talk {
+    fn of(section: Value) -> Self {
+        let target = r#"{"protocol":"http","host":"h","port":80,"sslmode":"disable"}"#;
+        let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
+        let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
+        let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
+        assert_eq!(talk.session.opened(&mut talk.out), NextAction::Idle);
+        talk
+    }
+
+    fn one(more: Value) -> Self {
+        let mut section = json!({"requests": [
+            {"name": "get", "path": "/get"},
+            {"name": "set", "path": "/set", "share": 0},
+        ]});
+        section.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Self::of(section)
+    }
+
+    fn begin(&mut self) -> (NextAction, String) {
+        self.at += 10;
+        let cx = &mut Context { recorder: &mut self.recorder };
+        let action = self.session.begin(cx, self.at - 5, self.at, &mut self.out);
+        (action, String::from_utf8(std::mem::take(&mut self.out)).unwrap())
+    }
+
+    fn resume(&mut self) -> NextAction {
+        self.at += 7;
+        self.session.opened(&mut self.out);
+        self.session.resume(&mut Context { recorder: &mut self.recorder }, self.at, &mut self.out)
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
+        self.at += 3;
+        let cx = &mut Context { recorder: &mut self.recorder };
+        let step = self.session.received(cx, self.at, bytes, &mut self.out)?;
+        assert_eq!(step.consumed, bytes.len(), "these are cut where nothing is left over");
+        Ok(step.action)
+    }
+
+    fn lose(&mut self, why: &Failure) -> Reconnect {
+        self.at += 1;
+        self.session.lost(&mut Context { recorder: &mut self.recorder }, self.at, why)
+    }
+
+    fn closed(&mut self) -> Option<NextAction> {
+        self.session.closed(&mut Context { recorder: &mut self.recorder }, self.at, &mut self.out)
+    }
+
+    fn counts(&self, op: OpId) -> Counts {
+        self.recorder.stats().operations[op.index()].counts
+    }
+
+    /// Of the transaction, its kind, connecting and the first byte: how many succeeded and failed.
+    fn all(&self) -> [(u64, u64); 4] {
+        [TRANSACTION, OpId(1), NUMBERS.connect, NUMBERS.first_byte].map(|op| {
+            let counts = self.counts(op);
+            (counts.succeeded, counts.failed)
+        })
+    }
+
+    fn code(&self) -> &str {
+        assert_eq!(self.recorder.stats().errors.len(), 1);
+        &self.recorder.stats().errors[0].code
+    }
+}
+
+fn failure(code: &str) -> Failure {
+    Failure { code: code.into(), message: String::new() }
+}
+
+#[test]
+fn a_request_and_its_response() {
+    let mut talk = Talk::one(json!({}));
+    let (action, said) = talk.begin();
+    assert_eq!(action, NextAction::Reply);
+    assert!(said.starts_with("GET /get HTTP/1.1\r\nHost: h\r\n"), "{said}");
+    assert_eq!(talk.hear(&OK[..17]).unwrap(), NextAction::Reply);
+    assert_eq!(talk.hear(&OK[17..]).unwrap(), NextAction::Idle);
+    assert_eq!(talk.all(), [(1, 0), (1, 0), (0, 0), (1, 0)]);
+    let slot = talk.recorder.resolved_stats();
+    let stats = |op: OpId| &slot.operations[op.index()];
+    assert_eq!((stats(TRANSACTION).response.max(), stats(TRANSACTION).service.max()), (11, 6));
+    assert_eq!(stats(NUMBERS.first_byte).response.max(), 3);
+    assert_eq!(talk.recorder.stats().received.body_bytes, 5);
+    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is used again");
+}
+
+#[test]
+fn statuses_and_bodies_decide_what_a_success_is() {
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    assert_eq!(talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(), NextAction::Idle);
+    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "http-404"));
+    let mut talk = Talk::one(json!({"success": ["404"]}));
+    talk.begin();
+    talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!(talk.all()[0], (1, 0));
+    let mut talk =
+        Talk::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
+    talk.begin();
+    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
+    assert_eq!((talk.all()[0], talk.code()), ((0, 1), "body"));
+    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is as good as before");
+}
+
+#[test]
+fn a_connection_that_ends_is_replaced_within_the_next_request() {
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    talk.hear(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!(talk.begin(), (NextAction::Connect, String::new()));
+    assert_eq!(talk.resume(), NextAction::Reply);
+    assert!(talk.out.starts_with(b"GET /get"));
+    talk.hear(OK).unwrap();
+    assert_eq!(talk.all(), [(2, 0), (2, 0), (1, 0), (2, 0)]);
+    let slot = talk.recorder.resolved_stats();
+    let stats = |op: OpId| &slot.operations[op.index()];
+    assert_eq!(stats(NUMBERS.connect).service.max(), 7);
+    assert_eq!(stats(TRANSACTION).service.max(), 10, "connecting is part of it");
+}
+
+#[test]
+fn without_keep_alive_every_request_has_its_own() {
+    let mut talk = Talk::one(json!({"keep_alive": false}));
+    for _ in 0..3 {
+        assert_eq!(talk.begin().0, NextAction::Connect);
+        talk.resume();
+        assert!(talk.out.ends_with(b"Connection: close\r\n\r\n"));
+        assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
+        talk.out.clear();
+    }
+    assert_eq!(talk.all(), [(3, 0), (3, 0), (3, 0), (3, 0)]);
+}
+
+#[test]
+fn a_body_may_last_until_the_connection_ends() {
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    assert_eq!(talk.hear(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), NextAction::Reply);
+    assert_eq!(talk.hear(b"lo").unwrap(), NextAction::Reply);
+    assert_eq!(talk.closed(), Some(NextAction::Idle));
+    assert_eq!((talk.all()[0], talk.begin().0), ((1, 0), NextAction::Connect));
+}
+
+#[test]
+fn half_a_response_is_a_failure_of_its_length() {
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    talk.hear(&OK[..OK.len() - 2]).unwrap();
+    assert_eq!(talk.closed(), None);
+    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
+    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "length"));
+    assert_eq!(talk.begin().0, NextAction::Connect);
+}
+
+#[test]
+fn more_than_was_promised_spoils_the_response() {
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    let why = talk.hear(&[OK, b"!"].concat()).unwrap_err();
+    talk.lose(&why);
+    assert_eq!((talk.all()[0], talk.code()), ((0, 1), "length"));
+    talk.begin();
+    talk.resume();
+    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle, "what was before is forgotten");
+    assert!(talk.hear(b"unasked").is_err());
+    assert_eq!(talk.lose(&failure("length")), Reconnect::OnDemand);
+    assert_eq!(talk.all()[0], (1, 1), "no request was lost with it");
+}
+
+#[test]
+fn what_is_lost_fails_where_it_stood() {
+    let mut talk = Talk::one(json!({}));
+    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
+    assert_eq!(talk.begin().0, NextAction::Connect);
+    assert_eq!(talk.lose(&failure("refused")), Reconnect::Later, "others are not hammered at");
+    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 1), (0, 0)], "refused"));
+    let mut talk = Talk::one(json!({}));
+    talk.begin();
+    assert_eq!(talk.closed(), None);
+    assert_eq!(talk.lose(&failure("reset")), Reconnect::OnDemand);
+    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (0, 1)], "connection"));
+}
+
+#[test]
+fn errors_of_the_operating_system_have_names() {
+    let error_code = |errno| <HttpSession<Http1> as Session>::error_code(errno);
+    assert_eq!(error_code(libc::ECONNREFUSED), Some("refused"));
+    assert_eq!((error_code(libc::ECONNRESET), error_code(libc::EPIPE)), (Some("reset"), Some("reset")));
+    assert_eq!(error_code(libc::EHOSTUNREACH), None);
+    assert!(super::advice("ports").contains("keep_alive"));
+}
+
+#[test]
+fn each_request_is_drawn_anew_and_as_often_as_its_share() {
+    let mut talk = Talk::of(json!({
+        "requests": [
+            {"name": "get", "path": "/get?key=${key}", "share": 80},
+            {"name": "set", "method": "POST", "path": "/set?key=${key}", "body": "${value}=${key}",
+             "headers": {"X-Key": "${key}"}, "share": 20},
+        ],
+        "parameters": {"key": {"from": 100, "to": 999}, "value": {"letters": 5}},
+    }));
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..1000 {
+        let (_, said) = talk.begin();
+        let key = said.split("key=").nth(1).unwrap()[..3].to_string();
+        if said.starts_with("POST") {
+            assert!(said.contains(&format!("\r\nx-key: {key}\r\n")), "{said}");
+            assert!(
+                said.contains("\r\nContent-Length: 9\r\n") && said.ends_with(&format!("={key}")),
+                "{said}"
+            );
+        }
+        seen.insert(key);
+        talk.hear(OK).unwrap();
+    }
+    assert!(seen.len() > 500);
+    let gets = talk.counts(OpId(1)).succeeded;
+    assert!((740..860).contains(&gets), "{gets}");
+    assert_eq!(gets + talk.counts(OpId(2)).succeeded, 1000);
+}

@@ -1,0 +1,125 @@
+//! A command of the user's own, as a template: `LPUSH list:${key} ${value}`.
+
+use super::options::problem;
+use loadcell_core::error::Problem;
+use loadcell_core::record::Kind;
+
+/// A piece of an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Text(Vec<u8>),
+    /// The name of a key, drawn anew for each command: all of one command are the same.
+    Key,
+    /// Its number.
+    Number,
+    /// A value.
+    Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Each argument is the pieces one after the other; the first argument is the command's own name.
+    pub arguments: Vec<Vec<Piece>>,
+}
+
+impl Command {
+    /// Arguments are parted by blanks; one in double or single quotes may hold some. `${key}`, `${number}` and `${value}` are
+    /// replaced everywhere.
+    pub fn read(name: &str, kind: Kind, template: &str) -> Result<Self, Problem> {
+        let wrong = |finding: &str, advice: &str| problem(format!("the command `{name}` {finding}"), advice);
+        let mut arguments = Vec::new();
+        let mut rest = template.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let (argument, behind) = match first {
+                '"' | '\'' => rest[1..].split_once(first).ok_or_else(|| {
+                    wrong("has a quotation mark that is not closed", "close it, or leave it out")
+                })?,
+                _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+            };
+            arguments.push(pieces(argument).map_err(|unknown| {
+                wrong(
+                    &format!("has the placeholder `{unknown}`"),
+                    "there are `${key}`, `${number}` and `${value}`",
+                )
+            })?);
+            rest = behind.trim_start();
+        }
+        if arguments.is_empty() {
+            return Err(wrong("is empty", "write one, such as `LPUSH list:${key} ${value}`"));
+        }
+        Ok(Self { name: Box::leak(name.to_owned().into_boxed_str()), kind, arguments })
+    }
+
+    pub fn has(&self, piece: &Piece) -> bool {
+        self.arguments.iter().flatten().any(|one| one == piece)
+    }
+}
+
+/// The pieces of an argument, or the placeholder that there is not.
+fn pieces(argument: &str) -> Result<Vec<Piece>, String> {
+    let mut found = Vec::new();
+    let mut rest = argument;
+    while let Some((before, behind)) = rest.split_once("${") {
+        if !before.is_empty() {
+            found.push(Piece::Text(before.into()));
+        }
+        let Some((name, behind)) = behind.split_once('}') else { return Err(format!("${{{behind}")) };
+        found.push(match name {
+            "key" => Piece::Key,
+            "number" => Piece::Number,
+            "value" => Piece::Value,
+            _ => return Err(format!("${{{name}}}")),
+        });
+        rest = behind;
+    }
+    if !rest.is_empty() || found.is_empty() {
+        found.push(Piece::Text(rest.into()));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Piece {
+        Piece::Text(text.into())
+    }
+
+    #[test]
+    fn a_template_becomes_arguments() {
+        let command = Command::read(
+            "push",
+            Kind::Write,
+            "  LPUSH l:${key}:x   ${value} '' \"a b\" 'say \"${number}\"'",
+        )
+        .unwrap();
+        let expected = vec![
+            vec![text("LPUSH")],
+            vec![text("l:"), Piece::Key, text(":x")],
+            vec![Piece::Value],
+            vec![text("")],
+            vec![text("a b")],
+            vec![text("say \""), Piece::Number, text("\"")],
+        ];
+        assert_eq!((command.name, command.kind, command.arguments.clone()), ("push", Kind::Write, expected));
+        assert!(command.has(&Piece::Key) && command.has(&Piece::Value));
+        assert!(!Command::read("ping", Kind::Other, "PING").unwrap().has(&Piece::Key));
+    }
+
+    #[test]
+    fn what_cannot_be_a_command_is_named() {
+        for (template, part) in [
+            ("", "is empty"),
+            ("GET ${kee}", "`${kee}`"),
+            ("GET ${key", "`${key`"),
+            ("GET \"a", "not closed"),
+        ] {
+            let problem = Command::read("mine", Kind::Read, template).unwrap_err();
+            assert!(problem.finding.contains(part) && problem.finding.contains("`mine`"), "{problem}");
+            assert!(!problem.advice.is_empty());
+        }
+    }
+}

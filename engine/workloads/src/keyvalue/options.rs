@@ -1,0 +1,482 @@
+//! The `kv` section of a specification.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::command::Command;
+use super::distribution::Distribution;
+use super::keys::KeyShape;
+use super::values::{HEAD, Size, ValueShape};
+use super::versions::MOST_KEYS;
+use loadcell_core::clock::{MILLISECOND, Nanos};
+use loadcell_core::error::Problem;
+use loadcell_core::record::Kind;
+use loadcell_protocols::digits;
+
+/// How often each verb is, in shares of their sum.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mix {
+    pub get: f64,
+    pub set: f64,
+    pub mget: f64,
+    pub mset: f64,
+    pub delete: f64,
+    pub insert: f64,
+    pub scan: f64,
+    pub read_modify_write: f64,
+}
+
+/// Names of the ways to choose keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Name {
+    #[default]
+    Uniform,
+    Zipfian,
+    ScrambledZipfian,
+    Latest,
+    Hotspot,
+    Gaussian,
+    Exponential,
+    Sequential,
+}
+
+/// One size, or how sizes vary. In octets.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Sizes {
+    One(u64),
+    Range(Range),
+    Bell(Bell),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    pub from: u64,
+    pub to: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bell {
+    pub mean: u64,
+    pub deviation: u64,
+}
+
+/// One number, or a range that is drawn from evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Numbers {
+    One(u64),
+    Range(Range),
+}
+
+impl Numbers {
+    /// The lowest and the highest.
+    pub fn bounds(self) -> (u64, u64) {
+        match self {
+            Self::One(number) => (number, number),
+            Self::Range(Range { from, to }) => (from, to),
+        }
+    }
+}
+
+/// What a command does, and how often.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandOption {
+    pub command: String,
+    #[serde(default = "one_share")]
+    pub share: f64,
+    /// Whether it is counted as a read or as a write.
+    #[serde(default)]
+    pub kind: CommandKind,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandKind {
+    Read,
+    #[default]
+    Write,
+}
+
+fn one_share() -> f64 {
+    1.0
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// None: as `reads` says, unless there are only commands.
+    pub mix: Option<Mix>,
+    /// The share of `get` among `get` and `set`.
+    pub reads: Option<f64>,
+    pub keys: u64,
+    pub key_prefix: String,
+    /// Octets of a key, prefix included; its number is padded with zeros.
+    pub key_size: u64,
+    pub distribution: Name,
+    pub theta: f64,
+    pub hot_data: f64,
+    pub hot_operations: f64,
+    pub deviation: f64,
+    pub percentile: f64,
+    pub fraction: f64,
+    pub value_size: Sizes,
+    /// Keys of one `mget` or `mset`.
+    pub multi: u32,
+    /// How long what is written lives.
+    pub ttl_ns: Option<Numbers>,
+    /// Commands that a connection sends before it waits for their answers.
+    pub pipeline: u32,
+    /// Operations that an embedded store does in one of its transactions.
+    pub batch: u32,
+    pub scan_length: Numbers,
+    /// The keys are there before the load.
+    pub load: bool,
+    pub verify: bool,
+    pub commands: BTreeMap<String, CommandOption>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mix: None,
+            reads: None,
+            keys: 100_000,
+            key_prefix: "key:".into(),
+            key_size: 16,
+            distribution: Name::Uniform,
+            theta: 0.99,
+            hot_data: 0.2,
+            hot_operations: 0.8,
+            deviation: 0.1,
+            percentile: 95.0,
+            fraction: 0.857_142_857_1,
+            value_size: Sizes::One(100),
+            multi: 10,
+            ttl_ns: None,
+            pipeline: 1,
+            batch: 1,
+            scan_length: Numbers::One(100),
+            load: true,
+            verify: false,
+            commands: BTreeMap::new(),
+        }
+    }
+}
+
+/// `get` and `set` where nothing is said of them.
+const USUAL_READS: f64 = 0.8;
+const MOST_KEY_SIZE: u64 = 1_024;
+/// Of a value: what Redis takes.
+const MOST_VALUE_SIZE: u64 = 512 << 20;
+const MOST_AT_ONCE: u32 = 10_000;
+const MOST_ROWS: u64 = 1_000_000;
+
+impl Options {
+    /// Reads and checks what stands under the key `kv`.
+    pub fn read(section: &Value) -> Result<Self, Problem> {
+        let options: Self = serde_json::from_value(section.clone())
+            .map_err(|error| problem(format!("the kv workload cannot be read: {error}"), "correct it"))?;
+        options.check()?;
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let within = |name: &str, value: u64, low: u64, high: u64| match value {
+            _ if (low..=high).contains(&value) => Ok(()),
+            _ => Err(problem(format!("kv {name} is {value}"), format!("choose one from {low} to {high}"))),
+        };
+        within("keys", self.keys, 1, MOST_KEYS)?;
+        within("key_size", self.key_size, 1, MOST_KEY_SIZE)?;
+        within("multi", self.multi.into(), 1, MOST_AT_ONCE.into())?;
+        within("pipeline", self.pipeline.into(), 1, MOST_AT_ONCE.into())?;
+        within("batch", self.batch.into(), 1, MOST_ROWS)?;
+        within("value_size", self.value_shape().size.most(), 0, MOST_VALUE_SIZE)?;
+        let (fewest, most) = self.rows();
+        within("scan_length", fewest, 1, MOST_ROWS)?;
+        within("scan_length", most, fewest, MOST_ROWS)?;
+        if let Sizes::Range(Range { from, to }) = self.value_size {
+            within("value_size", to, from, MOST_VALUE_SIZE)?;
+        }
+        let digits = digits::count(self.keys - 1) as u64;
+        let needed = self.key_prefix.len() as u64 + digits;
+        if self.key_size < needed {
+            let finding = format!("kv key_size is {}: too small for {} keys", self.key_size, self.keys);
+            return Err(problem(finding, format!("use at least {needed}, or a shorter key_prefix")));
+        }
+        if let Sizes::Bell(Bell { mean, deviation }) = self.value_size {
+            within("value_size.mean", mean, 1, MOST_VALUE_SIZE)?;
+            within("value_size.deviation", deviation, 0, mean)?;
+        }
+        if let Some((shortest, longest)) = self.ttl_ns.map(Numbers::bounds) {
+            if shortest < MILLISECOND {
+                return Err(problem("kv ttl_ns is less than a millisecond", "let values live longer"));
+            }
+            within("ttl_ns", longest, shortest, Nanos::MAX)?;
+        }
+        self.check_distribution()?;
+        self.check_mix()?;
+        self.check_verify()
+    }
+
+    fn check_distribution(&self) -> Result<(), Problem> {
+        let share = |name: &str, value: f64| match (0.0..=1.0).contains(&value) {
+            true => Ok(()),
+            false => Err(problem(format!("kv {name} is {value}"), "choose one from 0 to 1")),
+        };
+        share("hot_data", self.hot_data)?;
+        share("hot_operations", self.hot_operations)?;
+        let most = match self.distribution {
+            Name::Zipfian => 10.0,
+            _ => 0.9999, // The method of the others has no answer at 1.
+        };
+        if !(0.0 < self.theta && self.theta <= most) {
+            return Err(problem(
+                format!("kv theta is {}", self.theta),
+                format!("choose one above 0, up to {most}"),
+            ));
+        }
+        if !(0.0 < self.deviation && self.deviation <= 10.0) {
+            return Err(problem(
+                format!("kv deviation is {}", self.deviation),
+                "choose one above 0, up to 10",
+            ));
+        }
+        if !(0.0 < self.percentile && self.percentile < 100.0) {
+            return Err(problem(
+                format!("kv percentile is {}", self.percentile),
+                "choose one between 0 and 100",
+            ));
+        }
+        if !(0.0 < self.fraction && self.fraction <= 1.0) {
+            return Err(problem(format!("kv fraction is {}", self.fraction), "choose one above 0, up to 1"));
+        }
+        Ok(())
+    }
+
+    fn check_mix(&self) -> Result<(), Problem> {
+        if self.mix.is_some() && self.reads.is_some() {
+            return Err(problem(
+                "kv has both `mix` and `reads`",
+                "keep one: `reads` is short for get and set",
+            ));
+        }
+        if self.reads.is_some_and(|reads| !(0.0..=1.0).contains(&reads)) {
+            return Err(problem("kv reads is not a share", "choose one from 0 to 1"));
+        }
+        let commands = self.commands.values().map(|command| command.share);
+        let shares: Vec<f64> = self.mix().shares().into_iter().chain(commands).collect();
+        if shares.iter().any(|share| !(share.is_finite() && *share >= 0.0)) {
+            return Err(problem("kv has a share below 0 in its mix", "let each be 0 or more"));
+        }
+        if shares.iter().sum::<f64>() <= 0.0 {
+            return Err(problem("kv has a mix in which nothing is done", "let a share be above 0"));
+        }
+        self.commands().map(|_| ())
+    }
+
+    fn check_verify(&self) -> Result<(), Problem> {
+        if !self.verify {
+            return Ok(());
+        }
+        if self.ttl_ns.is_some() {
+            return Err(problem(
+                "kv verify and ttl do not go together: what expires looks as if it were lost",
+                "leave one of them out",
+            ));
+        }
+        if !self.commands.is_empty() {
+            return Err(problem("kv verify knows nothing of what commands write", "leave one of them out"));
+        }
+        let smallest = match self.value_size {
+            Sizes::One(size) => size,
+            Sizes::Range(Range { from, .. }) => from,
+            Sizes::Bell(Bell { mean, .. }) => mean,
+        };
+        if smallest < HEAD {
+            let finding =
+                format!("kv value_size goes down to {smallest}, and a checksummed value needs {HEAD} octets");
+            return Err(problem(finding, format!("use {HEAD} or more, or leave verify out")));
+        }
+        Ok(())
+    }
+
+    /// Whether each of so many clients has keys of its own to write.
+    pub fn check_clients(&self, clients: u32) -> Result<(), Problem> {
+        if !self.verify || self.keys >= clients.into() {
+            return Ok(());
+        }
+        let finding = format!(
+            "with kv verify each of {clients} clients needs a key of its own, and there are {}",
+            self.keys
+        );
+        Err(problem(finding, "use more keys, or fewer clients"))
+    }
+
+    /// What is done, with `reads` and what is usual filled in.
+    pub fn mix(&self) -> Mix {
+        match &self.mix {
+            Some(mix) => mix.clone(),
+            None if self.reads.is_none() && !self.commands.is_empty() => Mix::default(),
+            None => {
+                let reads = self.reads.unwrap_or(USUAL_READS);
+                Mix { get: reads, set: 1.0 - reads, ..Mix::default() }
+            }
+        }
+    }
+
+    pub fn commands(&self) -> Result<Vec<Command>, Problem> {
+        let kind = |option: &CommandOption| match option.kind {
+            CommandKind::Read => Kind::Read,
+            CommandKind::Write => Kind::Write,
+        };
+        self.commands
+            .iter()
+            .map(|(name, option)| Command::read(name, kind(option), &option.command))
+            .collect()
+    }
+
+    pub fn distribution(&self) -> Distribution {
+        let theta = self.theta;
+        match self.distribution {
+            Name::Uniform => Distribution::Uniform,
+            Name::Zipfian => Distribution::Zipfian { theta },
+            Name::ScrambledZipfian => Distribution::ScrambledZipfian { theta },
+            Name::Latest => Distribution::Latest { theta },
+            Name::Hotspot => Distribution::Hotspot { data: self.hot_data, operations: self.hot_operations },
+            Name::Gaussian => Distribution::Gaussian { deviation: self.deviation },
+            Name::Exponential => {
+                Distribution::Exponential { percentile: self.percentile, fraction: self.fraction }
+            }
+            Name::Sequential => Distribution::Sequential,
+        }
+    }
+
+    pub fn key_shape(&self) -> KeyShape {
+        let digits = self.key_size as usize - self.key_prefix.len().min(self.key_size as usize);
+        KeyShape { prefix: self.key_prefix.clone(), digits, hashed: false }
+    }
+
+    pub fn value_shape(&self) -> ValueShape {
+        let size = match self.value_size {
+            Sizes::One(size) => Size::Fixed(size),
+            Sizes::Range(Range { from, to }) => Size::Uniform { from: from.min(to), to },
+            Sizes::Bell(Bell { mean, deviation }) => {
+                Size::Normal { mean: mean as f64, deviation: deviation as f64 }
+            }
+        };
+        ValueShape { size, checksummed: self.verify }
+    }
+
+    /// The fewest and most rows of a scan.
+    pub fn rows(&self) -> (u64, u64) {
+        self.scan_length.bounds()
+    }
+}
+
+impl Mix {
+    /// In the order of [`super::client::OP_KINDS`].
+    pub fn shares(&self) -> [f64; 8] {
+        [
+            self.get,
+            self.set,
+            self.mget,
+            self.mset,
+            self.delete,
+            self.insert,
+            self.scan,
+            self.read_modify_write,
+        ]
+    }
+}
+
+pub(super) fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
+    Problem::new("spec", finding, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_has_a_default() {
+        let options = Options::read(&json!({})).unwrap();
+        assert_eq!((options.keys, options.pipeline, options.batch, options.multi), (100_000, 1, 1, 10));
+        assert_eq!(options.mix(), Mix { get: 0.8, set: 1.0 - 0.8, ..Mix::default() });
+        assert_eq!(options.distribution(), Distribution::Uniform);
+        assert_eq!(options.value_shape(), ValueShape { size: Size::Fixed(100), checksummed: false });
+        assert_eq!(options.key_shape(), KeyShape { prefix: "key:".into(), digits: 12, hashed: false });
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_done() {
+        let options = Options::read(&json!({
+            "mix": {"mget": 3, "scan": 1}, "distribution": "scrambled_zipfian", "theta": 0.8, "ttl_ns": 5_000_000,
+            "value_size": {"mean": 100, "deviation": 20}, "scan_length": {"from": 1, "to": 9},
+        }))
+        .unwrap();
+        assert_eq!(options.mix().shares(), [0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(options.distribution(), Distribution::ScrambledZipfian { theta: 0.8 });
+        assert_eq!(options.value_shape().size, Size::Normal { mean: 100.0, deviation: 20.0 });
+        assert_eq!(options.rows(), (1, 9));
+        let ranged = Options::read(&json!({"value_size": {"from": 1, "to": 9}, "reads": 0.2})).unwrap();
+        assert_eq!((ranged.value_shape().size, ranged.mix().set), (Size::Uniform { from: 1, to: 9 }, 0.8));
+        let only =
+            Options::read(&json!({"commands": {"ping": {"command": "PING", "kind": "read"}}})).unwrap();
+        assert_eq!(only.mix(), Mix::default());
+        assert_eq!(only.commands().unwrap()[0].kind, Kind::Read);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_advice() {
+        let cases = [
+            (json!({"keys": 0}), "keys is 0"),
+            (json!({"kees": 1}), "unknown field `kees`"),
+            (json!({"mix": {"gett": 1}}), "unknown field `gett`"),
+            (json!({"mix": {}}), "nothing is done"),
+            (json!({"mix": {"get": -1, "set": 2}}), "below 0"),
+            (json!({"mix": {"get": 1}, "reads": 0.5}), "both `mix` and `reads`"),
+            (json!({"reads": 1.5}), "not a share"),
+            (json!({"key_size": 8}), "too small"),
+            (json!({"key_size": 2_000}), "key_size is 2000"),
+            (json!({"value_size": {"from": 9, "to": 1}}), "value_size is 1"),
+            (json!({"value_size": 1u64 << 40}), "value_size is 1099511627776"),
+            (json!({"value_size": {"mean": 0, "deviation": 0}}), "value_size.mean is 0"),
+            (json!({"value_size": {"mean": 10, "deviation": 11}}), "value_size.deviation is 11"),
+            (json!({"scan_length": 0}), "scan_length is 0"),
+            (json!({"scan_length": {"from": 5, "to": 4}}), "scan_length is 4"),
+            (json!({"multi": 0}), "multi is 0"),
+            (json!({"pipeline": 0}), "pipeline is 0"),
+            (json!({"ttl_ns": 5}), "less than a millisecond"),
+            (json!({"ttl_ns": {"from": 5, "to": 5_000_000}}), "less than a millisecond"),
+            (json!({"ttl_ns": {"from": 6_000_000, "to": 5_000_000}}), "kv ttl_ns is 5000000"),
+            (json!({"theta": 0}), "theta is 0"),
+            (json!({"theta": 1.0, "distribution": "latest"}), "theta is 1"),
+            (json!({"hot_data": 1.1}), "hot_data is 1.1"),
+            (json!({"deviation": 0}), "deviation is 0"),
+            (json!({"percentile": 100}), "percentile is 100"),
+            (json!({"fraction": 0}), "fraction is 0"),
+            (json!({"verify": true, "ttl_ns": 5_000_000_000u64}), "verify and ttl"),
+            (json!({"verify": true, "value_size": 15}), "goes down to 15"),
+            (json!({"verify": true, "commands": {"a": {"command": "PING"}}}), "what commands write"),
+            (json!({"commands": {"a": {"command": "GET ${k}"}}}), "`${k}`"),
+        ];
+        for (section, part) in cases {
+            let problem = Options::read(&section).unwrap_err();
+            assert_eq!(problem.code, "spec");
+            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
+            assert!(!problem.advice.is_empty());
+        }
+        assert!(Options::read(&json!({"theta": 1.0, "distribution": "zipfian"})).is_ok());
+        let few = Options::read(&json!({"keys": 3, "verify": true})).unwrap();
+        assert!(few.check_clients(3).is_ok() && few.check_clients(4).is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! What is known to have been written: for each key the version acknowledged last, and whether it may be missing.
+//!
+//! Each key is written by one client only, so its versions are in an order, and its word is changed by one thread only.
+//! Everybody reads it: when a read is sent, and when it is answered.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::values::{IntegrityError, LOADED, check};
+
+/// Keys come in blocks, made when the first of them is written: nobody knows how many will be inserted.
+const BLOCK: u64 = 1 << 16;
+const BLOCKS: u64 = 1 << 16;
+/// More keys cannot be watched.
+pub const MOST_KEYS: u64 = BLOCK * BLOCKS;
+
+/// One for all clients of a load.
+pub struct VersionTracker {
+    blocks: Box<[OnceLock<Box<[AtomicU64]>>]>,
+    /// The state of keys below this number before anything was written.
+    loaded: u64,
+}
+
+/// What was known of a key at one instant.
+///
+/// Bit 0: it may be missing. Bits 1 to 31: the version acknowledged last. Bits 32 and on: the version sent last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known(u64);
+
+impl Known {
+    const NOTHING: Self = Self::of(0, 0, true);
+    const LOADED: Self = Self::of(LOADED, LOADED, false);
+    /// A key has no more versions than fit into 31 bits.
+    const LAST: u32 = (1 << 31) - 1;
+
+    const fn of(sent: u32, acknowledged: u32, may_miss: bool) -> Self {
+        Self((sent as u64) << 32 | (acknowledged as u64) << 1 | may_miss as u64)
+    }
+
+    fn may_miss(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    fn acknowledged(self) -> u32 {
+        (self.0 as u32) >> 1
+    }
+
+    fn sent(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+impl VersionTracker {
+    /// The keys below `loaded` are there.
+    pub fn new(loaded: u64) -> Self {
+        Self { blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(), loaded }
+    }
+
+    fn word(&self, key: u64) -> &AtomicU64 {
+        let number = (key / BLOCK) % BLOCKS;
+        let block = self.blocks[number as usize].get_or_init(|| {
+            let first = number * BLOCK;
+            let state = |at| if first + at < self.loaded { Known::LOADED } else { Known::NOTHING };
+            (0..BLOCK).map(|at| AtomicU64::new(state(at).0)).collect()
+        });
+        &block[(key % BLOCK) as usize]
+    }
+
+    /// What is known now: to be kept until the read that is being sent is answered.
+    pub fn known(&self, key: u64) -> Known {
+        Known(self.word(key).load(Ordering::Acquire))
+    }
+
+    fn change(&self, key: u64, to: Known) {
+        self.word(key).store(to.0, Ordering::Release);
+    }
+
+    /// A writing is about to be sent; its version.
+    pub fn writing(&self, key: u64) -> u32 {
+        let known = self.known(key);
+        let version = if known.sent() < Known::LAST { known.sent() + 1 } else { known.sent() };
+        self.change(key, Known::of(version, known.acknowledged(), known.may_miss()));
+        version
+    }
+
+    /// A deletion is about to be sent; its version: from now on the key may be missing.
+    pub fn deleting(&self, key: u64) -> u32 {
+        let version = self.writing(key);
+        let known = self.known(key);
+        self.change(key, Known::of(known.sent(), known.acknowledged(), true));
+        version
+    }
+
+    /// The writing (`gone`: the deletion) of this version was acknowledged. The last one sent decides whether the key is there.
+    pub fn acknowledged(&self, key: u64, version: u32, gone: bool) {
+        let known = self.known(key);
+        let may_miss = if version == known.sent() { gone } else { known.may_miss() };
+        self.change(key, Known::of(known.sent(), known.acknowledged().max(version), may_miss));
+    }
+
+    /// Whether a read was answered rightly: with `value`, or none; `then` was known when it was sent. What was written
+    /// meanwhile may be there already, or not yet.
+    pub fn judge(&self, key: u64, then: Known, value: Option<&[u8]>) -> Result<(), IntegrityError> {
+        match value {
+            Some(bytes) => check(key, then.acknowledged(), bytes).map(|_| ()),
+            None => {
+                let now = self.known(key);
+                // It may have been deleted and written again meanwhile.
+                let touched = now.sent() != then.sent();
+                if then.may_miss() || now.may_miss() || touched { Ok(()) } else { Err(IntegrityError::Lost) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::{Size, ValueShape};
+    use super::*;
+    use loadcell_core::random::Random;
+
+    fn value(key: u64, version: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        let shape = ValueShape { size: Size::Fixed(32), checksummed: true };
+        shape.write(key, version, &mut Random::stream(1, 0), &mut out);
+        out
+    }
+
+    /// What a read says that begins and ends now.
+    fn read(versions: &VersionTracker, key: u64, value: Option<&[u8]>) -> Result<(), IntegrityError> {
+        versions.judge(key, versions.known(key), value)
+    }
+
+    #[test]
+    fn what_was_loaded_is_there() {
+        let versions = VersionTracker::new(10);
+        assert_eq!(read(&versions, 9, Some(&value(9, LOADED))), Ok(()));
+        assert_eq!(read(&versions, 9, None), Err(IntegrityError::Lost));
+        assert_eq!(read(&versions, 10, None), Ok(()));
+        assert_eq!(read(&versions, MOST_KEYS - 1, None), Ok(()));
+    }
+
+    #[test]
+    fn an_acknowledged_writing_must_be_seen() {
+        let versions = VersionTracker::new(10);
+        let version = versions.writing(3);
+        assert_eq!(version, 2);
+        for seen in [LOADED, 2] {
+            assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(())); // Sent: it may be there or not.
+        }
+        versions.acknowledged(3, version, false);
+        assert_eq!(read(&versions, 3, Some(&value(3, 2))), Ok(()));
+        assert_eq!(read(&versions, 3, Some(&value(3, LOADED))), Err(IntegrityError::Stale));
+        assert_eq!(read(&versions, 3, Some(&value(4, 2))), Err(IntegrityError::Corrupt));
+        assert_eq!(read(&versions, 3, None), Err(IntegrityError::Lost));
+    }
+
+    #[test]
+    fn a_read_is_held_against_what_was_known_when_it_was_sent() {
+        let versions = VersionTracker::new(10);
+        let then = versions.known(5);
+        let version = versions.writing(5);
+        versions.acknowledged(5, version, false);
+        assert_eq!(versions.judge(5, then, Some(&value(5, LOADED))), Ok(()));
+    }
+
+    #[test]
+    fn a_deleted_key_may_be_missing_until_it_is_written_again() {
+        let versions = VersionTracker::new(10);
+        let before = versions.known(7);
+        let gone = versions.deleting(7);
+        assert_eq!(read(&versions, 7, None), Ok(()));
+        versions.acknowledged(7, gone, true);
+        assert_eq!(read(&versions, 7, None), Ok(()));
+        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // Back from the dead.
+        let version = versions.writing(7);
+        assert_eq!(read(&versions, 7, None), Ok(()));
+        versions.acknowledged(7, version, false);
+        assert_eq!(read(&versions, 7, None), Err(IntegrityError::Lost));
+        // For a read that was under way all the time it may have been missing.
+        assert_eq!(versions.judge(7, before, None), Ok(()));
+    }
+
+    #[test]
+    fn the_last_of_several_at_once_decides() {
+        let versions = VersionTracker::new(10);
+        let (write, delete) = (versions.writing(1), versions.deleting(1));
+        versions.acknowledged(1, write, false);
+        assert_eq!(read(&versions, 1, None), Ok(()));
+        let again = versions.writing(1);
+        versions.acknowledged(1, delete, true);
+        assert_eq!(read(&versions, 1, None), Ok(()));
+        versions.acknowledged(1, again, false);
+        assert_eq!(read(&versions, 1, None), Err(IntegrityError::Lost));
+    }
+}

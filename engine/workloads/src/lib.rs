@@ -1,0 +1,11 @@
+//! What clients do to a target: operations, their mix and their data, as sessions over the protocols.
+
+pub mod dataload;
+pub mod http;
+pub mod keyvalue;
+pub mod pgbench;
+pub mod redis;
+pub mod sql;
+pub mod sysbench;
+pub mod tpcc;
+pub mod ycsb;

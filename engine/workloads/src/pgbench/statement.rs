@@ -1,0 +1,200 @@
+//! SQL statements, and where their variables stand.
+
+use super::error::Span;
+use super::lexer::Mistake;
+use super::variables::{Names, Slot, Variables, begins_name, continues_name};
+
+/// How statements travel to the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The simple query protocol: variables are put into the text.
+    #[default]
+    Simple,
+    /// Parse, Bind and Execute each time: variables are parameters.
+    Extended,
+    /// Parse once, then Bind and Execute.
+    Prepared,
+}
+
+/// What becomes of the rows that a statement returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// `\aset`: every result of the request counts, and the last row of each. `\gset`: the last result, of exactly one row.
+    pub all: bool,
+    pub prefix: Box<[u8]>,
+    /// Where the meta command stands in the script.
+    pub place: Span,
+}
+
+/// Parameters of a statement are numbered from 1, and pgbench has room for so many.
+pub const MAX_PARAMETERS: usize = 255;
+
+/// An SQL statement (or several, joined by `\;`).
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What is sent: with `$1`, `$2` ... for the parameters in the extended modes, else as written.
+    text: Box<[u8]>,
+    variables: Box<[Variable]>,
+    mode: Mode,
+    pub store: Option<Store>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    slot: Slot,
+    /// Where the text has it: the whole `:name`, in simple mode.
+    place: Span,
+}
+
+impl Statement {
+    /// Reads the variables of a text that [`Splitter`](super::splitter::Splitter) gave. `place` is where the statement stands in its script.
+    pub fn new(text: Vec<u8>, place: Span, mode: Mode, names: &mut Names) -> Result<Self, Mistake> {
+        let mut variables = Vec::new();
+        let mut numbered = Vec::new();
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(colon) = text[at..].iter().position(|&b| b == b':').map(|found| at + found) {
+            // Two colons are a cast: whatever stands behind a row of colons is no variable, unless the row is of one.
+            let behind = colon + text[colon..].iter().take_while(|&&b| b == b':').count();
+            if behind > colon + 1 || !text.get(behind).copied().is_some_and(begins_name) {
+                at = behind;
+                continue;
+            }
+            let end = behind + text[behind..].iter().take_while(|&&b| continues_name(b)).count();
+            variables.push(Variable { slot: names.intern(&text[behind..end]), place: Span::new(colon, end) });
+            if mode != Mode::Simple {
+                if variables.len() > MAX_PARAMETERS {
+                    let finding = format!("statement has too many arguments (maximum is {MAX_PARAMETERS})");
+                    return Err(Mistake::new(place, finding).advise(
+                        "every :variable of a statement is one; use fewer, or the simple query protocol",
+                    ));
+                }
+                numbered.extend_from_slice(&text[copied..colon]);
+                numbered.extend_from_slice(format!("${}", variables.len()).as_bytes());
+                copied = end;
+            }
+            at = end;
+        }
+        let text = if mode == Mode::Simple {
+            text
+        } else {
+            numbered.extend_from_slice(&text[copied..]);
+            numbered
+        };
+        Ok(Self { text: text.into(), variables: variables.into(), mode, store: None })
+    }
+
+    /// What is parsed in the extended modes: the text with `$1`, `$2` ... for its parameters.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether the text is the same every time, so that a request in simple mode can be made once and for all.
+    pub fn is_constant(&self) -> bool {
+        self.mode != Mode::Simple || self.variables.is_empty()
+    }
+
+    /// Appends what is sent in simple mode: variables that are set are replaced, even inside quotes; others stay as written.
+    pub fn write(&self, variables: &Variables, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        if self.mode == Mode::Simple {
+            for variable in &self.variables {
+                out.extend_from_slice(&self.text[copied..variable.place.start as usize]);
+                copied = variable.place.start as usize;
+                if variables.write(variable.slot, out) {
+                    copied = variable.place.end as usize;
+                }
+            }
+        }
+        out.extend_from_slice(&self.text[copied..]);
+    }
+
+    /// How many parameters are bound in the extended modes.
+    pub fn parameter_count(&self) -> usize {
+        if self.mode == Mode::Simple { 0 } else { self.variables.len() }
+    }
+
+    /// The parameters' variables in order. One that is not set is bound as SQL's NULL.
+    pub fn parameters(&self) -> impl ExactSizeIterator<Item = Slot> {
+        self.variables[..self.parameter_count()].iter().map(|variable| variable.slot)
+    }
+
+    /// The first word, which says what kind of statement it is; empty if there is none.
+    pub fn first_word(&self) -> &[u8] {
+        first_word(&self.text)
+    }
+}
+
+/// The first word of SQL text; empty if there is none. Comments before it are passed over.
+pub fn first_word(text: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while at < text.len() && !begins_name(text[at]) {
+        let rest = &text[at..];
+        at += match rest {
+            [b'/', b'*', ..] => rest.windows(2).position(|w| w == b"*/").map_or(rest.len(), |end| end + 2),
+            [b'-', b'-', ..] => rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()),
+            _ => 1,
+        };
+    }
+    let length = text[at..].iter().take_while(|&&b| continues_name(b)).count();
+    &text[at..at + length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pgbench::value::Value;
+
+    fn statement(text: &str, mode: Mode) -> (Statement, Variables, Names) {
+        let mut names = Names::default();
+        let (a, null) = (names.intern(b"a"), names.intern(b"null"));
+        let statement = Statement::new(text.into(), Span::default(), mode, &mut names).unwrap();
+        let mut variables = Variables::new(&names);
+        variables.set(a, Value::Integer(-5));
+        variables.set(null, Value::Null);
+        (statement, variables, names)
+    }
+
+    #[test]
+    fn in_simple_mode_variables_that_are_set_are_replaced_in_the_text() {
+        for (text, expected) in [
+            ("select :a;", "select -5;"),
+            ("select ':a', :null, :b", "select '-5', NULL, :b"),
+            ("select :a::int, x::a, :::a", "select -5::int, x::a, :::a"),
+            ("select '12:34:56', a:1, : a", "select '12:34:56', a:1, : a"),
+            (":a:a:aa", "-5-5:aa"),
+        ] {
+            let (statement, variables, _) = statement(text, Mode::Simple);
+            let mut out = Vec::new();
+            statement.write(&variables, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn in_the_extended_modes_every_variable_is_a_parameter() {
+        let (found, _, names) = statement("select :a::int, ':b', :a;", Mode::Prepared);
+        assert_eq!(found.text(), b"select $1::int, '$2', $3;");
+        let parameters: Vec<_> = found.parameters().map(|slot| names.name(slot).to_vec()).collect();
+        assert_eq!(parameters, [b"a", b"b", b"a"]);
+        assert!(found.is_constant());
+
+        let many = |count| format!("select {}", vec![":a"; count].join(","));
+        let new =
+            |count, mode| Statement::new(many(count).into(), Span::default(), mode, &mut Names::default());
+        assert_eq!(new(255, Mode::Extended).unwrap().parameter_count(), 255);
+        assert!(
+            new(256, Mode::Extended).unwrap_err().finding.contains("too many arguments (maximum is 255)")
+        );
+        assert_eq!(new(256, Mode::Simple).unwrap().parameter_count(), 0);
+    }
+
+    #[test]
+    fn the_first_word_tells_the_kind() {
+        for (text, word) in
+            [("/* a */ (SELECT 1)", "SELECT"), ("-- x\n update t", "update"), (";", ""), ("/*", "")]
+        {
+            assert_eq!(statement(text, Mode::Simple).0.first_word(), word.as_bytes());
+        }
+    }
+}

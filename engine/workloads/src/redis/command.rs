@@ -1,0 +1,300 @@
+//! Actions of a key-value client as commands of Redis.
+
+use crate::keyvalue::command::Piece;
+use crate::keyvalue::options::Numbers;
+use crate::keyvalue::{Client, KvOperation, OpKind, Options};
+use loadcell_core::clock::MILLISECOND;
+use loadcell_core::error::Problem;
+use loadcell_protocols::digits::{self, decimal};
+use loadcell_protocols::resp::encode;
+
+/// Commands that no connection of a load can make, and why.
+const REFUSED: [(&[&str], &str); 4] = [
+    (
+        &[
+            "SUBSCRIBE",
+            "PSUBSCRIBE",
+            "SSUBSCRIBE",
+            "UNSUBSCRIBE",
+            "PUNSUBSCRIBE",
+            "SUNSUBSCRIBE",
+            "MONITOR",
+            "SYNC",
+            "PSYNC",
+        ],
+        "it does not have one answer",
+    ),
+    (
+        &["FLUSHALL", "FLUSHDB", "SWAPDB", "SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER"],
+        "it would destroy data",
+    ),
+    (
+        &["AUTH", "HELLO", "SELECT", "QUIT", "RESET", "CLIENT", "ASKING"],
+        "connections are loadcell's to set up",
+    ),
+    (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "each command stands for itself"),
+];
+
+/// Refuses what Redis does not have, or must not be asked.
+pub fn check(options: &Options) -> Result<(), Problem> {
+    let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
+    let mix = options.mix();
+    if mix.scan > 0.0 {
+        return wrong("Redis keeps its keys in no order, so there is no `scan`", "leave it out of the mix");
+    }
+    if options.batch > 1 {
+        return wrong("`batch` is for embedded stores", "use `pipeline`");
+    }
+    if mix.mset > 0.0 && options.ttl_ns.is_some() {
+        return wrong("MSET cannot let values expire", "use `set` in place of `mset`, or leave `ttl` out");
+    }
+    for command in options.commands()? {
+        let Some([Piece::Text(name)]) = command.arguments.first().map(Vec::as_slice) else {
+            return wrong(
+                &format!("the command `{}` does not begin with a word of Redis", command.name),
+                "begin with one",
+            );
+        };
+        let name = String::from_utf8_lossy(name).to_ascii_uppercase();
+        if let Some((_, why)) = REFUSED.iter().find(|(names, _)| names.contains(&name.as_str())) {
+            return wrong(&format!("the command `{}` is {name}: {why}", command.name), "use another command");
+        }
+    }
+    Ok(())
+}
+
+/// Writes commands.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    /// What ends each SET: `PX`, and the time where it is always the same.
+    expiry: Vec<u8>,
+    /// In milliseconds, where each SET has its own: from, to.
+    lifetimes: Option<(u64, u64)>,
+}
+
+impl Writer {
+    pub fn new(ttl_ns: Option<Numbers>) -> Self {
+        let mut expiry = Vec::new();
+        let mut lifetimes = None;
+        if let Some((shortest, longest)) = ttl_ns.map(Numbers::bounds) {
+            let (from, to) = (shortest / MILLISECOND, longest / MILLISECOND);
+            encode::word(&mut expiry, b"PX");
+            if from == to {
+                encode::word(&mut expiry, from.to_string().as_bytes());
+            } else {
+                lifetimes = Some((from, to));
+            }
+        }
+        Self { expiry, lifetimes }
+    }
+
+    /// Appends the first, or only, command of an action, which the client speaks of.
+    #[inline]
+    pub fn write(&self, client: &mut Client, operation: &KvOperation, out: &mut Vec<u8>) {
+        match operation.op_kind {
+            OpKind::Get | OpKind::ReadModifyWrite => {
+                out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
+                key(client, 0, out);
+            }
+            OpKind::Set | OpKind::Insert => self.set(client, out),
+            OpKind::MultiGet => {
+                encode::begin(out, operation.keys + 1);
+                out.extend_from_slice(b"$4\r\nMGET\r\n");
+                (0..operation.keys).for_each(|place| key(client, place, out));
+            }
+            OpKind::MultiSet => {
+                encode::begin(out, 2 * operation.keys + 1);
+                out.extend_from_slice(b"$4\r\nMSET\r\n");
+                for place in 0..operation.keys {
+                    key(client, place, out);
+                    value(client, place, out);
+                }
+            }
+            OpKind::Delete => {
+                out.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+                key(client, 0, out);
+            }
+            OpKind::Command(at) => template(client, at, out),
+            OpKind::Scan => debug_assert!(false, "options with scans are refused"),
+        }
+    }
+
+    /// Appends the writing of a key, alone or after it was read.
+    #[inline]
+    pub fn set(&self, client: &mut Client, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.expiry.is_empty() {
+            b"*3\r\n$3\r\nSET\r\n"
+        } else {
+            b"*5\r\n$3\r\nSET\r\n"
+        });
+        key(client, 0, out);
+        value(client, 0, out);
+        out.extend_from_slice(&self.expiry);
+        if let Some((from, to)) = self.lifetimes {
+            number(client.between(from, to), out);
+        }
+    }
+}
+
+/// Begins a word of so many bytes; `end` is what comes after them.
+#[inline]
+fn head(size: usize, out: &mut Vec<u8>) {
+    out.push(b'$');
+    decimal(out, size as u64);
+    out.extend_from_slice(END);
+}
+
+const END: &[u8] = b"\r\n";
+
+/// A number, as a word.
+#[inline]
+fn number(value: u64, out: &mut Vec<u8>) {
+    head(digits::count(value), out);
+    decimal(out, value);
+    out.extend_from_slice(END);
+}
+
+#[inline]
+fn key(client: &Client, place: usize, out: &mut Vec<u8>) {
+    head(client.key_size(place), out);
+    client.key(place, out);
+    out.extend_from_slice(END);
+}
+
+#[inline]
+fn value(client: &mut Client, place: usize, out: &mut Vec<u8>) {
+    head(client.value_size(place), out);
+    client.value(place, out);
+    out.extend_from_slice(END);
+}
+
+/// A command of the user's own.
+fn template(client: &mut Client, at: usize, out: &mut Vec<u8>) {
+    let arguments = client.command(at).arguments.len();
+    encode::begin(out, arguments);
+    for argument in 0..arguments {
+        let pieces = client.command(at).arguments[argument].len();
+        let size = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len(),
+            Piece::Key => client.key_size(0),
+            Piece::Number => digits::count(client.number(0)),
+            Piece::Value => client.value_size(0),
+        };
+        head(client.command(at).arguments[argument].iter().map(size).sum(), out);
+        for piece in 0..pieces {
+            match &client.command(at).arguments[argument][piece] {
+                Piece::Text(text) => out.extend_from_slice(text),
+                Piece::Key => client.key(0, out),
+                Piece::Number => decimal(out, client.number(0)),
+                Piece::Value => client.value(0, out),
+            }
+        }
+        out.extend_from_slice(END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::keyvalue::Clients;
+    use loadcell_protocols::resp::Reader;
+
+    /// The command of the first action with these options.
+    fn written(options: serde_json::Value) -> String {
+        String::from_utf8(bytes(options)).unwrap()
+    }
+
+    fn bytes(options: serde_json::Value) -> Vec<u8> {
+        let options = Options::read(&options).unwrap();
+        check(&options).unwrap();
+        let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
+        let mut out = Vec::new();
+        let operation = client.next();
+        Writer::new(options.ttl_ns).write(&mut client, &operation, &mut out);
+        out
+    }
+
+    fn with(change: serde_json::Value) -> serde_json::Value {
+        let mut options = json!({"keys": 1, "key_prefix": "k", "key_size": 3, "value_size": 0, "multi": 2});
+        options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        options
+    }
+
+    #[test]
+    fn each_verb_is_a_command() {
+        for (change, command) in [
+            (json!({"mix": {"get": 1}}), "*2\r\n$3\r\nGET\r\n$3\r\nk00\r\n"),
+            (json!({"mix": {"read_modify_write": 1}}), "*2\r\n$3\r\nGET\r\n$3\r\nk00\r\n"),
+            (json!({"mix": {"set": 1}}), "*3\r\n$3\r\nSET\r\n$3\r\nk00\r\n$0\r\n\r\n"),
+            (json!({"mix": {"insert": 1}}), "*3\r\n$3\r\nSET\r\n$3\r\nk01\r\n$0\r\n\r\n"),
+            (
+                json!({"mix": {"set": 1}, "ttl_ns": 1_500_000_000u64}),
+                "*5\r\n$3\r\nSET\r\n$3\r\nk00\r\n$0\r\n\r\n$2\r\nPX\r\n$4\r\n1500\r\n",
+            ),
+            (json!({"mix": {"mget": 1}}), "*3\r\n$4\r\nMGET\r\n$3\r\nk00\r\n$3\r\nk00\r\n"),
+            (
+                json!({"mix": {"mset": 1}}),
+                "*5\r\n$4\r\nMSET\r\n$3\r\nk00\r\n$0\r\n\r\n$3\r\nk00\r\n$0\r\n\r\n",
+            ),
+            (json!({"mix": {"delete": 1}}), "*2\r\n$3\r\nDEL\r\n$3\r\nk00\r\n"),
+            (
+                json!({"commands": {"push": {"command": "LPUSH ${key}:list n${number} ${value}"}}}),
+                "*4\r\n$5\r\nLPUSH\r\n$8\r\nk00:list\r\n$2\r\nn0\r\n$0\r\n\r\n",
+            ),
+        ] {
+            assert_eq!(written(with(change)), command);
+        }
+    }
+
+    #[test]
+    fn lifetimes_differ_within_their_bounds() {
+        let options = json!({"mix": {"set": 1}, "ttl_ns": {"from": 8_000_000u64, "to": 12_999_999u64}});
+        let options = Options::read(&with(options)).unwrap();
+        let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
+        let writer = Writer::new(options.ttl_ns);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let (operation, mut out) = (client.next(), Vec::new());
+            writer.write(&mut client, &operation, &mut out);
+            client.done();
+            let text = String::from_utf8(out).unwrap();
+            let (_, expiry) = text.split_once("$2\r\nPX\r\n$").unwrap();
+            let (length, time) = expiry.strip_suffix("\r\n").unwrap().split_once("\r\n").unwrap();
+            assert_eq!(length, time.len().to_string());
+            seen.insert(time.parse::<u64>().unwrap());
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [8, 9, 10, 11, 12]);
+    }
+
+    #[test]
+    fn a_value_has_the_length_it_claims() {
+        for size in [json!(100), json!({"from": 1, "to": 300}), json!({"mean": 50, "deviation": 20})] {
+            let command = bytes(with(json!({"mix": {"set": 1}, "value_size": size})));
+            let (mut reader, mut at, mut ends) = (Reader::default(), 0, false);
+            while let Some(heard) = reader.next(&command[at..], 0).unwrap() {
+                (at, ends) = (at + heard.size, heard.ends);
+            }
+            assert!(ends && at == command.len(), "{size}");
+        }
+    }
+
+    #[test]
+    fn what_redis_does_not_have_is_refused() {
+        for (change, finding) in [
+            (json!({"mix": {"scan": 1}}), "no `scan`"),
+            (json!({"mix": {"get": 1}, "batch": 2}), "embedded stores"),
+            (json!({"mix": {"mset": 1}, "ttl_ns": 1_000_000_000u64}), "MSET cannot"),
+            (json!({"commands": {"all": {"command": "flushall"}}}), "FLUSHALL: it would destroy data"),
+            (
+                json!({"commands": {"sub": {"command": "SUBSCRIBE x"}}}),
+                "SUBSCRIBE: it does not have one answer",
+            ),
+            (json!({"commands": {"odd": {"command": "${key} x"}}}), "does not begin with a word"),
+        ] {
+            let problem = check(&Options::read(&with(change)).unwrap()).unwrap_err();
+            assert!(problem.finding.contains(finding), "{problem}");
+        }
+    }
+}

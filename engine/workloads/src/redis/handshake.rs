@@ -1,0 +1,262 @@
+//! What is said on a connection until the server takes commands: which version of the protocol, who comes, which database.
+//!
+//! Sans-I/O. `HELLO 3` says all of it at once; a server that does not know it, or not this version, is spoken to by RESP2.
+//! Last comes a PING, for a server that still reads its data answers HELLO and nothing else.
+
+use std::sync::Arc;
+
+use loadcell_core::error::Failure;
+use loadcell_core::error::Problem;
+use loadcell_core::target::{SslMode, Target};
+use loadcell_protocols::resp::{NO_DATABASE, Token, encode, refusal};
+
+/// How to come in, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    user: String,
+    password: Option<String>,
+    /// What the server calls this client in its lists.
+    name: String,
+    database: u32,
+    /// Speak RESP2, without asking for RESP3.
+    resp2: bool,
+    /// TLS comes first: servers have ports of their own for it.
+    pub tls: bool,
+}
+
+impl Access {
+    pub fn of(target: &Target) -> Result<Self, Problem> {
+        let wrong = |finding: String, advice: &str| Err(Problem::new("spec", finding, advice));
+        let database = match target.database.as_str() {
+            "" => 0,
+            number => match number.parse() {
+                Ok(number) => number,
+                Err(_) => {
+                    return wrong(
+                        format!("the database {number:?} is no number"),
+                        "Redis numbers them from 0",
+                    );
+                }
+            },
+        };
+        if !matches!(target.resp, None | Some(2 | 3)) {
+            return wrong("there are RESP2 and RESP3".into(), "use `resp: 2` or `resp: 3`");
+        }
+        if target.password.is_none() && !target.user.is_empty() {
+            return wrong("a user needs a password".into(), "give both, or none for the default user");
+        }
+        Ok(Self {
+            user: target.user.clone(),
+            password: target.password.clone(),
+            name: target.application_name.clone().unwrap_or_default().replace(char::is_whitespace, "-"),
+            database,
+            resp2: target.resp == Some(2),
+            tls: matches!(target.sslmode, SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull),
+        })
+    }
+
+    fn user(&self) -> &[u8] {
+        if self.user.is_empty() { b"default" } else { self.user.as_bytes() }
+    }
+}
+
+/// What was asked last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Hello,
+    Auth,
+    Name,
+    Select,
+    Ping,
+}
+
+pub struct Handshake {
+    access: Arc<Access>,
+    step: Step,
+    /// The server does not know HELLO, which would have brought this.
+    by_words: bool,
+    /// The first error in the answer to the step.
+    refused: Option<Failure>,
+}
+
+impl Handshake {
+    pub fn new(access: Arc<Access>) -> Self {
+        Self { access, step: Step::Hello, by_words: false, refused: None }
+    }
+
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The transport is up, TLS included.
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        self.refused = None;
+        self.by_words = self.access.resp2;
+        if self.by_words {
+            self.ask(Step::Auth, out);
+        } else {
+            self.ask(Step::Hello, out);
+        }
+    }
+
+    /// Asks for the step, or the first one after it that there is something to ask for.
+    fn ask(&mut self, step: Step, out: &mut Vec<u8>) {
+        let access = &*self.access;
+        let password = access.password.as_deref().map(str::as_bytes);
+        self.step = step;
+        match (step, password) {
+            (Step::Hello, password) => {
+                let mut words: Vec<&[u8]> = vec![b"HELLO", b"3"];
+                if let Some(password) = password {
+                    words.extend([b"AUTH", access.user(), password]);
+                }
+                if !access.name.is_empty() {
+                    words.extend([&b"SETNAME"[..], access.name.as_bytes()]);
+                }
+                encode::command(out, &words);
+            }
+            (Step::Auth, Some(password)) if access.user.is_empty() => {
+                encode::command(out, &[b"AUTH", password])
+            }
+            (Step::Auth, Some(password)) => encode::command(out, &[b"AUTH", access.user(), password]),
+            (Step::Auth, None) => self.ask(Step::Name, out),
+            (Step::Name, _) if access.name.is_empty() => self.ask(Step::Select, out),
+            (Step::Name, _) => encode::command(out, &[b"CLIENT", b"SETNAME", access.name.as_bytes()]),
+            (Step::Select, _) if access.database == 0 => self.ask(Step::Ping, out),
+            (Step::Select, _) => encode::command(out, &[b"SELECT", access.database.to_string().as_bytes()]),
+            (Step::Ping, _) => encode::command(out, &[b"PING"]),
+        }
+    }
+
+    /// A token of the answer; whether the server takes commands now.
+    pub fn hear(&mut self, token: Token<'_>, ends: bool, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        if let Token::Error(error) = token {
+            self.refused.get_or_insert_with(|| refusal(error));
+        }
+        if !ends {
+            return Ok(false);
+        }
+        let refused = self.refused.take();
+        let next = match (self.step, refused) {
+            (Step::Hello, Some(why)) if is_unknown(&why) => {
+                self.by_words = true;
+                Step::Auth
+            }
+            (Step::Hello, None) => Step::Select,
+            (Step::Auth, None) => Step::Name,
+            (Step::Name, _) => Step::Select, // It is only a name.
+            (Step::Select, None) => Step::Ping,
+            // The user may have no right to it; what is asked later will tell.
+            (Step::Ping, Some(why)) if why.code != "LOADING" && why.code != "NOAUTH" => return Ok(true),
+            (Step::Ping, None) => return Ok(true),
+            (Step::Select, Some(why)) if why.code == "ERR" => {
+                return Err(Failure { code: NO_DATABASE.into(), ..why });
+            }
+            (_, Some(why)) => return Err(why),
+        };
+        self.ask(next, out);
+        Ok(false)
+    }
+}
+
+/// Whether the server knows nothing of HELLO, or of RESP3.
+fn is_unknown(why: &Failure) -> bool {
+    why.code == "NOPROTO" || why.code == "ERR" && why.message.to_ascii_lowercase().contains("unknown command")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadcell_protocols::resp::Reader;
+
+    fn access(change: &str) -> Result<Access, Problem> {
+        let text =
+            format!("{{\"protocol\":\"resp\",\"host\":\"h\",\"application_name\":\"load cell\"{change}}}");
+        Access::of(&serde_json::from_str(&text).unwrap())
+    }
+
+    /// What is said, given what the server answers to each of it; the error that ends it, if one does.
+    fn converse(change: &str, answers: &[&str]) -> (Vec<String>, Result<bool, Failure>) {
+        let mut handshake = Handshake::new(Arc::new(access(change).unwrap()));
+        let (mut said, mut out) = (Vec::new(), Vec::new());
+        handshake.begin(&mut out);
+        let mut result = Ok(false);
+        for answer in answers {
+            said.push(words(&std::mem::take(&mut out)));
+            let (mut reader, mut at) = (Reader::default(), 0);
+            while let Some(heard) = reader.next(&answer.as_bytes()[at..], 0).unwrap() {
+                at += heard.size;
+                result = handshake.hear(heard.token, heard.ends, &mut out);
+            }
+        }
+        assert!(out.is_empty(), "{}", words(&out));
+        (said, result)
+    }
+
+    fn words(command: &[u8]) -> String {
+        let text = String::from_utf8_lossy(command).into_owned();
+        let lines: Vec<_> =
+            text.split("\r\n").filter(|line| !line.starts_with(['*', '$']) && !line.is_empty()).collect();
+        lines.join(" ")
+    }
+
+    const HELLO: &str = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nmodules\r\n*0\r\n";
+    const PONG: &str = "+PONG\r\n";
+
+    #[test]
+    fn one_command_says_it_all() {
+        let (said, ready) = converse("", &[HELLO, PONG]);
+        assert_eq!((said, ready), (vec!["HELLO 3 SETNAME load-cell".into(), "PING".into()], Ok(true)));
+        let (said, ready) = converse(",\"password\":\"s\",\"database\":\"4\"", &[HELLO, "+OK\r\n", PONG]);
+        assert_eq!(said, ["HELLO 3 AUTH default s SETNAME load-cell", "SELECT 4", "PING"]);
+        assert_eq!(ready, Ok(true));
+        let (said, _) = converse(",\"user\":\"u\",\"password\":\"s\"", &[HELLO, PONG]);
+        assert_eq!(said[0], "HELLO 3 AUTH u s SETNAME load-cell");
+    }
+
+    #[test]
+    fn older_servers_are_spoken_to_in_resp2() {
+        let ok = "+OK\r\n";
+        for no in ["-ERR unknown command `HELLO`, with args beginning with: `3`\r\n", "-NOPROTO sorry\r\n"] {
+            let (said, ready) =
+                converse(",\"password\":\"s\",\"database\":\"1\"", &[no, ok, "-ERR no\r\n", ok, PONG]);
+            assert_eq!(said[1..], ["AUTH s", "CLIENT SETNAME load-cell", "SELECT 1", "PING"]);
+            assert_eq!(ready, Ok(true));
+        }
+        let (said, _) = converse(",\"resp\":2,\"user\":\"u\",\"password\":\"s\"", &[ok, ok, PONG]);
+        assert_eq!(said, ["AUTH u s", "CLIENT SETNAME load-cell", "PING"]);
+        let (said, _) = converse(",\"resp\":2", &[ok, PONG]);
+        assert_eq!(said, ["CLIENT SETNAME load-cell", "PING"]);
+    }
+
+    #[test]
+    fn a_no_ends_it_with_the_servers_code() {
+        for (answers, code) in [
+            (&["-WRONGPASS invalid username-password pair\r\n"][..], "WRONGPASS"),
+            (&["-NOAUTH HELLO must be called with the client already authenticated\r\n"], "NOAUTH"),
+            (&["-ERR max number of clients reached\r\n"], "max-clients"),
+            (&[HELLO, "-LOADING Redis is loading the dataset in memory\r\n"], "LOADING"),
+            (
+                &["-ERR unknown command 'HELLO'\r\n", "+OK\r\n", "-NOAUTH Authentication required.\r\n"],
+                "NOAUTH",
+            ),
+        ] {
+            assert_eq!(converse("", answers).1.unwrap_err().code, code);
+        }
+        let (_, no) = converse(",\"database\":\"99\"", &[HELLO, "-ERR DB index is out of range\r\n"]);
+        let why = no.unwrap_err();
+        assert_eq!((why.code.as_str(), why.message.as_str()), ("database", "DB index is out of range"));
+        assert_eq!(converse("", &[HELLO, "-NOPERM no permissions to run 'ping'\r\n"]).1, Ok(true));
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_found_before() {
+        for (change, finding) in [
+            (",\"database\":\"shop\"", "the database \"shop\" is no number"),
+            (",\"resp\":4", "there are RESP2 and RESP3"),
+            (",\"user\":\"u\"", "a user needs a password"),
+        ] {
+            assert_eq!(access(change).unwrap_err().finding, finding);
+        }
+    }
+}

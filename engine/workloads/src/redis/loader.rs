@@ -1,0 +1,141 @@
+//! Fills the keys of a key-value workload: several connections, each with many keys a command and commands on their way while
+//! the next are made.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::command::check;
+use super::connection::{ConnectOptions, Connection};
+use super::handshake::Access;
+use super::ycsb::{index, record};
+use crate::dataload::{Prepared, Progress, parallel_for};
+use crate::keyvalue::{Data, Options};
+use crate::ycsb::{self, Records};
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Failure;
+use loadcell_core::error::Problem;
+use loadcell_core::observe::Observer;
+use loadcell_core::spec::Spec;
+use loadcell_protocols::resp::encode;
+use loadcell_transport::Endpoint;
+
+/// More connections than this keep no server busier that does one thing at a time.
+const MOST_CONNECTIONS: u64 = 4;
+/// Keys that one connection fills at a stretch; fewer are not worth one of their own.
+const SHARE: u64 = 10_000;
+/// Keys of one command.
+const KEYS: u64 = 32;
+/// Commands are sent in pieces of about this many bytes.
+const CHUNK: usize = 64 << 10;
+
+/// Loads what the workload of `spec` needs.
+pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
+    let data = match spec.workload() {
+        ("kv", section) => {
+            let options = Options::read(section)?;
+            check(&options)?;
+            Rows::Keys(Data::new(&options, spec.seed))
+        }
+        ("ycsb", section) => Rows::Records(Records::new(&ycsb::Options::read(section)?, spec.seed)),
+        (name, _) => {
+            let finding = format!("the engine cannot load data for the workload `{name}` into a Redis");
+            return Err(Problem::new("spec", finding, "use `kv` or `ycsb`"));
+        }
+    };
+    let started = Instant::now();
+    let options = ConnectOptions {
+        endpoint: Endpoint::of(&spec.target)?,
+        access: Arc::new(Access::of(&spec.target)?),
+        connect_timeout: Duration::from_nanos(spec.target.connect_timeout_ns),
+        stop: AtomicBool::new(false),
+    };
+    let shares = data.count().div_ceil(SHARE);
+    let connections = shares.clamp(1, MOST_CONNECTIONS);
+    let mut connections =
+        (0..connections).map(|_| Connection::connect(&options)).collect::<Result<Vec<_>, _>>()?;
+    let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows: data.count() };
+    parallel_for(
+        &options.stop,
+        &mut connections,
+        "keys",
+        shares as usize,
+        &mut progress,
+        |connection, share, done| {
+            let from = share as u64 * SHARE;
+            let filled = fill(connection, &data, from, data.count().min(from + SHARE), done);
+            filled.map_err(|why| options.problem("cannot fill the keys", &why))
+        },
+    )?;
+    Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
+}
+
+/// What is filled in.
+enum Rows {
+    Keys(Data),
+    Records(Records),
+}
+
+impl Rows {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Keys(data) => data.count,
+            Self::Records(records) => records.count,
+        }
+    }
+
+    /// Appends the commands that fill in the keys `from..to`; how many commands.
+    fn write(&self, from: u64, to: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) -> usize {
+        match self {
+            Self::Keys(data) => {
+                encode::begin(out, 1 + 2 * (to - from) as usize);
+                encode::word(out, b"MSET");
+                for number in from..to {
+                    word.clear();
+                    data.key(number, word);
+                    encode::word(out, word);
+                    word.clear();
+                    data.value(number, word);
+                    encode::word(out, word);
+                }
+                1
+            }
+            Self::Records(records) => {
+                (from..to).for_each(|place| record(records, place, word, out));
+                index(records, from, to, word, out);
+                1 + (to - from) as usize
+            }
+        }
+    }
+}
+
+/// Fills the keys `from..to`.
+fn fill(
+    connection: &mut Connection<'_>,
+    data: &Rows,
+    from: u64,
+    to: u64,
+    done: &AtomicU64,
+) -> Result<(), Failure> {
+    let (mut out, mut value) = (Vec::with_capacity(2 * CHUNK), Vec::new());
+    let mut next = from;
+    while next < to {
+        out.clear();
+        let (begun, mut commands) = (next, 0);
+        while next < to && out.len() < CHUNK {
+            let end = to.min(next + keys_of_a_command(&value));
+            commands += data.write(next, end, &mut value, &mut out);
+            next = end;
+        }
+        // What was sent before is done by the time that this is made.
+        connection.ask(&out, commands)?;
+        connection.settle(commands)?;
+        done.fetch_add(next - begun, Ordering::Relaxed);
+    }
+    connection.settle(0)
+}
+
+/// Of large values a few make a command: the last one written says how large they are.
+fn keys_of_a_command(last_value: &[u8]) -> u64 {
+    (CHUNK / last_value.len().max(1)).clamp(1, KEYS as usize) as u64
+}

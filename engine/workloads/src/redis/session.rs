@@ -1,0 +1,277 @@
+//! One connection to a Redis that runs the actions of a key-value client, and records them.
+//!
+//! | state | what is awaited |
+//! | --- | --- |
+//! | `Handshake` | the answers to who comes, and where to |
+//! | `Idle` | nothing: the next batch is the pacer's business |
+//! | `Running` | the answers to a batch of commands, in their order |
+//!
+//! Each command of a batch (`pipeline`) is one transaction, whose times begin when its batch was sent. A read-modify-write is
+//! two commands, the second of which needs the first one's answer: it is the last of its batch.
+
+use std::sync::Arc;
+
+use super::command::Writer;
+use super::handshake::{Access, Handshake};
+use crate::keyvalue::{Client, KvOperation, OpKind};
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Failure;
+use loadcell_core::record::{Kind, TRANSACTION};
+use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
+use loadcell_protocols::Malformed;
+use loadcell_protocols::resp::{ReadToken, Reader, Shape, Token, refusal};
+
+/// What all sessions of a load have in common.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub writer: Writer,
+    /// How many commands are sent before their answers are waited for.
+    pub pipeline: usize,
+    /// Values up to this size are looked at.
+    pub keep: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Handshake,
+    Idle,
+    Running,
+}
+
+/// The answer that is being heard, of the oldest action.
+#[derive(Default)]
+struct Answer {
+    /// How many of a list's elements were heard.
+    heard: usize,
+    /// The first command of a read-modify-write is answered.
+    modifying: bool,
+    /// What is wrong with it.
+    wrong: Option<Failure>,
+}
+
+pub struct RedisSession {
+    handshake: Handshake,
+    rules: Arc<Rules>,
+    client: Client,
+    reader: Reader,
+    state: State,
+    /// When the actions that are not answered should have been sent, and were.
+    intended: Nanos,
+    sent: Nanos,
+    answer: Answer,
+}
+
+impl RedisSession {
+    pub fn new(access: Arc<Access>, rules: Arc<Rules>, client: Client) -> Self {
+        Self {
+            handshake: Handshake::new(access),
+            rules,
+            client,
+            reader: Reader::default(),
+            state: State::Closed,
+            intended: 0,
+            sent: 0,
+            answer: Answer::default(),
+        }
+    }
+
+    /// A token of the oldest action's answer.
+    #[inline]
+    fn hear(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        heard: ReadToken<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let Some(operation) = self.client.oldest() else { return Err(stray(heard.token)) };
+        let answer = &mut self.answer;
+        match (operation.op_kind, heard.token) {
+            (_, Token::Nothing) => return Ok(()),
+            (OpKind::Get, Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {
+                if let Err(wrong) = self.client.check_answer(0, value(heard.token)) {
+                    answer.wrong = Some(wrong.into());
+                }
+            }
+            (OpKind::ReadModifyWrite, Token::Bulk(_) | Token::Skipped(_) | Token::Null)
+                if !answer.modifying =>
+            {
+                answer.modifying = true;
+                match self.client.check_answer(0, value(heard.token)) {
+                    Ok(()) => {
+                        self.client.modify();
+                        self.rules.writer.set(&mut self.client, out);
+                        return Ok(());
+                    }
+                    Err(wrong) => answer.wrong = Some(wrong.into()),
+                }
+            }
+            (OpKind::Set | OpKind::Insert | OpKind::MultiSet, Token::Simple(_)) => {}
+            (OpKind::ReadModifyWrite, Token::Simple(_)) if answer.modifying => {}
+            (OpKind::Delete, Token::Integer(_)) => {}
+            (OpKind::MultiGet, Token::Open(Shape::Array, Some(count)))
+                if heard.depth == 0 && count == operation.keys as u64 => {}
+            (OpKind::MultiGet, Token::Bulk(_) | Token::Skipped(_) | Token::Null)
+                if heard.depth == 1 && answer.heard < operation.keys =>
+            {
+                if let Err(wrong) = self.client.check_answer(answer.heard, value(heard.token)) {
+                    answer.wrong.get_or_insert(wrong.into());
+                }
+                answer.heard += 1;
+            }
+            (_, Token::Error(error)) => {
+                answer.wrong.get_or_insert_with(|| refusal(error));
+            }
+            (OpKind::Command(_), _) => {}
+            (_, token) => return Err(other(operation, token)),
+        }
+        if heard.ends {
+            self.ended(cx, at, operation);
+        }
+        Ok(())
+    }
+
+    /// The oldest action is answered.
+    #[inline]
+    fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, operation: KvOperation) {
+        let (intended, sent) = (self.intended, self.sent);
+        (self.answer.heard, self.answer.modifying) = (0, false);
+        if let Some(why) = self.answer.wrong.take() {
+            self.client.failed();
+            failed(cx, operation, intended, sent, at, &why);
+        } else {
+            cx.recorder.succeed_single(operation.op, intended, sent, at);
+            if let Some(outcome) = self.client.done() {
+                cx.recorder.start(outcome, intended);
+                cx.recorder.succeed(outcome, intended, sent, at);
+            }
+            match operation.kind {
+                Kind::Read => cx.recorder.queries(at, 1, 0, 0),
+                _ => cx.recorder.queries(at, 0, 1, 0),
+            }
+        }
+        if self.client.pending() == 0 {
+            self.state = State::Idle;
+        }
+    }
+}
+
+/// What a key gave.
+#[inline]
+fn value<'a>(token: Token<'a>) -> Option<&'a [u8]> {
+    match token {
+        Token::Bulk(value) => Some(value),
+        Token::Skipped(_) => Some(&[]), // Larger than any that is written, if they are looked at.
+        _ => None,
+    }
+}
+
+#[cold]
+fn failed(
+    cx: &mut Context<'_>,
+    operation: KvOperation,
+    intended: Nanos,
+    sent: Nanos,
+    at: Nanos,
+    why: &Failure,
+) {
+    cx.recorder.fail(operation.op, intended, sent, at, why);
+    cx.recorder.fail(TRANSACTION, intended, sent, at, why);
+}
+
+#[cold]
+fn stray(token: Token<'_>) -> Failure {
+    match token {
+        Token::Error(error) => refusal(error),
+        _ => Malformed("an answer that nobody waits for".into()).into(),
+    }
+}
+
+#[cold]
+fn other(operation: KvOperation, token: Token<'_>) -> Failure {
+    let what = match token {
+        Token::Simple(_) => "a simple string",
+        Token::Integer(_) => "an integer",
+        Token::Bulk(_) | Token::Skipped(_) | Token::Verbatim(..) => "a string",
+        Token::Null => "null",
+        Token::Open(..) | Token::Close => "a list of another length or shape",
+        _ => "another type",
+    };
+    Malformed(format!("the answer to {:?} is {what}", operation.op_kind)).into()
+}
+
+impl Session for RedisSession {
+    fn opened(&mut self, out: &mut Vec<u8>) -> NextAction {
+        self.state = State::Handshake;
+        self.reader = Reader::default();
+        if self.handshake.access().tls {
+            return NextAction::StartTls;
+        }
+        self.handshake.begin(out);
+        NextAction::Reply
+    }
+
+    fn secured(&mut self, _: &[u8], out: &mut Vec<u8>) -> NextAction {
+        self.handshake.begin(out);
+        NextAction::Reply
+    }
+
+    #[inline]
+    fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Nanos,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Failure> {
+        let (mut consumed, keep) = (0, self.rules.keep);
+        while let Some(heard) = self.reader.next(&input[consumed..], keep)? {
+            consumed += heard.size;
+            match self.state {
+                State::Running => self.hear(cx, at, heard, out)?,
+                State::Handshake => {
+                    if heard.token != Token::Nothing && self.handshake.hear(heard.token, heard.ends, out)? {
+                        self.state = State::Idle;
+                    }
+                }
+                _ if heard.token == Token::Nothing => {}
+                _ => return Err(stray(heard.token)),
+            }
+        }
+        let action = if self.state == State::Idle { NextAction::Idle } else { NextAction::Reply };
+        Ok(Step { consumed, action })
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
+        debug_assert_eq!(self.state, State::Idle, "one batch at a time");
+        (self.intended, self.sent) = (intended, at);
+        let most = match self.rules.pipeline {
+            1 => 1,
+            depth => cx.recorder.reserve(depth as u64),
+        };
+        for _ in 0..most {
+            let operation = self.client.next();
+            self.rules.writer.write(&mut self.client, &operation, out);
+            cx.recorder.start_single(operation.op, intended);
+            if operation.op_kind == OpKind::ReadModifyWrite {
+                break;
+            }
+        }
+        self.state = State::Running;
+        NextAction::Reply
+    }
+
+    fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
+        self.state = State::Closed;
+        self.answer = Answer::default();
+        while let Some(operation) = self.client.oldest() {
+            self.client.failed();
+            failed(cx, operation, self.intended, self.sent, at, why);
+        }
+        Reconnect::Later
+    }
+
+    fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.
+}

@@ -1,0 +1,321 @@
+//! Conversations with a Redis as byte strings: what is asked, and what is recorded of the answers.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::command::Writer;
+use super::handshake::Access;
+use super::session::{RedisSession, Rules};
+use crate::keyvalue::{Clients, Options};
+use loadcell_core::clock::Nanos;
+use loadcell_core::error::Failure;
+use loadcell_core::record::{OpId, Operation, OperationStats, Recorder, TRANSACTION};
+use loadcell_core::session::{Context, NextAction, Reconnect, Session};
+use loadcell_protocols::resp::{Reader, Token, advice};
+
+const OPENING: &[u8] = b"%1\r\n+proto\r\n:3\r\n+PONG\r\n";
+
+struct Bench {
+    session: RedisSession,
+    recorder: Recorder,
+    operations: Vec<Operation>,
+    unread: Vec<u8>,
+    out: Vec<u8>,
+    now: Nanos,
+}
+
+impl Bench {
+    fn new(change: Value, target: &str) -> Self {
+        let mut options = json!({"keys": 10, "key_prefix": "k", "key_size": 3, "value_size": 20});
+        options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let options = Options::read(&options).unwrap();
+        let clients = Clients::new(&options, 1, 1).unwrap();
+        let target = serde_json::from_str(&format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
+        let keep = if options.verify { 64 } else { 0 };
+        let rules = Rules { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
+        let session =
+            RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(rules), clients.client(0));
+        let operations = clients.operations().to_vec();
+        Self {
+            session,
+            recorder: Recorder::new(&operations),
+            operations,
+            unread: vec![],
+            out: vec![],
+            now: 100,
+        }
+    }
+
+    /// A session that takes commands.
+    fn idle(change: Value) -> Self {
+        let mut bench = Self::new(change, "");
+        assert_eq!(bench.session.opened(&mut bench.out), NextAction::Reply);
+        assert_eq!(bench.sent(), "HELLO 3");
+        assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
+        assert_eq!(bench.sent(), "PING");
+        bench
+    }
+
+    /// What was sent since it was last asked, by words; values as V, keys as K.
+    fn sent(&mut self) -> String {
+        let out = std::mem::take(&mut self.out);
+        let (mut reader, mut words, mut at) = (Reader::default(), Vec::new(), 0);
+        while let Some(heard) = reader.next(&out[at..], 0).unwrap() {
+            at += heard.size;
+            words.extend(match heard.token {
+                Token::Bulk(word) if word.len() == 20 => Some("V".into()),
+                Token::Bulk(word) if word.len() == 3 && word.starts_with(b"k") => Some("K".into()),
+                Token::Bulk(word) => Some(String::from_utf8_lossy(word).into_owned()),
+                _ => None,
+            });
+        }
+        words.join(" ")
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
+        self.now += 10;
+        self.unread.extend_from_slice(bytes);
+        let mut cx = Context { recorder: &mut self.recorder };
+        let step = self.session.received(&mut cx, self.now, &self.unread, &mut self.out)?;
+        self.unread.drain(..step.consumed);
+        Ok(step.action)
+    }
+
+    fn begin(&mut self) {
+        self.now += 10;
+        let mut cx = Context { recorder: &mut self.recorder };
+        assert_eq!(self.session.begin(&mut cx, self.now - 5, self.now, &mut self.out), NextAction::Reply);
+    }
+
+    fn lose(&mut self, code: &str) -> Reconnect {
+        let why = Failure { code: code.into(), message: String::new() };
+        self.unread.clear();
+        self.session.lost(&mut Context { recorder: &mut self.recorder }, self.now, &why)
+    }
+
+    /// Started, succeeded and failed, by an operation's name.
+    fn counts(&self, name: &str) -> (u64, u64, u64) {
+        let index = self.operations.iter().position(|one| one.name == name).unwrap();
+        let counts = self.recorder.lifetime().operations[index];
+        (counts.started, counts.succeeded, counts.failed)
+    }
+
+    /// What was recorded of transactions, their times too.
+    fn transactions(&self) -> OperationStats {
+        self.recorder.resolved_stats().operations.swap_remove(TRANSACTION.index())
+    }
+
+    fn errors(&self) -> Vec<String> {
+        let mut codes: Vec<_> = self
+            .recorder
+            .stats()
+            .errors
+            .iter()
+            .filter(|error| error.operation == TRANSACTION)
+            .map(|error| error.code.clone())
+            .collect();
+        codes.sort();
+        codes
+    }
+}
+
+#[test]
+fn a_get_is_asked_answered_and_recorded() {
+    let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
+    bench.begin();
+    assert_eq!(bench.sent(), "GET K");
+    assert_eq!(bench.hear(b"$5\r\nhe"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"llo\r\n"), Ok(NextAction::Idle));
+    assert_eq!(
+        (bench.counts("transaction"), bench.counts("get"), bench.counts("missed")),
+        ((1, 1, 0), (1, 1, 0), (0, 0, 0))
+    );
+    let stats = bench.transactions();
+    assert_eq!(
+        (stats.response.max(), stats.service.max()),
+        (25, 20),
+        "from when it was intended, and from when it was sent"
+    );
+    for null in [&b"_\r\n"[..], b"$-1\r\n"] {
+        bench.begin();
+        assert_eq!(bench.hear(null), Ok(NextAction::Idle));
+    }
+    assert_eq!((bench.counts("get"), bench.counts("missed")), ((3, 3, 0), (2, 2, 0)));
+}
+
+#[test]
+fn each_command_of_a_pipeline_is_a_transaction_from_when_its_batch_was_sent() {
+    let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 3}));
+    bench.begin();
+    assert_eq!(bench.sent(), "SET K V SET K V SET K V");
+    assert_eq!(bench.hear(b"+OK\r\n+O"), Ok(NextAction::Reply));
+    assert_eq!(bench.counts("transaction"), (3, 1, 0));
+    assert_eq!(bench.hear(b"K\r\n-OOM command not allowed\r\n"), Ok(NextAction::Idle));
+    assert_eq!((bench.counts("transaction"), bench.counts("set")), ((3, 2, 1), (3, 2, 1)));
+    assert_eq!(bench.errors(), ["OOM"]);
+    let stats = bench.transactions();
+    assert_eq!((stats.service.count(), stats.service.max()), (2, 20));
+}
+
+#[test]
+fn many_keys_are_one_transaction() {
+    let mut bench = Bench::idle(json!({"mix": {"mget": 1}, "multi": 3}));
+    bench.begin();
+    assert_eq!(bench.sent(), "MGET K K K");
+    assert_eq!(bench.hear(b"*3\r\n$1\r\na\r\n_\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"$1\r\nb\r\n"), Ok(NextAction::Idle));
+    assert_eq!((bench.counts("mget"), bench.counts("missed")), ((1, 1, 0), (1, 1, 0)));
+    bench.begin();
+    assert_eq!(bench.hear(b"*2\r\n").unwrap_err().code, "protocol", "another number of values than of keys");
+    let mut bench = Bench::idle(json!({"mix": {"mset": 1}, "multi": 2}));
+    bench.begin();
+    assert_eq!(bench.sent(), "MSET K V K V");
+    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
+}
+
+#[test]
+fn what_is_modified_is_read_before_and_ends_a_batch() {
+    let mut bench = Bench::idle(json!({"mix": {"read_modify_write": 1}, "pipeline": 3}));
+    bench.begin();
+    assert_eq!(bench.sent(), "GET K");
+    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.sent(), "SET K V");
+    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
+    assert_eq!(bench.counts("read_modify_write"), (1, 1, 0));
+    bench.begin();
+    assert_eq!(bench.hear(b"-WRONGTYPE not a string\r\n"), Ok(NextAction::Idle), "nothing is written then");
+    assert_eq!(bench.sent(), "GET K");
+    assert_eq!(bench.counts("read_modify_write"), (2, 1, 1));
+}
+
+#[test]
+fn commands_of_ones_own_take_any_answer() {
+    let mut bench = Bench::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
+    for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
+        bench.begin();
+        assert_eq!(bench.hear(answer), Ok(NextAction::Idle));
+    }
+    assert_eq!(bench.sent(), ["LRANGE K 0 -1"; 5].join(" "));
+    for error in [&b"-WRONGTYPE x\r\n"[..], b"!5\r\nERR x\r\n", b"*2\r\n:1\r\n-BUSY x\r\n"] {
+        bench.begin();
+        assert_eq!(bench.hear(error), Ok(NextAction::Idle));
+    }
+    assert_eq!(bench.counts("mine"), (8, 5, 3));
+    assert_eq!(bench.errors(), ["BUSY", "ERR", "WRONGTYPE"]);
+}
+
+#[test]
+fn lost_and_corrupt_values_are_failures_of_their_own() {
+    let mut bench = Bench::idle(json!({"mix": {"get": 1}, "verify": true}));
+    for answer in [&b"_\r\n"[..], b"$20\r\nnot what was written\r\n", b"$90\r\n"] {
+        bench.begin();
+        bench.hear(answer).unwrap();
+    }
+    bench.hear(&[b'x'; 90]).unwrap();
+    assert_eq!(bench.hear(b"\r\n"), Ok(NextAction::Idle));
+    assert_eq!(bench.errors(), ["corrupt", "lost"]);
+    assert_eq!(bench.counts("get"), (3, 0, 3));
+}
+
+#[test]
+fn pushes_and_attributes_are_no_answers() {
+    let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
+    assert_eq!(bench.hear(b">2\r\n+invalidate\r\n_\r\n"), Ok(NextAction::Idle));
+    bench.begin();
+    assert_eq!(bench.hear(b">1\r\n+x\r\n|1\r\n+ttl\r\n:5\r\n"), Ok(NextAction::Reply));
+    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Idle));
+}
+
+#[test]
+fn tls_comes_before_all_else() {
+    let mut bench = Bench::new(json!({}), ",\"sslmode\":\"require\",\"password\":\"p\"");
+    assert_eq!(bench.session.opened(&mut bench.out), NextAction::StartTls);
+    assert!(bench.out.is_empty());
+    bench.session.secured(&[], &mut bench.out);
+    assert_eq!(bench.sent(), "HELLO 3 AUTH default p");
+}
+
+#[test]
+fn a_lost_connection_fails_all_of_a_batch_and_nothing_of_it_is_said_again() {
+    let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 4}));
+    bench.begin();
+    bench.hear(b"+OK\r\n").unwrap();
+    assert_eq!(bench.lose("connection"), Reconnect::Later);
+    assert_eq!(bench.counts("transaction"), (4, 1, 3));
+    bench.out.clear();
+    bench.session.opened(&mut bench.out);
+    assert_eq!(bench.sent(), "HELLO 3");
+    assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
+    bench.lose("connection");
+    assert_eq!(bench.counts("transaction"), (4, 1, 3), "nothing was in progress");
+}
+
+#[test]
+fn what_is_no_answer_ends_the_connection() {
+    for (mix, stray) in [
+        ("get", &b":1\r\n"[..]),
+        ("get", b"*1\r\n"),
+        ("set", b"$1\r\nx\r\n"),
+        ("delete", b"+OK\r\n"),
+        ("get", b"HTTP/1.1 400\r\n"),
+        ("get", b"$1\r\nx\r\n$1\r\ny\r\n"),
+    ] {
+        let mut bench = Bench::idle(json!({"mix": {mix: 1}}));
+        bench.begin();
+        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{mix}: {stray:?}");
+    }
+    let mut bench = Bench::idle(json!({}));
+    assert_eq!(bench.hear(b"-ERR max number of clients reached\r\n").unwrap_err().code, "max-clients");
+}
+
+#[test]
+fn what_the_server_says_has_a_remedy() {
+    assert!(advice("MOVED").contains("cluster"));
+}
+
+/// What a server may answer, and things that none would.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => prop::sample::select(vec![
+            &b"+OK\r\n"[..], b"$3\r\nabc\r\n", b"_\r\n", b"$-1\r\n", b":1\r\n", b"*2\r\n$1\r\na\r\n_\r\n",
+            b">1\r\n+x\r\n", b"-OOM no\r\n", b"-MOVED 1 h:1\r\n", OPENING,
+        ]).prop_map(<[u8]>::to_vec),
+        1 => prop::collection::vec(any::<u8>(), 0..12),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
+    #[test]
+    fn nothing_that_arrives_breaks_the_count(
+        pieces in prop::collection::vec((piece(), 0usize..30), 0..40),
+        verify in any::<bool>(),
+        pipeline in 1..4,
+    ) {
+        let mix = json!({"get": 3, "set": 3, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "read_modify_write": 2});
+        let mut bench = Bench::idle(json!({"mix": mix, "multi": 2, "verify": verify, "pipeline": pipeline}));
+        for (piece, cut) in pieces {
+            let cut = cut.min(piece.len());
+            for part in [&piece[..cut], &piece[cut..]] {
+                match bench.hear(part) {
+                    Ok(NextAction::Idle) => bench.begin(),
+                    Ok(_) => {}
+                    Err(failure) => {
+                        bench.lose(&failure.code);
+                        bench.session.opened(&mut bench.out);
+                    }
+                }
+            }
+            bench.out.clear();
+        }
+        bench.lose("connection");
+        for op in (0..bench.operations.len() as u16).map(OpId) {
+            let counts = bench.recorder.lifetime().operations[op.index()];
+            prop_assert_eq!(counts.started, counts.succeeded + counts.failed);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Makes the sessions of one load from its specification.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::session::{RetryPolicy, SqlSession};
+use crate::pgbench::{self, Pgbench};
+use crate::sql::Workload;
+use crate::sysbench::{self, Sysbench};
+use crate::tpcc::{self, Tpcc};
+use crate::ycsb::{self, Ycsb};
+use loadcell_core::error::Problem;
+use loadcell_core::record::Operation;
+use loadcell_core::session::SessionFactory;
+use loadcell_core::spec::Spec;
+use loadcell_core::target::{Dialect, Protocol};
+use loadcell_protocols::postgres::Postgres;
+use loadcell_protocols::{Config, Mode, SqlProtocol};
+
+/// What the sessions of a load share: of a workload, over the protocol `P`.
+pub struct Sessions<W: Workload, P> {
+    config: Arc<Config>,
+    retry_policy: Arc<RetryPolicy>,
+    workload: W,
+    /// Nothing of it is kept here, so it need not be shared between threads itself.
+    protocol: PhantomData<fn() -> P>,
+}
+
+impl<W: Workload, P> Sessions<W, P> {
+    pub fn new(config: Config, retry_policy: RetryPolicy, workload: W) -> Self {
+        Self {
+            config: Arc::new(config),
+            retry_policy: Arc::new(retry_policy),
+            workload,
+            protocol: PhantomData,
+        }
+    }
+}
+
+impl<W: Workload, P: SqlProtocol> SessionFactory for Sessions<W, P> {
+    type Session = SqlSession<W::Client, P>;
+
+    fn operations(&self) -> &[Operation] {
+        self.workload.operations()
+    }
+
+    fn session(&self, client: u32) -> Self::Session {
+        SqlSession::new(self.config.clone(), self.retry_policy.clone(), self.workload.client(client))
+    }
+}
+
+/// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
+pub fn sysbench<P: SqlProtocol>(
+    spec: &Spec,
+    section: &serde_json::Value,
+) -> Result<Sessions<Sysbench, P>, Problem> {
+    let options = sysbench::Options::read(section)?;
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Sysbench::new(P::DIALECT, &options, spec.seed, spec.load.clients);
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+}
+
+/// The sessions of a pgbench load; `section` is what stands under `pgbench` in the specification.
+pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench, Postgres>, Problem> {
+    only_postgres(spec, "pgbench")?;
+    let options = pgbench::Options::read(section)?;
+    let workload = Pgbench::new(&options, spec.seed, spec.load.clients, spec.load.threads)?;
+    let retry_policy = RetryPolicy {
+        retry: pgbench::RETRIED.map(String::from).to_vec(),
+        max_retries: options.max_tries.map_or(spec.load.max_retries, |tries| tries - 1),
+        late: options.latency_limit_ns.zip(workload.late()),
+        skip: spec.load.schedule.is_some(),
+    };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+}
+
+/// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
+pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
+    let options = tpcc::Options::read(section)?;
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Tpcc::new(P::DIALECT, &options, spec.seed, spec.load.clients)?;
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+}
+
+/// The sessions of a YCSB load; `section` is what stands under `ycsb` in the specification.
+pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
+    let options = ycsb::Options::read(section)?;
+    check_mode(P::DIALECT, options.protocol)?;
+    let workload = Ycsb::new(P::DIALECT, &options, spec.seed, spec.load.clients);
+    let retry = retried(P::DIALECT, options.retry_sqlstates);
+    let retry_policy = RetryPolicy { retry, max_retries: spec.load.max_retries, late: None, skip: false };
+    Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
+}
+
+/// Refuses a workload that is made of PostgreSQL's own SQL.
+pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
+    if spec.target.protocol == Protocol::Postgres {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "spec",
+        format!("{workload} speaks PostgreSQL's SQL only"),
+        "run it on a target of PostgreSQL",
+    ))
+}
+
+/// Refuses a way to send statements that the protocol does not have.
+fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), Problem> {
+    if (dialect, mode) != (Dialect::Mysql, Mode::Extended) {
+        return Ok(());
+    }
+    Err(Problem::new("spec", "`protocol: extended` is PostgreSQL's own", "use `simple` or `prepared`"))
+}
+
+/// What is tried again. Who wants that of serialisation failures (40001: with MySQL, a deadlock) means the errors, too, that
+/// stand for the same and have no SQLSTATE of their own: a lock that was waited for too long (1205), and a record that has
+/// changed since it was read (1020). sysbench tries the same three again.
+fn retried(dialect: Dialect, mut codes: Vec<String>) -> Vec<String> {
+    if dialect == Dialect::Mysql && codes.iter().any(|code| code == "40001") {
+        codes.extend(["1205", "1020"].map(String::from));
+    }
+    codes
+}
+
+/// Refuses a workload of SQL on a target that does not speak it.
+pub fn dialect(spec: &Spec) -> Result<Dialect, Problem> {
+    let finding = || format!("the workload {} is SQL, and the target does not speak it", spec.workload().0);
+    spec.target.protocol.dialect().ok_or_else(|| Problem::new("spec", finding(), "run it on a database"))
+}

@@ -1,0 +1,558 @@
+//! Terminals as a specification: what they ask in which order, given what the database answers.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::sql::{COMMIT, INSERT, OPERATIONS, ROLLBACK, ROLLED_BACK, SKIPPED, UPDATE};
+use super::*;
+use loadcell_core::target::Dialect;
+use serde_json::{Value, json};
+
+fn terminal(section: &Value, number: u32) -> Client {
+    let mut section = section.clone();
+    section["protocol"] = "simple".into();
+    Tpcc::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
+}
+
+/// A terminal that does one type of transaction only.
+fn only(of_type: &str, section: &Value) -> Client {
+    let mut section = section.clone();
+    for each in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
+        section[format!("{each}_weight")] = if each == of_type { 100 } else { 0 }.into();
+    }
+    terminal(&section, 0)
+}
+
+/// Rows of texts.
+type Rows = Vec<Vec<&'static str>>;
+
+/// A database that has everything, and all of it alike.
+fn answer(statement: &str) -> Rows {
+    let stock = || [&["50", "data"][..], &["ABCDEFGHIJKLMNOPQRSTUVWX"; 10]].concat();
+    match statement {
+        text if text.starts_with("SELECT d_tax") => vec![vec!["0.1000", "3001"]],
+        text if text.starts_with("SELECT c_discount") => vec![vec!["0.1", "BARBARBAR", "GC", "0.1"]],
+        // There are so many items, and no more.
+        text if text.starts_with("SELECT i_price") && number_after(text, "i_id = ") > 100_000 => vec![],
+        text if text.starts_with("SELECT i_price") => vec![vec!["12.34", "name", "data"]],
+        text if text.starts_with("SELECT s_quantity") => vec![stock()],
+        text if text.starts_with("SELECT d_name") => vec![vec!["district", "", "", "", "", ""]],
+        text if text.starts_with("SELECT w_name") => vec![vec!["warehouse", "", "", "", "", ""]],
+        text if text.starts_with("SELECT c_id") => vec![vec!["7"], vec!["8"], vec!["9"]],
+        text if text.starts_with("SELECT c_credit") => vec![vec!["GC", "first"]],
+        text if text.starts_with("SELECT c_data") => vec![vec!["what was there"]],
+        text if text.starts_with("SELECT c_first") => vec![vec!["first", "OE", "BARBARBAR", "-10.00"]],
+        text if text.starts_with("SELECT o_id") => vec![vec!["3000", "date", "1"]],
+        text if text.starts_with("SELECT ol_i_id") => vec![vec!["1", "1", "5", "0.00", "date"]],
+        text if text.starts_with("SELECT no_o_id") => vec![vec!["2101"], vec!["2102"], vec!["2103"]],
+        text if text.starts_with("SELECT o_c_id") => vec![vec!["77"]],
+        text if text.starts_with("SELECT sum") => vec![vec!["1234.56"]],
+        text if text.starts_with("SELECT count") => vec![vec!["11"]],
+        text => panic!("what to answer to {text}?"),
+    }
+}
+
+fn number_after(text: &str, what: &str) -> u64 {
+    let at = text.find(what).unwrap_or_else(|| panic!("{text} has {what}")) + what.len();
+    text[at..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+/// What a terminal asked in one transaction, and how it ended.
+struct Asked {
+    texts: Vec<String>,
+    requests: Vec<crate::sql::Asked>,
+    end: Next,
+}
+
+/// Does one transaction that was begun, with a database that answers so.
+fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> Asked {
+    let (mut texts, mut requests) = (Vec::new(), Vec::new());
+    loop {
+        let mut out = Vec::new();
+        let asked = match client.next(&mut out) {
+            Next::Ask(asked) => asked,
+            end => {
+                assert!(out.is_empty(), "nothing is asked at the end");
+                return Asked { texts, requests, end };
+            }
+        };
+        assert_eq!(out[0], b'Q');
+        assert_eq!(
+            u32::from_be_bytes(out[1..5].try_into().unwrap()) as usize,
+            out.len() - 1,
+            "one whole message"
+        );
+        let text = String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap();
+        assert_eq!(text.split(';').count(), asked.statements as usize);
+        if asked.heard {
+            // Of a DELETE that is heard the rows are only counted.
+            let rows = if text.starts_with("DELETE") {
+                vec![vec![]; answer_count(&mut answer, &text)]
+            } else {
+                answer(&text)
+            };
+            for row in rows.iter().filter(|row| !row.is_empty()) {
+                client.row(&mut row.iter().map(|text| Some(text.as_bytes())));
+            }
+            client.completed(rows.len() as u64);
+        }
+        texts.push(text);
+        requests.push(asked);
+        assert!(texts.len() < 500, "it ends");
+    }
+}
+
+/// How many rows a DELETE takes: one, unless the answer is that there is none.
+fn answer_count(answer: &mut impl FnMut(&str) -> Rows, text: &str) -> usize {
+    if answer(&text.replacen("DELETE", "SELECT no_o_id", 1)).is_empty() { 0 } else { 1 }
+}
+
+fn transaction(client: &mut Client) -> Asked {
+    client.begin();
+    talk(client, answer)
+}
+
+/// A transaction that commits: one in a hundred New-Orders does not.
+fn good(client: &mut Client) -> Asked {
+    std::iter::repeat_with(|| transaction(client)).find(|asked| asked.end == Next::Done(None)).unwrap()
+}
+
+/// The first two words of each statement that is not of a table, else its verb and table.
+fn outline(texts: &[String]) -> Vec<String> {
+    let short = |text: &String| {
+        let text = text.split(';').next().unwrap();
+        let verb = text.split(' ').next().unwrap();
+        let table = text.split([' ', ',']).find(|word| word.starts_with("bmsql_"));
+        match table {
+            Some(table) => format!("{verb} {}", table.trim_start_matches("bmsql_")),
+            None => verb.to_string(),
+        }
+    };
+    texts.iter().map(short).collect()
+}
+
+#[test]
+fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
+    let mut client = only("new_order", &json!({}));
+    let Asked { texts, requests, .. } = good(&mut client);
+    let count =
+        requests.iter().find(|asked| asked.op == INSERT.op && asked.statements > 1).unwrap().statements;
+    assert!((5..=15).contains(&count));
+    let mut expected = vec![
+        "BEGIN",
+        "SELECT district",
+        "SELECT customer",
+        "UPDATE district",
+        "INSERT oorder",
+        "INSERT new_order",
+    ];
+    for _ in 0..count {
+        expected.extend(["SELECT item", "SELECT stock"]);
+    }
+    expected.extend(["UPDATE stock", "INSERT order_line", "COMMIT"]);
+    assert_eq!(outline(&texts), expected);
+    let lines = &texts[texts.len() - 2];
+    assert!(lines.starts_with("INSERT INTO bmsql_order_line (ol_o_id, ol_d_id, ol_w_id, ol_number"));
+    assert!(lines.contains("VALUES (3001, "), "of the order that the district said: {lines}");
+    assert!(lines.contains("'ABCDEFGHIJKLMNOPQRSTUVWX')"));
+    assert_eq!(requests[requests.len() - 3], UPDATE.times(count));
+    let numbers: HashSet<_> =
+        lines.split(';').map(|line| line.split(", ").nth(11).unwrap().parse::<u64>().unwrap()).collect();
+    assert_eq!(numbers, (1..=u64::from(count)).collect(), "lines keep the numbers they were entered with");
+    for line in lines.split(';') {
+        let values: Vec<_> = line.split(", ").collect();
+        let (quantity, amount) = (values[14].parse::<f64>().unwrap(), values[15].parse::<f64>().unwrap());
+        assert!((amount - quantity * 12.34).abs() < 1e-9, "{line}");
+    }
+}
+
+#[test]
+fn stock_is_asked_for_in_one_order_by_all() {
+    let mut client = only("new_order", &json!({"warehouses": 20}));
+    for _ in 0..200 {
+        let asked = transaction(&mut client);
+        let stocks: Vec<_> = asked
+            .texts
+            .iter()
+            .filter(|text| text.starts_with("SELECT s_quantity"))
+            .map(|text| (number_after(text, "s_w_id = "), number_after(text, "s_i_id = ")))
+            .collect();
+        assert!(stocks.is_sorted(), "{stocks:?}");
+    }
+}
+
+#[test]
+fn stock_that_runs_low_is_refilled_and_one_item_on_two_lines_is_taken_twice() {
+    let mut client = only("new_order", &json!({}));
+    client.begin();
+    let lines = &mut client.new_order;
+    lines.draw_for_test(&[(500, 7), (500, 8), (600, 5)]);
+    let asked = talk(&mut client, |text| {
+        let mut rows = answer(text);
+        if text.starts_with("SELECT s_quantity") {
+            rows[0][0] = if text.contains("s_i_id = 500") { "20" } else { "15" };
+        }
+        rows
+    });
+    let taken: Vec<_> =
+        asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_stock")).unwrap().split(';').collect();
+    // 20 - 7 leaves 13; of these 8 would leave fewer than 10: 13 - 8 + 91. And 15 - 5 leaves 10.
+    let left: Vec<_> = taken.iter().map(|text| number_after(text, "s_quantity = ")).collect();
+    assert_eq!(left, [13, 96, 10]);
+    assert!(taken[1].contains("s_ytd = s_ytd + 8") && taken[1].contains("s_remote_cnt = s_remote_cnt + 0"));
+}
+
+#[test]
+fn one_new_order_in_a_hundred_is_rolled_back_after_all_its_work() {
+    let mut client = only("new_order", &json!({}));
+    let (mut count, draws) = (0, 5_000);
+    for _ in 0..draws {
+        let asked = transaction(&mut client);
+        if asked.end == Next::Done(None) {
+            continue;
+        }
+        count += 1;
+        assert_eq!(asked.end, Next::Done(Some(ROLLED_BACK)));
+        assert_eq!(*asked.requests.last().unwrap(), ROLLBACK);
+        let outline = outline(&asked.texts);
+        let last = outline.len() - 1;
+        assert_eq!(outline[last - 3..], ["SELECT item", "UPDATE stock", "INSERT order_line", "ROLLBACK"]);
+        assert!(outline.iter().all(|text| text != "COMMIT"));
+    }
+    // A standard deviation of 7.
+    assert!((22..=78).contains(&count), "{count} of {draws}");
+    let name = OPERATIONS[ROLLED_BACK.index()].0;
+    assert_eq!(name, "new_order_rolled_back");
+}
+
+#[test]
+fn an_item_that_should_be_there_and_is_not_fails() {
+    let mut client = only("new_order", &json!({}));
+    good(&mut client);
+    client.again();
+    let asked =
+        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+    let Next::Fail(why) = asked.end else { panic!("{:?}", asked.end) };
+    assert_eq!((why.code.as_str(), why.message.contains("such item")), ("no-row", true));
+    // Also of an order that would have ended at another item that there is not.
+    let of_100 = std::iter::repeat_with(|| transaction(&mut client).end);
+    assert!(of_100.take(1_000).any(|end| end == Next::Done(Some(ROLLED_BACK))));
+    while transaction(&mut client).end == Next::Done(None) {}
+    client.again();
+    let asked =
+        talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
+    assert!(matches!(asked.end, Next::Fail(_)), "{:?}", asked.end);
+}
+
+#[test]
+fn what_the_database_has_lost_fails_whatever_was_asked() {
+    for of_type in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
+        let mut client = only(of_type, &json!({}));
+        let whole = good(&mut client);
+        for lost in whole.texts.iter().filter(|text| text.starts_with("SELECT")) {
+            let verb: String = lost.chars().take(16).collect();
+            for answered in [vec![], vec![vec!["?", "?", "?"]]] {
+                client.again();
+                let reply =
+                    |text: &str| if text.starts_with(&verb) { answered.clone() } else { answer(text) };
+                let end = talk(&mut client, reply).end;
+                let code = match &end {
+                    Next::Fail(why) => why.code.as_str(),
+                    _ => "",
+                };
+                let unread = ["SELECT c_discoun", "SELECT ol_i_id, ", "SELECT d_name, d", "SELECT w_name, w"];
+                let read_as_text =
+                    ["SELECT c_first, ", "SELECT c_credit,", "SELECT c_data FR", "SELECT count(*) "];
+                let expected = match (answered.is_empty(), verb.as_str()) {
+                    (true, "SELECT ol_i_id, " | "SELECT no_o_id F") => "",
+                    (true, _) => "no-row",
+                    (false, verb) if unread.contains(&verb) || read_as_text.contains(&verb) => "",
+                    (false, "SELECT c_id FROM" | "SELECT sum(ol_am") => "no-row",
+                    (false, _) => "unexpected-answer",
+                };
+                assert_eq!(code, expected, "{of_type}: {verb} answered by {answered:?}: {end:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payment_by_number_and_by_name() {
+    let mut client = only("payment", &json!({}));
+    let common = ["BEGIN", "UPDATE district", "SELECT district", "UPDATE warehouse", "SELECT warehouse"];
+    let end = ["SELECT customer", "UPDATE customer", "INSERT history", "COMMIT"];
+    let (mut by_name, draws) = (0, 3_000);
+    for _ in 0..draws {
+        let asked = transaction(&mut client);
+        let name = asked.texts.iter().find(|text| text.starts_with("SELECT c_id"));
+        let middle: &[&str] = if name.is_some() { &["SELECT customer"] } else { &[] };
+        assert_eq!(outline(&asked.texts), [&common[..], middle, &end[..]].concat());
+        if name.is_some() {
+            by_name += 1;
+            let update = &asked.texts[asked.texts.len() - 3];
+            assert!(update.contains("c_id = 8"), "the second of three: {update}");
+        }
+        let history = &asked.texts[asked.texts.len() - 2];
+        assert!(history.ends_with("'warehouse    district')"), "{history}");
+        assert_eq!(asked.end, Next::Done(None));
+        assert_eq!(*asked.requests.last().unwrap(), COMMIT);
+    }
+    // A standard deviation of 27.
+    assert!((1_690..=1_910).contains(&by_name), "{by_name} of {draws} by last name");
+}
+
+#[test]
+fn a_customer_of_bad_credit_gets_a_note_that_fits() {
+    let mut client = only("payment", &json!({}));
+    client.begin();
+    let asked = talk(&mut client, |text| match text {
+        _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
+        _ => answer(text),
+    });
+    let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+    assert!(update.contains(" | what was there'"), "{update}");
+    let note = update.split('\'').nth(1).unwrap();
+    let amount = update.split(['=', '-', ',']).nth(2).unwrap().trim();
+    assert!(note.contains(&format!(" {amount} | ")), "{note} has {amount}");
+
+    client.begin();
+    let long: &'static str = Box::leak("é".repeat(300).into_boxed_str());
+    let asked = talk(&mut client, |text| match text {
+        _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
+        _ if text.starts_with("SELECT c_data") => vec![vec![long]],
+        _ => answer(text),
+    });
+    let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+    let note = update.split('\'').nth(1).unwrap();
+    assert!((499..=500).contains(&note.len()), "{} bytes", note.len());
+}
+
+#[test]
+fn fifteen_payments_in_a_hundred_are_for_another_warehouse() {
+    let mut client = only("payment", &json!({"warehouses": 5}));
+    let (mut remote, draws) = (0, 4_000);
+    for _ in 0..draws {
+        let asked = transaction(&mut client);
+        let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+        remote += u32::from(number_after(update, "c_w_id = ") != 1);
+        let warehouse = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_warehouse")).unwrap();
+        assert_eq!(number_after(warehouse, "w_id = "), 1, "paid at home");
+    }
+    // A standard deviation of 23.
+    assert!((510..=690).contains(&remote), "{remote} of {draws}");
+}
+
+#[test]
+fn one_line_in_a_hundred_is_supplied_by_another_warehouse() {
+    let mut client = only("new_order", &json!({"warehouses": 5}));
+    let (mut remote, mut lines) = (0u32, 0u32);
+    for _ in 0..3_000 {
+        let asked = transaction(&mut client);
+        let order = asked.texts.iter().find(|text| text.starts_with("INSERT INTO bmsql_oorder")).unwrap();
+        let mut any = false;
+        for text in asked.texts.iter().filter(|text| text.starts_with("SELECT s_quantity")) {
+            lines += 1;
+            let elsewhere = number_after(text, "s_w_id = ") != 1;
+            remote += u32::from(elsewhere);
+            any |= elsewhere;
+        }
+        let take = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_stock"));
+        if let (Some(take), Next::Done(None)) = (take, &asked.end) {
+            assert_eq!(take.contains("s_remote_cnt = s_remote_cnt + 1"), any);
+            assert_eq!(order.ends_with(", 0)"), any, "o_all_local: {order}");
+        }
+    }
+    let share = f64::from(remote) / f64::from(lines);
+    assert!((0.008..0.012).contains(&share), "{remote} of {lines}");
+}
+
+#[test]
+fn an_order_status_reads_the_customer_the_last_order_and_its_lines() {
+    let mut client = only("order_status", &json!({}));
+    let mut seen = HashSet::new();
+    for _ in 0..50 {
+        let asked = transaction(&mut client);
+        let named = asked.texts.iter().any(|text| text.starts_with("SELECT c_id"));
+        let middle: &[&str] = if named { &["SELECT customer"] } else { &[] };
+        let end = ["SELECT customer", "SELECT oorder", "SELECT order_line", "COMMIT"];
+        assert_eq!(outline(&asked.texts), [&["BEGIN"][..], middle, &end[..]].concat());
+        assert_eq!(number_after(&asked.texts[asked.texts.len() - 2], "ol_o_id = "), 3_000);
+        seen.insert(named);
+    }
+    assert_eq!(seen.len(), 2);
+}
+
+#[test]
+fn a_delivery_takes_the_oldest_order_of_each_district() {
+    let mut client = only("delivery", &json!({}));
+    let asked = transaction(&mut client);
+    let each = [
+        "SELECT new_order",
+        "DELETE new_order",
+        "UPDATE oorder",
+        "SELECT oorder",
+        "UPDATE order_line",
+        "SELECT order_line",
+        "UPDATE customer",
+    ];
+    assert_eq!(outline(&asked.texts), [&["BEGIN"][..], &each.repeat(10), &["COMMIT"]].concat());
+    assert_eq!(asked.end, Next::Done(None));
+    for (district, texts) in asked.texts[1..71].chunks(7).enumerate() {
+        assert_eq!(number_after(&texts[0], "no_d_id = "), district as u64 + 1);
+        assert_eq!(number_after(&texts[1], "no_o_id = "), 2_101);
+        assert!(texts[6].contains("c_balance + 1234.56") && texts[6].ends_with("c_id = 77"), "{}", texts[6]);
+    }
+}
+
+#[test]
+fn a_district_without_waiting_orders_is_skipped_and_that_is_counted() {
+    let mut client = only("delivery", &json!({}));
+    client.begin();
+    let asked = talk(&mut client, |text| {
+        if text.starts_with("SELECT no_o_id") && text.contains("no_d_id = 4") { vec![] } else { answer(text) }
+    });
+    assert_eq!(asked.end, Next::Done(Some(SKIPPED)));
+    assert_eq!(asked.texts.len(), 1 + 9 * 7 + 1 + 1);
+    client.begin();
+    assert_eq!(talk(&mut client, answer).end, Next::Done(None), "the next one is another");
+}
+
+#[test]
+fn an_order_that_another_delivery_took_first_is_left_to_it() {
+    let mut client = only("delivery", &json!({}));
+    client.begin();
+    let mut taken = false;
+    let asked = talk(&mut client, |text| {
+        // What `talk` asks of a DELETE is how many rows it takes.
+        let delete = text.starts_with("SELECT no_o_id FROM") && text.contains("no_o_id = ");
+        if delete && !std::mem::replace(&mut taken, true) { vec![] } else { answer(text) }
+    });
+    let expected = [
+        "BEGIN",
+        "SELECT new_order",
+        "DELETE new_order",
+        "SELECT new_order",
+        "DELETE new_order",
+        "UPDATE oorder",
+    ];
+    assert_eq!(outline(&asked.texts)[..6], expected);
+    assert_eq!(asked.end, Next::Done(None));
+}
+
+#[test]
+fn a_stock_level_is_one_question_about_the_terminals_own_district() {
+    let mut client = only("stock_level", &json!({"warehouses": 3}));
+    client.home = Home { warehouse: 2, district: 9 };
+    let asked = transaction(&mut client);
+    assert_eq!(outline(&asked.texts), ["BEGIN", "SELECT stock", "COMMIT"]);
+    let count = &asked.texts[1];
+    assert_eq!((number_after(count, " s_w_id = "), number_after(count, "d_w_id = ")), (2, 2));
+    assert!(count.ends_with("d_id = 9)"), "{count}");
+    assert!((10..=20).contains(&number_after(count, "s_quantity < ")));
+}
+
+#[test]
+fn types_come_as_often_as_their_weights_say() {
+    let mut client = terminal(&json!({"warehouses": 1}), 3);
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    let draws = 20_000;
+    for _ in 0..draws {
+        let of_type = client.begin().unwrap();
+        *counts.entry(OPERATIONS[of_type.index()].0).or_default() += 1;
+    }
+    let expected = [
+        ("new_order", 9_000),
+        ("payment", 8_600),
+        ("order_status", 800),
+        ("delivery", 800),
+        ("stock_level", 800),
+    ];
+    for (name, expected) in expected {
+        // Five standard deviations of the widest are 350.
+        let tolerance = if expected > 1_000 { 350 } else { 140 };
+        assert!(counts[name].abs_diff(expected) < tolerance, "{name}: {}", counts[name]);
+    }
+}
+
+#[test]
+fn a_retry_says_the_same_again_and_the_next_transaction_something_else() {
+    let mut client = terminal(&json!({"warehouses": 3}), 2);
+    for _ in 0..100 {
+        let first = transaction(&mut client);
+        client.again();
+        let second = talk(&mut client, answer);
+        assert_eq!((first.texts, first.end), (second.texts, second.end));
+    }
+    // A retry that failed early starts from the beginning as well.
+    client.begin();
+    client.next(&mut Vec::new());
+    client.next(&mut Vec::new());
+    client.again();
+    assert_eq!(outline(&talk(&mut client, answer).texts)[0], "BEGIN");
+}
+
+#[test]
+fn terminals_stay_at_home_unless_they_are_not_fixed() {
+    for (fixed, expected) in [(true, 1), (false, 40)] {
+        let section = json!({"warehouses": 4, "terminal_warehouse_fixed": fixed});
+        let mut client = only("stock_level", &section);
+        let homes: HashSet<_> = (0..2_000)
+            .map(|_| {
+                client.begin();
+                (client.home.warehouse, client.home.district)
+            })
+            .collect();
+        assert_eq!(homes.len(), expected);
+    }
+}
+
+#[test]
+fn terminals_differ_and_repeat_themselves() {
+    let texts = |number| transaction(&mut terminal(&json!({"warehouses": 2}), number)).texts;
+    assert_eq!(texts(1), texts(1));
+    assert_ne!(texts(1), texts(2));
+}
+
+#[test]
+fn a_terminal_that_types_knows_what_comes_next() {
+    let section = json!({"keying_time": true, "new_order_weight": 0, "payment_weight": 88});
+    let mut client = terminal(&section, 0);
+    let keying = [3, 2, 2, 2].map(|seconds| seconds * loadcell_core::clock::SECOND);
+    for _ in 0..200 {
+        let rest = client.think_time(None);
+        let of_type = client.begin().unwrap().index();
+        assert_eq!(rest, keying[of_type - 2]);
+    }
+}
+
+#[test]
+fn every_statement_is_prepared_at_connect() {
+    let prepared = Tpcc::new(Dialect::Postgres, &Options::read(&json!({})).unwrap(), 1, 1).unwrap();
+    let parse = prepared.client(0).parse().to_vec();
+    let mut rest = &parse[..];
+    let mut names = HashSet::new();
+    while let Some((b'P', body)) = rest.split_first() {
+        let length = u32::from_be_bytes(body[..4].try_into().unwrap()) as usize;
+        names.insert(body[4..length].split(|&byte| byte == 0).next().unwrap().to_vec());
+        rest = &body[length..];
+    }
+    assert!(rest.is_empty());
+    assert_eq!(names.len(), 30);
+    assert!(terminal(&json!({}), 0).parse().is_empty());
+}
+
+#[test]
+fn more_terminals_than_districts_are_refused() {
+    let options = Options::read(&json!({"warehouses": 1})).unwrap();
+    assert!(Tpcc::new(Dialect::Postgres, &options, 1, 10).is_ok());
+    assert_eq!(Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
+}
+
+#[test]
+fn in_mysql_each_statement_sees_what_was_committed_and_none_commits_itself() {
+    let parse = |protocol| {
+        Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap()
+    };
+    let text = String::from_utf8_lossy(&parse(Dialect::Mysql).shared.sql.parse).into_owned();
+    assert!(text.contains("READ COMMITTED") && text.ends_with("SET SESSION autocommit = 0"), "{text}");
+    assert!(parse(Dialect::Postgres).shared.sql.parse.is_empty());
+}

@@ -1,0 +1,160 @@
+//! Delivery (clause 2.7): the oldest waiting order of each district of a warehouse is delivered.
+//!
+//! The specification has terminals put deliveries into a queue for somebody else to do. As with BenchmarkSQL 5, the
+//! terminal does them itself, at once, all ten districts in one transaction; its response time is theirs.
+
+use super::DISTRICTS;
+use super::amount;
+use super::profile::{Profile, missing, unexpected};
+use super::sql::{BEGIN, COMMIT, DELETE, SELECT, SKIPPED, Sql, UPDATE};
+use super::terminal::Input;
+use crate::sql::Next;
+
+/// The statement that was last asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Start,
+    Begin,
+    Oldest,
+    Take,
+    Carrier,
+    Customer,
+    Lines,
+    Sum,
+    Pay,
+    Commit,
+}
+
+#[derive(Default)]
+pub struct Delivery {
+    at: At,
+    warehouse: u64,
+    carrier: u64,
+    /// The district in work.
+    district: u64,
+    heard: bool,
+    /// What the last answer that was to be heard held, and how many rows were changed.
+    found: Option<u64>,
+    taken: bool,
+    order: u64,
+    customer: u64,
+    skipped: bool,
+}
+
+impl Delivery {
+    fn ask_oldest(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Oldest;
+        (self.heard, self.found) = (false, None);
+        sql.delivery.oldest.request(out).int(self.warehouse).int(self.district).end();
+        Next::Ask(SELECT.heard())
+    }
+
+    fn next_district(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.district += 1;
+        if self.district <= DISTRICTS {
+            return self.ask_oldest(sql, out);
+        }
+        self.at = At::Commit;
+        sql.commit.request(out).end();
+        Next::Ask(COMMIT)
+    }
+}
+
+impl Profile for Delivery {
+    fn draw(&mut self, input: &mut Input<'_>) {
+        self.warehouse = input.home.warehouse;
+        self.carrier = input.random.uniform(1, 10);
+        self.again();
+    }
+
+    fn again(&mut self) {
+        (self.at, self.district, self.skipped) = (At::Start, 0, false);
+    }
+
+    fn next(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        let Self { warehouse, district, order, .. } = *self;
+        let statements = &sql.delivery;
+        match self.at {
+            At::Start => {
+                self.at = At::Begin;
+                sql.begin.request(out).end();
+                Next::Ask(BEGIN)
+            }
+            At::Begin | At::Pay => self.next_district(sql, out),
+            At::Oldest if !self.heard => {
+                self.skipped = true;
+                self.next_district(sql, out)
+            }
+            At::Oldest => match self.found {
+                Some(order) => {
+                    (self.at, self.order, self.taken) = (At::Take, order, false);
+                    statements.take.request(out).int(warehouse).int(district).int(order).end();
+                    Next::Ask(DELETE.heard())
+                }
+                None => unexpected("the number of a waiting order"),
+            },
+            // Another delivery was there first, and has taken it while this one waited: there is another oldest now.
+            At::Take if !self.taken => self.ask_oldest(sql, out),
+            At::Take => {
+                self.at = At::Carrier;
+                statements
+                    .carrier
+                    .request(out)
+                    .int(self.carrier)
+                    .int(warehouse)
+                    .int(district)
+                    .int(order)
+                    .end();
+                Next::Ask(UPDATE)
+            }
+            At::Carrier => {
+                self.at = At::Customer;
+                (self.heard, self.found) = (false, None);
+                statements.customer.request(out).int(warehouse).int(district).int(order).end();
+                Next::Ask(SELECT.heard())
+            }
+            At::Customer if !self.heard => missing("order for one that waits"),
+            At::Customer => match self.found {
+                Some(customer) => {
+                    (self.at, self.customer) = (At::Lines, customer);
+                    statements.lines.request(out).int(warehouse).int(district).int(order).end();
+                    Next::Ask(UPDATE)
+                }
+                None => unexpected("the customer of an order"),
+            },
+            At::Lines => {
+                self.at = At::Sum;
+                (self.heard, self.found) = (false, None);
+                statements.sum.request(out).int(warehouse).int(district).int(order).end();
+                Next::Ask(SELECT.heard())
+            }
+            At::Sum => match self.found {
+                Some(sum) => {
+                    self.at = At::Pay;
+                    let request = statements.pay.request(out).hundredths(sum);
+                    request.int(warehouse).int(district).int(self.customer).end();
+                    Next::Ask(UPDATE)
+                }
+                None => missing("line of an order"),
+            },
+            At::Commit => Next::Done(self.skipped.then_some(SKIPPED)),
+        }
+    }
+
+    fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
+        if self.heard {
+            return; // Only the oldest matters, and that comes first.
+        }
+        self.heard = true;
+        let value = columns.next().flatten();
+        self.found = match self.at {
+            At::Sum => value.and_then(amount::parse_hundredths),
+            _ => value.and_then(amount::parse),
+        };
+    }
+
+    fn completed(&mut self, rows: u64) {
+        self.taken = rows > 0;
+    }
+}

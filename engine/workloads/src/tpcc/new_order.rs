@@ -1,0 +1,272 @@
+//! New-Order (clause 2.4): the order of one customer, of 5 to 15 lines.
+//!
+//! As with BenchmarkSQL, lines are worked through in the order of their stock, so that no two orders wait for each other;
+//! and all stock is taken, and all lines are written, in one request each at the end.
+
+use super::amount;
+use super::profile::{Profile, missing, unexpected};
+use super::sql::{BEGIN, COMMIT, INSERT, ROLLBACK, ROLLED_BACK, SELECT, Sql, UPDATE};
+use super::terminal::{Home, Input};
+use super::{ITEMS, MOST_LINES};
+use crate::sql::Next;
+use loadcell_protocols::{Request, Statement};
+
+/// Of a hundred lines so many are supplied by another warehouse, and of a hundred orders so many name an item that there
+/// is not (clauses 2.4.1.5 and 2.4.1.4).
+const REMOTE_PERCENT: u64 = 1;
+const ROLLED_BACK_PERCENT: u64 = 1;
+
+const DIST_LENGTH: usize = 24;
+
+/// The statement that was last asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Start,
+    Begin,
+    District,
+    Customer,
+    NextOrder,
+    Order,
+    Waiting,
+    Item,
+    Stock,
+    Take,
+    Lines,
+    Commit,
+    Rollback,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// As it was entered.
+    number: u64,
+    item: u64,
+    supply: u64,
+    quantity: u64,
+    /// As the database has it: the price in hundredths, the stock that will be left, the text of the district.
+    price: u64,
+    left: u64,
+    dist: [u8; DIST_LENGTH],
+}
+
+#[derive(Default)]
+pub struct NewOrder {
+    at: At,
+    home: Home,
+    customer: u64,
+    lines: [Line; MOST_LINES],
+    count: usize,
+    /// The line in work; those before it are ready to be taken and written.
+    line: usize,
+    order: Option<u64>,
+    heard: bool,
+    understood: bool,
+}
+
+impl NewOrder {
+    fn ready(&self) -> &[Line] {
+        &self.lines[..self.line]
+    }
+
+    fn ask_item(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Item;
+        (self.heard, self.understood) = (false, false);
+        sql.new_order.item.request(out).int(self.lines[self.line].item).end();
+        Next::Ask(SELECT.heard())
+    }
+
+    fn ask_stock(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Stock;
+        (self.heard, self.understood) = (false, false);
+        let line = &self.lines[self.line];
+        sql.new_order.stock.request(out).int(line.supply).int(line.item).end();
+        Next::Ask(SELECT.heard())
+    }
+
+    /// Takes the stock of all lines that are ready.
+    fn take(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Take;
+        let home = self.home.warehouse;
+        together(&sql.new_order.take, self.ready(), out, |request, line| {
+            let remote = u64::from(line.supply != home);
+            request.int(line.left).int(line.quantity).int(remote).int(line.supply).int(line.item).end();
+        });
+        Next::Ask(UPDATE.times(self.line as u32))
+    }
+
+    /// Writes all lines that are ready.
+    fn write(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Lines;
+        let (order, home) = (self.order.unwrap_or_default(), self.home);
+        together(&sql.new_order.line, self.ready(), out, |request, line| {
+            let place = request.int(order).int(home.district).int(home.warehouse).int(line.number);
+            let what = place.int(line.item).int(line.supply).int(line.quantity);
+            what.hundredths(line.quantity * line.price).text(&line.dist).end();
+        });
+        Next::Ask(INSERT.times(self.line as u32))
+    }
+
+    fn roll_back(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        self.at = At::Rollback;
+        sql.rollback.request(out).end();
+        Next::Ask(ROLLBACK)
+    }
+
+    /// Whether it ends at an item that there is not; always its last.
+    fn is_to_fail(&self) -> bool {
+        self.lines[self.count - 1].item > ITEMS
+    }
+
+    /// Whether that item is the line in work.
+    fn is_failing(&self) -> bool {
+        self.lines[self.line].item > ITEMS
+    }
+
+    /// What will be left of the line's stock, of which `there` is there now.
+    fn leave(&mut self, there: u64) {
+        let (before, this) = self.lines.split_at_mut(self.line);
+        let line = &mut this[0];
+        // A line before it may be of the same stock: it is not taken yet, but will be.
+        let same = before.last().filter(|before| (before.supply, before.item) == (line.supply, line.item));
+        let there = same.map_or(there, |before| before.left);
+        line.left =
+            if there >= line.quantity + 10 { there - line.quantity } else { there + 91 - line.quantity };
+    }
+}
+
+/// One request of a statement for each line.
+fn together(statement: &Statement, lines: &[Line], out: &mut Vec<u8>, write: impl Fn(Request<'_>, &Line)) {
+    let first = out.len();
+    for (index, line) in lines.iter().enumerate() {
+        let request = if index == 0 { statement.request(out) } else { statement.joined(out, first) };
+        write(request, line);
+    }
+}
+
+impl Profile for NewOrder {
+    fn draw(&mut self, input: &mut Input<'_>) {
+        self.home = Home { district: input.district(), ..input.home };
+        self.customer = input.customer();
+        self.count = input.random.uniform(5, MOST_LINES as u64) as usize;
+        for (line, number) in self.lines[..self.count].iter_mut().zip(1..) {
+            let item = input.constants.item(input.random);
+            let supply =
+                if input.chance(REMOTE_PERCENT) { input.other_warehouse() } else { input.home.warehouse };
+            *line = Line { number, item, supply, quantity: input.random.uniform(1, 10), ..Line::default() };
+        }
+        if input.chance(ROLLED_BACK_PERCENT) {
+            self.lines[self.count - 1].item += ITEMS;
+        }
+        self.lines[..self.count]
+            .sort_unstable_by_key(|line| (line.item > ITEMS, line.supply, line.item, line.number));
+        self.again();
+    }
+
+    fn again(&mut self) {
+        (self.at, self.line, self.order) = (At::Start, 0, None);
+    }
+
+    fn next(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        let Home { warehouse, district } = self.home;
+        let statements = &sql.new_order;
+        match self.at {
+            At::Start => {
+                self.at = At::Begin;
+                sql.begin.request(out).end();
+                Next::Ask(BEGIN)
+            }
+            At::Begin => {
+                self.at = At::District;
+                self.heard = false;
+                statements.district.request(out).int(warehouse).int(district).end();
+                Next::Ask(SELECT.heard())
+            }
+            At::District if !self.heard => missing("such district"),
+            At::District if self.order.is_none() => unexpected("the number of the next order"),
+            At::District => {
+                self.at = At::Customer;
+                self.heard = false;
+                statements.customer.request(out).int(warehouse).int(district).int(self.customer).end();
+                Next::Ask(SELECT.heard())
+            }
+            At::Customer if !self.heard => missing("such customer"),
+            At::Customer => {
+                self.at = At::NextOrder;
+                statements.next_order.request(out).int(warehouse).int(district).end();
+                Next::Ask(UPDATE)
+            }
+            At::NextOrder => {
+                self.at = At::Order;
+                let local = self.lines[..self.count].iter().all(|line| line.supply == warehouse);
+                let request = statements.order.request(out).int(self.order.unwrap_or_default());
+                let request = request.int(district).int(warehouse).int(self.customer);
+                request.int(self.count as u64).int(u64::from(local)).end();
+                Next::Ask(INSERT)
+            }
+            At::Order => {
+                self.at = At::Waiting;
+                let order = self.order.unwrap_or_default();
+                statements.waiting.request(out).int(order).int(district).int(warehouse).end();
+                Next::Ask(INSERT)
+            }
+            At::Waiting => self.ask_item(sql, out),
+            // All that came before it is done, and undone (clause 2.4.2.3).
+            At::Item if !self.heard && self.is_failing() => self.take(sql, out),
+            At::Item if !self.heard => missing("such item"),
+            At::Item if !self.understood => unexpected("the price of an item"),
+            At::Item => self.ask_stock(sql, out),
+            At::Stock if !self.heard => missing("such stock"),
+            At::Stock if !self.understood => unexpected("the stock of an item"),
+            At::Stock => {
+                self.line += 1;
+                if self.line < self.count { self.ask_item(sql, out) } else { self.take(sql, out) }
+            }
+            At::Take => self.write(sql, out),
+            At::Lines if self.is_to_fail() => self.roll_back(sql, out),
+            At::Lines => {
+                self.at = At::Commit;
+                sql.commit.request(out).end();
+                Next::Ask(COMMIT)
+            }
+            At::Commit => Next::Done(None),
+            At::Rollback => Next::Done(Some(ROLLED_BACK)),
+        }
+    }
+
+    fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
+        self.heard = true;
+        match self.at {
+            At::District => self.order = columns.nth(1).flatten().and_then(amount::parse),
+            At::Item => {
+                let price = columns.next().flatten().and_then(amount::parse_hundredths);
+                self.understood = price.is_some();
+                self.lines[self.line].price = price.unwrap_or_default();
+            }
+            At::Stock => {
+                let there = columns.next().flatten().and_then(amount::parse);
+                let dist = columns.nth(self.home.district as usize).flatten();
+                if let (Some(there), Some(dist)) = (there, dist.and_then(|dist| dist.try_into().ok())) {
+                    self.lines[self.line].dist = dist;
+                    self.leave(there);
+                    self.understood = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn completed(&mut self, _: u64) {}
+}
+
+#[cfg(test)]
+impl NewOrder {
+    /// An order of these items and quantities, all from home.
+    pub fn draw_for_test(&mut self, lines: &[(u64, u64)]) {
+        self.count = lines.len();
+        for (line, (&(item, quantity), number)) in self.lines.iter_mut().zip(lines.iter().zip(1..)) {
+            *line = Line { number, item, supply: self.home.warehouse, quantity, ..Line::default() };
+        }
+        self.again();
+    }
+}

@@ -1,0 +1,67 @@
+//! Stock-Level (clause 2.8): how many items of the last 20 orders of the terminal's district are short.
+
+use super::profile::{Profile, missing};
+use super::sql::{BEGIN, COMMIT, SELECT, Sql};
+use super::terminal::{Home, Input};
+use crate::sql::Next;
+
+/// The statement that was last asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Start,
+    Begin,
+    Count,
+    Commit,
+}
+
+#[derive(Default)]
+pub struct StockLevel {
+    at: At,
+    home: Home,
+    threshold: u64,
+    heard: bool,
+}
+
+impl Profile for StockLevel {
+    fn draw(&mut self, input: &mut Input<'_>) {
+        self.home = input.home;
+        self.threshold = input.random.uniform(10, 20);
+        self.again();
+    }
+
+    fn again(&mut self) {
+        self.at = At::Start;
+    }
+
+    fn next(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
+        match self.at {
+            At::Start => {
+                self.at = At::Begin;
+                sql.begin.request(out).end();
+                Next::Ask(BEGIN)
+            }
+            At::Begin => {
+                self.at = At::Count;
+                self.heard = false;
+                let Home { warehouse, district } = self.home;
+                let request = sql.stock_level.request(out).int(warehouse).int(self.threshold);
+                request.int(warehouse).int(district).end();
+                Next::Ask(SELECT.heard())
+            }
+            At::Count if !self.heard => missing("answer to a count"),
+            At::Count => {
+                self.at = At::Commit;
+                sql.commit.request(out).end();
+                Next::Ask(COMMIT)
+            }
+            At::Commit => Next::Done(None),
+        }
+    }
+
+    fn row<'r>(&mut self, _: &mut impl Iterator<Item = Option<&'r [u8]>>) {
+        self.heard = true;
+    }
+
+    fn completed(&mut self, _: u64) {}
+}

@@ -1,0 +1,313 @@
+//! One client's operations, whatever they are done on.
+
+use std::sync::Arc;
+
+use super::options::{Lengths, Options, Phase, Requests};
+use crate::keyvalue::distribution::{Chooser, Distribution};
+use crate::keyvalue::key_allocator::KeyAllocator;
+use crate::keyvalue::keys::KeyShape;
+use crate::keyvalue::zipf::Gray;
+use loadcell_core::random::Random;
+use loadcell_core::record::{Kind, OpId, Operation};
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Read,
+    Update,
+    Insert,
+    Scan,
+    ReadModifyWrite,
+}
+
+/// In the order of [`super::options::Proportions::each`].
+const ACTS: [Act; 5] = [Act::Read, Act::Update, Act::Insert, Act::Scan, Act::ReadModifyWrite];
+
+/// One operation, decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub act: Act,
+    /// The record's number; its key is [`Client::key`].
+    pub record: u64,
+    /// The one field that is read; none: all.
+    pub read: Option<usize>,
+    /// The one field that is written; none: all.
+    pub written: Option<usize>,
+    /// Of a scan: the most rows it asks for.
+    pub rows: u64,
+}
+
+/// What the clients of a load share.
+pub struct Clients {
+    shared: Arc<Shared>,
+    operations: Vec<Operation>,
+    seed: u64,
+}
+
+struct Shared {
+    /// With each the sum of its share and those before it, where all sum up to 1.
+    acts: Vec<(f64, Act)>,
+    /// The operation of each act, where there is one.
+    ops: [Option<OpId>; 5],
+    missed: Option<OpId>,
+    distribution: Distribution,
+    /// The first record, and how many there are at first, of which numbers are drawn.
+    start: u64,
+    items: u64,
+    /// Keys are drawn from those that were there at first, and from those that were added since.
+    grows: bool,
+    /// `zipfian` is drawn over so many, whether they are there yet or not.
+    space: u64,
+    allocator: KeyAllocator,
+    keys: KeyShape,
+    fields: u64,
+    field_size: Length,
+    scan: Length,
+    read_all: bool,
+    write_all: bool,
+    clients: u32,
+}
+
+/// How a length is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Length {
+    how: Lengths,
+    least: u64,
+    most: u64,
+}
+
+/// A length, with what its drawing keeps.
+#[derive(Clone, Debug)]
+struct Drawn {
+    length: Length,
+    law: Option<Gray>,
+}
+
+impl Drawn {
+    fn new(length: Length) -> Self {
+        let law = (length.how == Lengths::Zipfian)
+            .then(|| Gray::new(super::options::THETA, length.most - length.least + 1));
+        Self { length, law }
+    }
+
+    #[inline]
+    fn draw(&mut self, random: &mut Random) -> u64 {
+        let Length { how, least, most } = self.length;
+        match (how, &mut self.law) {
+            (Lengths::Constant, _) => most,
+            (Lengths::Zipfian, Some(law)) => least + law.draw(random, most - least + 1),
+            _ => random.uniform(least, most),
+        }
+    }
+}
+
+/// Draws the values of fields.
+#[derive(Clone, Debug)]
+pub struct Fields {
+    size: Drawn,
+}
+
+impl Fields {
+    pub fn new(options: &Options) -> Self {
+        Self { size: Drawn::new(field_size(options)) }
+    }
+
+    /// Appends the value of one field: printable, and without anything that SQL or COPY would want escaped.
+    #[inline]
+    pub fn write(&mut self, random: &mut Random, out: &mut Vec<u8>) {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        const OF_ONE_DRAW: u64 = 10;
+        let mut left = self.size.draw(random);
+        while left > 0 {
+            let mut bits = random.bits();
+            let count = left.min(OF_ONE_DRAW);
+            for _ in 0..count {
+                out.push(LETTERS[(bits & 63) as usize]);
+                bits >>= 6;
+            }
+            left -= count;
+        }
+    }
+}
+
+fn field_size(options: &Options) -> Length {
+    Length { how: options.fieldlengthdistribution, least: options.minfieldlength, most: options.fieldlength }
+}
+
+impl Clients {
+    /// For `clients` clients, whose random numbers come from `seed`.
+    pub fn new(options: &Options, seed: u64, clients: u32) -> Self {
+        let proportions = match options.phase {
+            Phase::Run => options.proportions.each(),
+            Phase::Load => {
+                [("READ", 0.0), ("UPDATE", 0.0), ("INSERT", 1.0), ("SCAN", 0.0), ("READ-MODIFY-WRITE", 0.0)]
+            }
+        };
+        let whole: f64 = proportions.iter().map(|(_, share)| share).sum();
+        let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
+        let (mut acts, mut ops, mut upto) = (Vec::new(), [None; 5], 0.0);
+        let mixed = proportions[4].1 > 0.0;
+        for ((at, (name, share)), act) in proportions.into_iter().enumerate().zip(ACTS) {
+            // A read-modify-write is a read and an update besides.
+            if share == 0.0 && !(mixed && matches!(act, Act::Read | Act::Update)) {
+                continue;
+            }
+            if share > 0.0 {
+                upto += share / whole;
+                acts.push((upto, act));
+            }
+            let kind = match act {
+                Act::Read | Act::Scan => Kind::Read,
+                Act::Update | Act::Insert => Kind::Write,
+                Act::ReadModifyWrite => Kind::Type,
+            };
+            ops[at] = Some(OpId(operations.len() as u16));
+            operations.push(Operation { name, kind });
+        }
+        let missed = (ops[0].is_some() || ops[1].is_some()).then(|| {
+            operations.push(Operation { name: "missed", kind: Kind::Outcome });
+            OpId(operations.len() as u16 - 1)
+        });
+        let items = options.insertcount();
+        let distribution = options.distribution();
+        let space = match options.requestdistribution {
+            Requests::Zipfian => items + options.expected_inserts,
+            Requests::Exponential => options.recordcount,
+            _ => items,
+        };
+        let next = match options.phase {
+            Phase::Run => options.recordcount,
+            Phase::Load => options.insertstart,
+        };
+        let shared = Shared {
+            acts,
+            ops,
+            missed,
+            distribution,
+            start: options.insertstart,
+            items,
+            grows: matches!(options.requestdistribution, Requests::Latest | Requests::Exponential),
+            space,
+            allocator: KeyAllocator::new(next),
+            keys: options.key_shape(),
+            fields: options.fieldcount.into(),
+            field_size: field_size(options),
+            scan: Length {
+                how: options.scanlengthdistribution,
+                least: options.minscanlength,
+                most: options.maxscanlength,
+            },
+            read_all: options.readallfields,
+            write_all: options.writeallfields,
+            clients,
+        };
+        Self { shared: Arc::new(shared), operations, seed }
+    }
+
+    /// The transaction; then those that are done, under YCSB's own names; last the outcome that a record was not there.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Client number `client`, with its own random numbers.
+    pub fn client(&self, client: u32) -> Client {
+        let shared = self.shared.clone();
+        Client {
+            random: Random::stream(self.seed, client.into()),
+            keys: Chooser::of_client(&shared.distribution, shared.space, client, shared.clients),
+            scan: Drawn::new(shared.scan),
+            fields: Fields { size: Drawn::new(shared.field_size) },
+            shared,
+        }
+    }
+}
+
+/// One client.
+pub struct Client {
+    shared: Arc<Shared>,
+    pub random: Random,
+    keys: Chooser,
+    scan: Drawn,
+    fields: Fields,
+}
+
+impl Client {
+    /// Decides the next operation; there is always one. Each that inserts is to be told of by `inserted` when it is over.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and is not to be looped over")]
+    #[inline]
+    pub fn next(&mut self) -> Request {
+        let act = self.act();
+        let record = if act == Act::Insert { self.shared.allocator.allocate() } else { self.record() };
+        let all_read = self.shared.read_all || matches!(act, Act::Update | Act::Insert);
+        let read = if all_read { None } else { Some(self.field()) };
+        let one = !self.shared.write_all && matches!(act, Act::Update | Act::ReadModifyWrite);
+        let written = if one { Some(self.field()) } else { None };
+        let rows = if act == Act::Scan { self.scan.draw(&mut self.random) } else { 0 };
+        Request { act, record, read, written, rows }
+    }
+
+    #[inline]
+    fn act(&mut self) -> Act {
+        let acts = &self.shared.acts;
+        let (last, others) = acts.split_last().expect("something is done: it was checked");
+        if others.is_empty() {
+            return last.1;
+        }
+        let drawn = self.random.unit();
+        others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
+    }
+
+    /// A record that is there: one that is still being inserted is not drawn.
+    #[inline]
+    fn record(&mut self) -> u64 {
+        let shared = &*self.shared;
+        let there = shared.allocator.items();
+        if shared.grows {
+            return self.keys.draw(&mut self.random, there.max(1));
+        }
+        loop {
+            let drawn = shared.start + self.keys.draw(&mut self.random, shared.space);
+            if drawn < there || shared.space <= shared.items {
+                return drawn;
+            }
+        }
+    }
+
+    #[inline]
+    fn field(&mut self) -> usize {
+        self.random.below(self.shared.fields) as usize
+    }
+
+    /// Appends the key of a record.
+    #[inline]
+    pub fn key(&self, record: u64, out: &mut Vec<u8>) {
+        self.shared.keys.write(record, out);
+    }
+
+    /// Appends the value of one field.
+    #[inline]
+    pub fn value(&mut self, out: &mut Vec<u8>) {
+        self.fields.write(&mut self.random, out);
+    }
+
+    /// How many fields a record has.
+    pub fn fields(&self) -> usize {
+        self.shared.fields as usize
+    }
+
+    /// The insertion of this record is over, with whatever success: from now on it can be asked for.
+    pub fn inserted(&self, record: u64) {
+        self.shared.allocator.complete(record);
+    }
+
+    /// The operation that an act counts as.
+    #[inline]
+    pub fn op(&self, act: Act) -> OpId {
+        self.shared.ops[act as usize].unwrap_or(loadcell_core::record::TRANSACTION)
+    }
+
+    /// The outcome that a record was not there.
+    pub fn missed(&self) -> Option<OpId> {
+        self.shared.missed
+    }
+}

@@ -1,0 +1,297 @@
+//! The `ycsb` section of a specification: YCSB's properties, with every default filled in. Names are YCSB's own, save that
+//! what is `hashed`, or `load` or `run`, is said so.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::keyvalue::distribution::Distribution;
+use crate::keyvalue::keys::KeyShape;
+use loadcell_core::error::Problem;
+use loadcell_protocols::Mode;
+
+/// YCSB's two phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Nothing is there before; clients insert the records, and that is measured.
+    Load,
+    /// The records are there before; clients do the mix.
+    #[default]
+    Run,
+}
+
+/// Of operations so many are of each kind, as shares of their sum.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Proportions {
+    pub read: f64,
+    pub update: f64,
+    pub insert: f64,
+    pub scan: f64,
+    pub readmodifywrite: f64,
+}
+
+impl Default for Proportions {
+    fn default() -> Self {
+        Self { read: 0.95, update: 0.05, insert: 0.0, scan: 0.0, readmodifywrite: 0.0 }
+    }
+}
+
+/// How keys are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Requests {
+    #[default]
+    Uniform,
+    /// Scrambled: YCSB has no other for keys.
+    Zipfian,
+    Latest,
+    Hotspot,
+    Exponential,
+    Sequential,
+}
+
+/// How long fields and scans are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lengths {
+    /// Always the longest.
+    Constant,
+    Uniform,
+    /// The shortest is the likeliest.
+    Zipfian,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub phase: Phase,
+    pub proportions: Proportions,
+    pub requestdistribution: Requests,
+    pub recordcount: u64,
+    pub insertstart: u64,
+    /// None: all from `insertstart` on.
+    pub insertcount: Option<u64>,
+    /// Keys that inserts are expected to add: `zipfian` is drawn over them, too, so that what is hot stays hot.
+    pub expected_inserts: u64,
+    pub fieldcount: u32,
+    pub fieldlength: u64,
+    pub minfieldlength: u64,
+    pub fieldlengthdistribution: Lengths,
+    pub readallfields: bool,
+    pub writeallfields: bool,
+    pub minscanlength: u64,
+    pub maxscanlength: u64,
+    pub scanlengthdistribution: Lengths,
+    pub hashed: bool,
+    pub zeropadding: u32,
+    pub hotspotdatafraction: f64,
+    pub hotspotopnfraction: f64,
+    pub exponential_percentile: f64,
+    pub exponential_frac: f64,
+    pub table: String,
+    pub protocol: Mode,
+    /// A transaction that fails with one of these is tried again.
+    pub retry_sqlstates: Vec<String>,
+    /// Connections that load the data.
+    pub load_workers: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Run,
+            proportions: Proportions::default(),
+            requestdistribution: Requests::Uniform,
+            recordcount: 1_000,
+            insertstart: 0,
+            insertcount: None,
+            expected_inserts: 0,
+            fieldcount: 10,
+            fieldlength: 100,
+            minfieldlength: 1,
+            fieldlengthdistribution: Lengths::Constant,
+            readallfields: true,
+            writeallfields: false,
+            minscanlength: 1,
+            maxscanlength: 1_000,
+            scanlengthdistribution: Lengths::Uniform,
+            hashed: true,
+            zeropadding: 1,
+            hotspotdatafraction: 0.2,
+            hotspotopnfraction: 0.8,
+            exponential_percentile: 95.0,
+            exponential_frac: 0.857_142_857_1,
+            table: "usertable".into(),
+            protocol: Mode::Prepared,
+            retry_sqlstates: vec!["40001".into(), "40P01".into()],
+            load_workers: 4,
+        }
+    }
+}
+
+const MOST_RECORDS: u64 = 1 << 40;
+/// What a table of PostgreSQL can have beside its key.
+const MOST_FIELDS: u64 = 1_000;
+const LONGEST_FIELD: u64 = 64 << 20;
+const LONGEST_SCAN: u64 = 1_000_000;
+const MOST_PADDING: u64 = 200;
+/// YCSB's `zipfian` has no other.
+pub const THETA: f64 = 0.99;
+
+impl Options {
+    /// Reads and checks what stands under the key `ycsb`.
+    pub fn read(section: &Value) -> Result<Self, Problem> {
+        let options: Self = serde_json::from_value(section.clone())
+            .map_err(|error| problem(format!("the ycsb workload cannot be read: {error}"), "correct it"))?;
+        options.check()?;
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let within = |name: &str, value: u64, low: u64, high: u64| match value {
+            _ if (low..=high).contains(&value) => Ok(()),
+            _ => Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}"))),
+        };
+        within("recordcount", self.recordcount, 1, MOST_RECORDS)?;
+        within("insertstart", self.insertstart, 0, self.recordcount - 1)?;
+        within("insertcount", self.insertcount(), 1, self.recordcount - self.insertstart)?;
+        within("expected_inserts", self.expected_inserts, 0, MOST_RECORDS)?;
+        within("fieldcount", self.fieldcount.into(), 1, MOST_FIELDS)?;
+        within("fieldlength", self.fieldlength, 1, LONGEST_FIELD)?;
+        within("minfieldlength", self.minfieldlength, 1, self.fieldlength)?;
+        within("maxscanlength", self.maxscanlength, 1, LONGEST_SCAN)?;
+        within("minscanlength", self.minscanlength, 1, self.maxscanlength)?;
+        within("zeropadding", self.zeropadding.into(), 0, MOST_PADDING)?;
+        within("load_workers", self.load_workers.into(), 1, 1_000)?;
+        if self.scanlengthdistribution == Lengths::Constant {
+            return Err(problem("ycsb scanlengthdistribution is constant", "use uniform or zipfian"));
+        }
+        let share = |name: &str, value: f64, low: f64, high: f64| match (low..=high).contains(&value) {
+            true => Ok(()),
+            false => {
+                Err(problem(format!("ycsb {name} is {value}"), format!("choose one from {low} to {high}")))
+            }
+        };
+        share("hotspotdatafraction", self.hotspotdatafraction, 0.0, 1.0)?;
+        share("hotspotopnfraction", self.hotspotopnfraction, 0.0, 1.0)?;
+        share("exponential_percentile", self.exponential_percentile, 0.001, 99.999)?;
+        share("exponential_frac", self.exponential_frac, 1e-9, 1e9)?;
+        for (name, proportion) in self.proportions.each() {
+            share(&format!("proportion of {name}"), proportion, 0.0, 1e9)?;
+        }
+        if self.phase == Phase::Run
+            && self.proportions.each().iter().all(|(_, proportion)| *proportion == 0.0)
+        {
+            return Err(problem("ycsb has proportions that are all 0", "let one be above 0"));
+        }
+        let mut name = self.table.bytes();
+        let first = name.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        if !first || self.table.len() > 63 || !name.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            let finding = format!("ycsb table is `{}`", self.table);
+            return Err(problem(finding, "use letters, digits and underscores, such as usertable"));
+        }
+        if let Some(code) = self.retry_sqlstates.iter().find(|code| code.len() != 5) {
+            return Err(problem(
+                format!("`{code}` is no SQLSTATE"),
+                "use codes of five characters, such as 40001",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Records that the load phase makes.
+    pub fn insertcount(&self) -> u64 {
+        self.insertcount.unwrap_or(self.recordcount - self.insertstart)
+    }
+
+    pub fn key_shape(&self) -> KeyShape {
+        KeyShape::ycsb(self.hashed, self.zeropadding as usize)
+    }
+
+    /// How keys are chosen; numbers count from `insertstart`.
+    pub fn distribution(&self) -> Distribution {
+        match self.requestdistribution {
+            Requests::Uniform => Distribution::Uniform,
+            Requests::Zipfian => Distribution::ScrambledZipfian { theta: THETA },
+            Requests::Latest => Distribution::Latest { theta: THETA },
+            Requests::Hotspot => {
+                Distribution::Hotspot { data: self.hotspotdatafraction, operations: self.hotspotopnfraction }
+            }
+            Requests::Exponential => Distribution::Exponential {
+                percentile: self.exponential_percentile,
+                fraction: self.exponential_frac,
+            },
+            Requests::Sequential => Distribution::Sequential,
+        }
+    }
+
+    /// The names of the fields, as in a store without a case of its own.
+    pub fn fields(&self) -> Vec<String> {
+        (0..self.fieldcount).map(|number| format!("field{number}")).collect()
+    }
+}
+
+impl Proportions {
+    /// With YCSB's own names of the operations.
+    pub fn each(&self) -> [(&'static str, f64); 5] {
+        [
+            ("READ", self.read),
+            ("UPDATE", self.update),
+            ("INSERT", self.insert),
+            ("SCAN", self.scan),
+            ("READ-MODIFY-WRITE", self.readmodifywrite),
+        ]
+    }
+}
+
+fn problem(finding: impl Into<String>, advice: impl Into<String>) -> Problem {
+    Problem::new("spec", finding, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_has_ycsbs_default() {
+        let options = Options::read(&json!({})).unwrap();
+        assert_eq!((options.fieldcount, options.fieldlength, options.maxscanlength), (10, 100, 1_000));
+        assert_eq!((options.readallfields, options.writeallfields, options.hashed), (true, false, true));
+        assert_eq!((options.proportions.read, options.proportions.update), (0.95, 0.05));
+        assert_eq!((options.distribution(), options.phase), (Distribution::Uniform, Phase::Run));
+        assert_eq!((options.insertcount(), options.table.as_str()), (1_000, "usertable"));
+        assert_eq!(options.fields()[9], "field9");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_advice() {
+        let cases = [
+            (json!({"recordcount": 0}), "recordcount is 0"),
+            (json!({"recordcount": 10, "insertstart": 10}), "insertstart is 10"),
+            (json!({"recordcount": 10, "insertstart": 5, "insertcount": 6}), "insertcount is 6"),
+            (json!({"fieldcount": 0}), "fieldcount is 0"),
+            (json!({"fieldlength": 0}), "fieldlength is 0"),
+            (json!({"fieldlength": 9, "minfieldlength": 10}), "minfieldlength is 10"),
+            (json!({"maxscanlength": 0}), "maxscanlength is 0"),
+            (json!({"scanlengthdistribution": "constant"}), "scanlengthdistribution is constant"),
+            (json!({"requestdistribution": "zipf"}), "unknown variant `zipf`"),
+            (json!({"proportions": {"read": 0, "update": 0}}), "all 0"),
+            (json!({"proportions": {"read": -1}}), "proportion of READ is -1"),
+            (json!({"proportions": {"reed": 1}}), "unknown field `reed`"),
+            (json!({"hotspotdatafraction": 2}), "hotspotdatafraction is 2"),
+            (json!({"exponential_percentile": 100}), "exponential_percentile is 100"),
+            (json!({"table": "user table"}), "table is `user table`"),
+            (json!({"table": ""}), "table is ``"),
+            (json!({"retry_sqlstates": ["4"]}), "`4`"),
+            (json!({"recrodcount": 1}), "unknown field `recrodcount`"),
+        ];
+        for (section, part) in cases {
+            let problem = Options::read(&section).unwrap_err();
+            assert_eq!(problem.code, "spec");
+            assert!(problem.finding.contains(part), "{section}: {}", problem.finding);
+            assert!(!problem.advice.is_empty());
+        }
+    }
+}
