@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "code-lines"
+from scripts_of_make import load_script
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    copy = tmp_path_factory.mktemp("scripts") / "code_lines.py"
-    copy.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
-    spec = spec_from_loader("code_lines", SourceFileLoader("code_lines", str(copy)))
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "code_lines", module)
-        spec.loader.exec_module(module)
-    return module
+def script() -> ModuleType:
+    return load_script("code-lines")
 
 
 PYTHON = '''"""A module.

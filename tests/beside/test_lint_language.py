@@ -1,0 +1,136 @@
+"""What `scripts/lint-language` finds, and what it leaves alone."""
+
+from __future__ import annotations
+
+import tomllib
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from scripts_of_make import SCRIPTS, load_script
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    return load_script("lint-language")
+
+
+@pytest.fixture(scope="module")
+def rules(script: ModuleType) -> Any:
+    return script.Rules(tomllib.loads((SCRIPTS / "language.toml").read_text(encoding="utf-8")))
+
+
+PYTHON = '''"""What it is."""
+from os import path as said
+
+found_files: list[str] = []
+unknown = owner = foundation = found_files
+
+
+class Keeper:
+    """A class."""
+
+    def method(self, one, *, remaining):
+        """Return the value, held
+        against the other."""
+        self.left = [item for item in one]  # a remark of its
+        # own, and so on
+        text = "it was given up"
+        key = "found"
+        return text.found
+
+
+def test_two_runs_are_held_against_each_other() -> None:
+    for count, kept in enumerate(found_files):
+        print(count, kept)
+'''
+
+RUST = """/// Whether it is open.
+// Of two comments only documentation has an opening.
+pub struct Desk { // so many
+    pub own_port: u16,
+    open: bool,
+}
+enum Kind { Told, Heard(u8), Open { whole: bool } }
+fn serve<'a>(rest: &'a str, limit: usize) -> Option<u8> {
+    let (said, count) = split(rest);
+    let url = "what is left"; /* goes
+    on */
+    if let Some(found) = lookup(count) { return Some(found.own) }
+    for lot in lots() {}
+    list.map(|known| known + 1);
+    match limit { tally => None }
+}
+#[test]
+fn nothing_of_the_whole_stream_is_lost() {}
+"""
+
+
+def hits(findings: Any) -> list[tuple[int, str, str]]:
+    return sorted((finding.line, finding.kind, finding.text) for finding in findings)
+
+
+def test_bound_names_phrases_and_openings_of_python(script: ModuleType, rules: Any) -> None:
+    assert hits(script.python_findings("a.py", PYTHON, rules)) == [
+        (1, "opening", "What"),
+        (2, "identifier", "said"),
+        (4, "identifier", "found_files"),
+        (8, "identifier", "Keeper"),
+        (11, "identifier", "one"),
+        (12, "docstring", "held against"),
+        (14, "comment", "of its own"),
+        (14, "identifier", "left"),
+        (16, "string", "given up"),
+        (21, "identifier", "held against"),
+        (22, "identifier", "kept"),
+    ]
+
+
+def test_bound_names_phrases_and_openings_of_rust(script: ModuleType, rules: Any) -> None:
+    assert hits(script.rust_findings("a.rs", RUST, rules)) == [
+        (1, "opening", "Whether"),
+        (3, "comment", "so many"),
+        (3, "identifier", "Desk"),
+        (4, "identifier", "own_port"),
+        (7, "identifier", "Heard"),
+        (7, "identifier", "Told"),
+        (7, "identifier", "whole"),
+        (8, "identifier", "rest"),
+        (9, "identifier", "said"),
+        (10, "comment", "goes on"),
+        (10, "string", "what is left"),
+        (12, "identifier", "found"),
+        (13, "identifier", "lot"),
+        (14, "identifier", "known"),
+        (15, "identifier", "tally"),
+    ]
+
+
+def test_long_lines_of_rust_and_of_comments_in_toml(script: ModuleType, rules: Any) -> None:
+    long = "x" * 111
+    assert hits(script.rust_findings("a.rs", f'const A: &str = "{long}";\n', rules)) == [
+        (1, "line", "130 characters")
+    ]
+    assert hits(script.toml_findings("a.toml", f'# {long}\nen = "{long}"\n', rules)) == [
+        (1, "line", "113 characters")
+    ]
+
+
+def test_an_allowed_hit_needs_a_reason_and_agrees_in_all_that_it_states(script: ModuleType) -> None:
+    document = {
+        "words": {"found": "results"},
+        "names": {},
+        "phrases": {"so many": "n"},
+        "openings": {"words": []},
+    }
+    entry = {"text": "found", "paths": ["src/a/*"]}
+    with pytest.raises(SystemExit, match="without a reason"):
+        script.Rules({**document, "allowed": [entry]})
+    rules = script.Rules({**document, "allowed": [{**entry, "reason": "A term."}]})
+    [finding] = script.python_findings("src/a/b.py", "found = 1\n", rules)
+    assert rules.is_allowed(finding)
+    [finding] = script.python_findings("src/b.py", "found = 1\n", rules)
+    assert not rules.is_allowed(finding)
+    [finding] = script.python_findings("src/a/b.py", "found_files = 1\n", rules)
+    assert not rules.is_allowed(finding)
