@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_machine_lacks_is_not_counted_against_who_was_to_be_connected_to() {
+    fn local_exhaustion_has_its_own_codes() {
         let code = |errno| Failure::from(io::Error::from_raw_os_error(errno)).code;
         assert_eq!(
             (code(libc::EADDRNOTAVAIL).as_str(), code(libc::EMFILE).as_str()),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_everybody_writes_them() {
+    fn formats_like_the_standard_library() {
         for value in (0..2000).chain([9_999, 10_000, 65_535, 2_147_483_647, u64::MAX - 1, u64::MAX]) {
             let mut out = Vec::new();
             decimal(&mut out, value);

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_at_its_holes() {
+    fn text_is_split_at_placeholders() {
         let update =
             [Part::Sql("UPDATE t SET c=".into()), Part::Text, Part::Sql(" WHERE id=".into()), Part::Int];
         assert_eq!(Part::cut("UPDATE t SET c=$ WHERE id=?"), update);

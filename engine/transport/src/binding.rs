@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_that_of_the_certificates_signature() {
+    fn hash_follows_the_signature_algorithm() {
         assert_eq!(length_of_hash(RSA, &[11], &[5, 0]), 32);
         assert_eq!(length_of_hash(RSA, &[12], &[5, 0]), 48);
         assert_eq!(length_of_hash(RSA, &[13], &[5, 0]), 64);
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn pss_is_asked_for_its_hash() {
+    fn pss_parameters_name_the_hash() {
         let sha512 = [&[0x30, 15, 0xa0, 13, 0x30, 11, 0x06, 9], SHA2, &[3]].concat();
         assert_eq!(length_of_hash(RSA, &[10], &sha512), 64);
     }
 
     #[test]
-    fn where_nothing_is_defined_or_whole_nothing_is_bound() {
+    fn undefined_or_truncated_certificates_give_no_binding() {
         assert_eq!(length_of_hash(&[0x2b, 0x65], &[0x70], &[]), 0);
         let whole = certificate(&[RSA, &[11]].concat(), &[5, 0]);
         for length in 0..whole.len() {

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_or_an_address_with_its_port() {
+    fn name_or_address_with_port() {
         let endpoint = Endpoint::of(&target(|target| target.port = Some(99))).unwrap();
         assert_eq!(endpoint.addresses, [Address::Tcp("127.0.0.1:99".parse().unwrap())]);
         assert_eq!(endpoint.to_string(), "127.0.0.1:99");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_a_file_a_directory_or_a_host_that_is_one() {
+    fn socket_is_a_file_a_directory_or_a_host_path() {
         let socket = |change: fn(&mut Target)| Endpoint::of(&target(change)).unwrap().name;
         assert_eq!(socket(|target| target.socket = Some("/run/db.sock".into())), "/run/db.sock");
         assert_eq!(socket(|target| target.socket = Some("/tmp".into())), "/tmp/.s.PGSQL.5432");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_there_unless_it_is_switched_off() {
+    fn tls_is_set_up_unless_disabled() {
         assert!(Endpoint::of(&target(|target| target.sslmode = SslMode::Prefer)).unwrap().tls.is_some());
     }
 }

@@ -77,7 +77,7 @@ fn bad(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_request_is_written_with_what_its_body_needs() {
+fn request_headers_describe_the_body() {
     let (_, out) = announce("GET");
     assert_eq!(out, b"GET /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\n\r\n");
     let (_, out) = announce("POST");
@@ -92,7 +92,7 @@ fn a_request_is_written_with_what_its_body_needs() {
 }
 
 #[test]
-fn a_body_ends_where_its_length_says() {
+fn body_ends_at_its_declared_length() {
     let event = good(b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-LENGTH:  5 \r\n\r\nhello");
     assert_eq!(event, (200, "hello".into(), Some(true)));
     assert_eq!(good(b"HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n"), (404, String::new(), Some(true)));
@@ -100,7 +100,7 @@ fn a_body_ends_where_its_length_says() {
 }
 
 #[test]
-fn a_body_in_chunks_ends_with_the_last_one() {
+fn chunked_body_ends_with_the_last_chunk() {
     let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
         5;name=value\r\nhello\r\n00A \r\n, chunked!\r\n0\r\nDate: never\r\nX: y\r\n\r\n";
     assert_eq!(good(chunks), (200, "hello, chunked!".into(), Some(true)));
@@ -109,7 +109,7 @@ fn a_body_in_chunks_ends_with_the_last_one() {
 }
 
 #[test]
-fn a_body_without_a_length_ends_with_the_connection() {
+fn body_without_length_ends_with_the_connection() {
     for head in
         ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\n"]
     {
@@ -124,7 +124,7 @@ fn a_body_without_a_length_ends_with_the_connection() {
 }
 
 #[test]
-fn some_responses_have_no_body_whatever_they_say() {
+fn some_responses_never_have_a_body() {
     assert_eq!(
         good(b"HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n"),
         (204, String::new(), Some(true))
@@ -135,14 +135,14 @@ fn some_responses_have_no_body_whatever_they_say() {
 }
 
 #[test]
-fn what_comes_before_the_response_is_passed_over() {
+fn interim_responses_are_skipped() {
     let early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n.";
     assert_eq!(good(early), (200, ".".into(), Some(true)));
     assert!(bad(b"HTTP/1.1 101 Switching Protocols\r\n\r\n").contains("another protocol"));
 }
 
 #[test]
-fn whether_the_connection_goes_on_is_the_server_s_to_say() {
+fn server_decides_whether_the_connection_persists() {
     let of = |head: &str| good(format!("{head}\r\nContent-Length: 0\r\n\r\n").as_bytes()).2;
     assert_eq!(of("HTTP/1.1 200 OK\r\nConnection: Close"), Some(false));
     assert_eq!(of("HTTP/1.1 200 OK\r\nConnection: x, close"), Some(false));
@@ -151,7 +151,7 @@ fn whether_the_connection_goes_on_is_the_server_s_to_say() {
 }
 
 #[test]
-fn what_is_no_http_is_named() {
+fn non_http_input_is_reported() {
     assert!(bad(b"SSH-2.0-OpenSSH_9.2\r\n").contains("\"SSH-2.0-OpenSSH_9.2\" is no status line"));
     assert!(bad(b"HTTP/2 200 OK\r\n").contains("no status line"));
     assert!(bad(b"HTTP/1.1 20 OK\r\n").contains("no status line"));
@@ -166,7 +166,7 @@ fn what_is_no_http_is_named() {
 }
 
 #[test]
-fn chunked_garbage_is_named() {
+fn malformed_chunks_are_reported() {
     let of = |chunks: &str| {
         bad(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}").as_bytes())
     };
@@ -178,7 +178,7 @@ fn chunked_garbage_is_named() {
 }
 
 #[test]
-fn header_fields_have_a_limit_wherever_they_stand() {
+fn header_limit_covers_headers_and_trailers() {
     let long = "y".repeat(5000);
     assert!(bad(format!("HTTP/1.1 200 OK\r\nX: {long}").as_bytes()).contains("longer than 4096 bytes"));
     let many = "X: y\r\n".repeat(1000);
@@ -192,7 +192,7 @@ fn header_fields_have_a_limit_wherever_they_stand() {
 }
 
 #[test]
-fn what_a_closed_connection_leaves_out_is_said() {
+fn truncated_responses_are_reported() {
     let of = |bytes: &[u8]| {
         let mut http = announce("GET").0;
         feed(&mut http, bytes, bytes.len()).unwrap();
@@ -215,7 +215,7 @@ fn what_a_closed_connection_leaves_out_is_said() {
 }
 
 #[test]
-fn more_than_was_promised_is_no_part_of_the_response() {
+fn surplus_bytes_are_an_error() {
     let mut http = announce("GET").0;
     let response = feed(&mut http, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more", 99).unwrap();
     assert_eq!((response.body.as_slice(), response.unconsumed), (&b"ok"[..], 9));
@@ -235,7 +235,7 @@ const HEADS: [&str; 6] = [
 proptest! {
     /// Arbitrary bytes never panic and decode independently of how they are split.
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), piece in 1usize..20) {
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), piece in 1usize..20) {
         let expected = feed(&mut announce("GET").0, &bytes, bytes.len());
         let cut = feed(&mut announce("GET").0, &bytes, piece);
         prop_assert_eq!(expected.is_ok(), cut.is_ok());
@@ -243,7 +243,7 @@ proptest! {
 
     /// Responses with one damaged byte never panic either.
     #[test]
-    fn almost_a_response(
+    fn damaged_responses_never_panic(
         lines in prop::collection::vec("(Content-Length|Transfer-Encoding|Connection|X)?:? ?(chunked|close|[0-9]{1,3}|gzip)?[ ,;\r]?", 0..6),
         body in prop::collection::vec(prop::sample::select(&b"0159aF\r\n; x"[..]), 0..60),
         status in prop::sample::select(vec![100u16, 200, 204, 304, 404, 999]),
@@ -257,7 +257,7 @@ proptest! {
 
     /// A cached header decodes like a parsed one.
     #[test]
-    fn one_response_after_the_other_is_heard_as_each_alone(
+    fn cached_headers_decode_like_parsed_ones(
         responses in prop::collection::vec((prop::sample::select(&HEADS[..]), any::<bool>(), 0usize..4), 1..8),
     ) {
         let (mut http, _) = announce("GET");
@@ -277,7 +277,7 @@ proptest! {
 
     /// A body arrives complete, chunked or not, however it is split.
     #[test]
-    fn any_body(body in prop::collection::vec(any::<u8>(), 0..400), chunk in 1usize..99, piece in 1usize..99) {
+    fn bodies_arrive_complete_however_split(body in prop::collection::vec(any::<u8>(), 0..400), chunk in 1usize..99, piece in 1usize..99) {
         let mut fixed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
         fixed.extend_from_slice(&body);
         let mut chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_have_the_names_of_the_standard() {
+    fn codes_have_standard_names() {
         assert_eq!(Code(0).name(), "NO_ERROR");
         assert_eq!(Code::CANCEL.name(), "CANCEL");
         assert_eq!(Code(0xd).name(), "HTTP_1_1_REQUIRED");

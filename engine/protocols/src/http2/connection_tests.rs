@@ -131,7 +131,7 @@ impl Harness {
 }
 
 #[test]
-fn the_first_words_are_the_preface_and_what_the_server_may_do() {
+fn connection_starts_with_preface_and_settings() {
     let mut harness = Harness { client: Http2::new(LIMITS), out: Vec::new() };
     harness.client.opened(&mut harness.out);
     let remaining = harness.out.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap().to_vec();
@@ -149,7 +149,7 @@ fn the_first_words_are_the_preface_and_what_the_server_may_do() {
 }
 
 #[test]
-fn a_request_is_its_header_and_the_next_is_on_the_next_stream() {
+fn each_request_uses_the_next_stream() {
     let mut harness = Harness::new();
     let list = vec![("accept".into(), b"*/*".to_vec())];
     ask_with(&mut harness.client, "GET", "/x", list, None, &mut harness.out);
@@ -162,7 +162,7 @@ fn a_request_is_its_header_and_the_next_is_on_the_next_stream() {
 }
 
 #[test]
-fn a_response_is_status_body_and_end() {
+fn response_is_status_body_and_end() {
     let mut harness = Harness::announce();
     let stream = [
         frame(HEADERS, END_HEADERS, 1, b"\x88\x0f\x0d\x015"),
@@ -175,7 +175,7 @@ fn a_response_is_status_body_and_end() {
 }
 
 #[test]
-fn padding_priorities_and_continuations_change_nothing() {
+fn padding_priorities_and_continuations_are_transparent() {
     let mut harness = Harness::announce();
     let padded = [&[3u8][..], &[0, 0, 0, 0, 16], b"\x88\x0f", &[0; 3]].concat();
     let stream = [
@@ -192,7 +192,7 @@ fn padding_priorities_and_continuations_change_nothing() {
 }
 
 #[test]
-fn interim_responses_and_trailers_are_not_the_response() {
+fn interim_responses_and_trailers_are_skipped() {
     let mut harness = Harness::announce();
     let stream = [
         frame(HEADERS, END_HEADERS, 1, b"\x08\x03100"),
@@ -205,7 +205,7 @@ fn interim_responses_and_trailers_are_not_the_response() {
 }
 
 #[test]
-fn unknown_frames_settings_and_flags_mean_nothing() {
+fn unknown_frames_settings_and_flags_are_ignored() {
     let mut harness = Harness::with(&[(0x7777, 1)]);
     harness.get();
     let stream = [
@@ -218,7 +218,7 @@ fn unknown_frames_settings_and_flags_mean_nothing() {
 }
 
 #[test]
-fn a_ping_is_answered_with_what_it_brought() {
+fn ping_is_acknowledged_with_its_payload() {
     let mut harness = Harness::new();
     assert_eq!(harness.feed(&frame(PING, 0, 0, b"12345678")).unwrap(), "");
     assert_eq!(harness.out, frame(PING, ACK, 0, b"12345678"));
@@ -228,7 +228,7 @@ fn a_ping_is_answered_with_what_it_brought() {
 }
 
 #[test]
-fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
+fn windows_are_extended_for_large_bodies() {
     let mut harness = Harness::announce();
     harness.feed(&frame(HEADERS, END_HEADERS, 1, OK)).unwrap();
     let piece = frame(DATA, 0, 1, &[b'x'; 16_384]);
@@ -251,7 +251,7 @@ fn a_large_body_keeps_coming_because_more_is_asked_for_in_time() {
 }
 
 #[test]
-fn a_request_with_a_body_says_how_long_it_is() {
+fn request_body_has_a_content_length() {
     let mut harness = Harness::new();
     harness.post(b"hello");
     let head = frame(HEADERS, END_HEADERS, 1, b"\x20\x83\x84\x86\x01\x03a.b\x0f\x0d\x015");
@@ -263,7 +263,7 @@ fn a_request_with_a_body_says_how_long_it_is() {
 }
 
 #[test]
-fn a_large_request_is_sent_as_the_windows_grow() {
+fn large_request_follows_the_windows() {
     let mut harness = Harness::with(&[(4, 20_000)]);
     harness.post(&[b'x'; 100_000]);
     assert_eq!(
@@ -285,7 +285,7 @@ fn a_large_request_is_sent_as_the_windows_grow() {
 }
 
 #[test]
-fn settings_change_the_window_of_a_request_in_progress() {
+fn settings_change_windows_of_open_streams() {
     let mut harness = Harness::new();
     harness.post(&[b'x'; 70_000]);
     harness.sent();
@@ -299,7 +299,7 @@ fn settings_change_the_window_of_a_request_in_progress() {
 }
 
 #[test]
-fn a_server_that_wants_no_more_of_a_request_answers_before_its_end() {
+fn early_response_cancels_the_request_body() {
     let mut harness = Harness::with(&[(4, 10)]);
     harness.post(&[b'x'; 100]);
     harness.sent();
@@ -315,7 +315,7 @@ fn a_server_that_wants_no_more_of_a_request_answers_before_its_end() {
 }
 
 #[test]
-fn no_request_is_made_before_the_server_allows_one() {
+fn requests_wait_for_the_concurrency_limit() {
     let mut harness = Harness::with(&[(3, 0)]);
     harness.post(b"hello");
     assert_eq!(harness.sent(), []);
@@ -327,7 +327,7 @@ fn no_request_is_made_before_the_server_allows_one() {
 }
 
 #[test]
-fn a_header_that_is_longer_than_a_frame_goes_on_in_others() {
+fn long_header_is_split_into_continuations() {
     let mut harness = Harness::new();
     let list = vec![("x-long".into(), vec![b'v'; 40_000])];
     ask_with(&mut harness.client, "GET", "/", list, None, &mut harness.out);
@@ -341,7 +341,7 @@ fn a_header_that_is_longer_than_a_frame_goes_on_in_others() {
 }
 
 #[test]
-fn a_server_may_leave_after_the_request_in_progress() {
+fn goaway_lets_the_current_request_finish() {
     let mut harness = Harness::announce();
     assert_eq!(harness.feed(&go_away(0x7fff_ffff, 0, "")).unwrap(), "", "it will leave");
     assert_eq!(harness.feed(&go_away(1, 0, "")).unwrap(), "", "it leaves");
@@ -353,7 +353,7 @@ fn a_server_may_leave_after_the_request_in_progress() {
 }
 
 #[test]
-fn why_a_server_leaves_is_told() {
+fn goaway_reason_is_reported() {
     let mut harness = Harness::announce();
     harness.feed(&go_away(1, 0xb, "too\nmany")).unwrap();
     let why = harness.why();
@@ -365,7 +365,7 @@ fn why_a_server_leaves_is_told() {
 }
 
 #[test]
-fn a_reset_has_the_code_of_the_server() {
+fn reset_has_the_servers_code() {
     for (code, name) in [(2, "INTERNAL_ERROR"), (8, "CANCEL"), (0xd, "HTTP_1_1_REQUIRED"), (0x99, "0x99")] {
         let mut harness = Harness::announce();
         assert_eq!(
@@ -384,7 +384,7 @@ fn a_reset_has_the_code_of_the_server() {
 }
 
 #[test]
-fn a_request_that_the_server_has_not_begun_can_be_made_again() {
+fn unprocessed_request_can_be_repeated() {
     let mut harness = Harness::announce();
     assert_eq!(harness.feed(&go_away(0, 0, "reloaded")).unwrap(), "refused");
     assert_eq!(harness.why().message, "the server goes away (NO_ERROR): reloaded");
@@ -396,7 +396,7 @@ fn a_request_that_the_server_has_not_begun_can_be_made_again() {
 }
 
 #[test]
-fn a_connection_that_ends_within_a_response_is_told_apart() {
+fn truncated_response_is_an_error() {
     for (stream, finding) in [
         (frame(HEADERS, 0, 1, OK), "within its header"),
         (frame(HEADERS, END_HEADERS, 1, OK), "after 0 bytes of its body"),
@@ -414,7 +414,7 @@ fn a_connection_that_ends_within_a_response_is_told_apart() {
 }
 
 #[test]
-fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
+fn body_of_wrong_length_is_an_error() {
     const FIVE: &[u8] = b"\x88\x0f\x0d\x015";
     for (stream, finding) in [
         (vec![frame(HEADERS, END_HEADERS, 1, FIVE), frame(DATA, 0, 1, b"abcdef")], "longer than the 5 bytes"),
@@ -439,7 +439,7 @@ fn a_body_that_is_not_as_long_as_promised_is_told_apart() {
 }
 
 #[test]
-fn who_does_not_speak_http_2_is_told_of() {
+fn non_http2_server_is_reported() {
     for (first, finding) in [
         (&b"HTTP/1.1 400 Bad Request\r\n"[..], "it answers in HTTP/1; try version 1.1"),
         (b"220 smtp.example ESMTP", "the server does not speak HTTP/2; try version 1.1"),
@@ -455,7 +455,7 @@ fn who_does_not_speak_http_2_is_told_of() {
 }
 
 #[test]
-fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
+fn protocol_violations_end_the_connection() {
     let headers = |flags, payload: &[u8]| frame(HEADERS, flags, 1, payload);
     let answered = headers(END_HEADERS, OK);
     let over = headers(END_HEADERS | END_STREAM, OK);
@@ -519,14 +519,14 @@ fn what_a_server_must_not_do_ends_the_connection_with_what_it_was() {
 }
 
 #[test]
-fn a_window_that_settings_make_too_large_is_refused() {
+fn window_overflow_is_an_error() {
     let mut harness = Harness::announce();
     harness.feed(&frame(WINDOW_UPDATE, 0, 1, &[0x7f, 0, 0, 0])).unwrap();
     assert!(harness.refuse(&settings(&[(4, 0x7fff_ffff)])).message.contains("FLOW_CONTROL_ERROR"));
 }
 
 #[test]
-fn header_fields_without_end_are_refused() {
+fn endless_header_block_is_an_error() {
     let mut harness = Harness::announce();
     harness.feed(&frame(HEADERS, 0, 1, OK)).unwrap();
     let flood = (0..5).map(|_| frame(CONTINUATION, 0, 1, &[0; 16_384])).collect::<Vec<_>>().concat();

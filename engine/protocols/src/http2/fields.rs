@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_its_status_and_perhaps_its_length() {
+    fn status_and_length_are_extracted() {
         let response =
             [(":status", "404"), ("server", "x"), ("content-length", "12"), ("content-length", "12")];
         assert_eq!(take(Fields::default(), &response), Ok((Some(404), Some(12))));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_response_must_not_have_is_refused() {
+    fn invalid_fields_are_rejected() {
         for list in [
             &[(":status", "20")][..],
             &[(":status", "2000")],

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_read_as_they_are_written() {
+    fn frame_headers_round_trip() {
         let mut out = Vec::new();
         window_update(&mut out, 5, 0x1234);
         assert_eq!(out, [0, 0, 4, 8, 0, 0, 0, 0, 5, 0, 0, 0x12, 0x34]);

@@ -147,7 +147,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn however_it_is_cut_the_same_is_heard_and_answered(
+    fn events_do_not_depend_on_splitting(
         greeting in prop_oneof![9 => Just(settings(&[(4, 20)])), 1 => Just(Vec::new())],
         pieces in prop::collection::vec(piece(), 0..20),
         mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_breaks_nothing(stream in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn garbage_never_panics(stream in prop::collection::vec(any::<u8>(), 0..200)) {
         converse(&stream, &[]);
         let stream = [settings(&[]), stream].concat();
         converse(&stream, &[]);

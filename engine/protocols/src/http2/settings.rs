@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_taken_note_of_and_unknown_ones_are_not() {
+    fn known_settings_are_applied() {
         let expected = Settings { streams: 100, window: 0, frame: 20_000 };
         assert_eq!(read(&[(1, 0), (2, 0), (3, 100), (4, 0), (5, 20_000), (6, 9), (0xff, 7)]), Ok(expected));
         assert_eq!(read(&[]), Ok(Settings::default()));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_ones_are_refused() {
+    fn invalid_settings_are_rejected() {
         for (name, value, finding) in [
             (2, 1, "ENABLE_PUSH to 1"),
             (2, 2, "PROTOCOL_ERROR"),

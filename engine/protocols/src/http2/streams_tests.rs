@@ -69,7 +69,7 @@ fn answer(stream: u32) -> Vec<u8> {
 }
 
 #[test]
-fn answers_come_in_any_order_and_in_pieces_between_each_other() {
+fn responses_may_interleave() {
     let mut harness = Harness::announce(100, 3);
     assert_eq!(harness.sent(), [(HEADERS, 1), (HEADERS, 3), (HEADERS, 5)]);
     let stream = [
@@ -90,7 +90,7 @@ fn answers_come_in_any_order_and_in_pieces_between_each_other() {
 }
 
 #[test]
-fn no_more_are_begun_than_the_server_takes_at_once() {
+fn concurrency_limit_is_respected() {
     let mut harness = Harness::announce(2, 4);
     assert_eq!(harness.client.taken_at_once(), Some(2));
     assert_eq!(harness.sent(), [(HEADERS, 1), (HEADERS, 3)]);
@@ -106,7 +106,7 @@ fn no_more_are_begun_than_the_server_takes_at_once() {
 }
 
 #[test]
-fn until_the_server_says_how_many_it_takes_one_is_made() {
+fn one_request_until_the_limit_is_known() {
     let mut harness = Harness { client: Http2::new(Limits::default()), out: Vec::new() };
     harness.client.opened(&mut harness.out);
     harness.out.clear();
@@ -123,7 +123,7 @@ fn until_the_server_says_how_many_it_takes_one_is_made() {
 }
 
 #[test]
-fn a_reset_is_of_one_request_only() {
+fn reset_affects_one_request() {
     let mut harness = Harness::announce(100, 3);
     let stream = [frame(RST_STREAM, 0, 3, &[0, 0, 0, 2]), answer(1), answer(5)];
     assert_eq!(harness.feed(&stream.concat()).unwrap(), "1 INTERNAL_ERROR, 0 200, 0 end, 2 200, 2 end");
@@ -131,7 +131,7 @@ fn a_reset_is_of_one_request_only() {
 }
 
 #[test]
-fn a_server_that_goes_away_refuses_what_it_has_not_begun() {
+fn goaway_refuses_unprocessed_requests() {
     let mut harness = Harness::announce(3, 4);
     assert_eq!(harness.feed(&go_away(3, 0, "")).unwrap(), "3 refused, 2 refused");
     assert!(!harness.client.takes(1));
@@ -140,7 +140,7 @@ fn a_server_that_goes_away_refuses_what_it_has_not_begun() {
 }
 
 #[test]
-fn what_is_still_said_of_a_request_that_was_given_up_is_passed_over() {
+fn late_frames_of_cancelled_requests_are_skipped() {
     let mut harness = Harness::announce(100, 3);
     harness.out.clear();
     harness.feed(&[frame(HEADERS, END_HEADERS, 1, OK), frame(HEADERS, END_HEADERS, 3, OK)].concat()).unwrap();
@@ -167,7 +167,7 @@ fn what_is_still_said_of_a_request_that_was_given_up_is_passed_over() {
 }
 
 #[test]
-fn a_request_that_waits_and_is_given_up_is_never_made() {
+fn cancelled_queued_request_is_never_sent() {
     let mut harness = Harness::announce(1, 3);
     harness.out.clear();
     harness.client.cancel(1, &mut harness.out);
@@ -178,7 +178,7 @@ fn a_request_that_waits_and_is_given_up_is_never_made() {
 }
 
 #[test]
-fn bodies_share_the_window_of_their_connection() {
+fn bodies_share_the_connection_window() {
     let fields = Fields::new(Version::Two, "http", "a.b", Vec::new(), false);
     let body = &[b'x'; 40_000][..];
     let mut harness = Harness::announce(100, 0);
@@ -196,7 +196,7 @@ fn bodies_share_the_window_of_their_connection() {
 }
 
 #[test]
-fn each_request_is_told_why_it_was_lost() {
+fn lost_requests_report_the_reason() {
     let mut harness = Harness::announce(100, 2);
     harness.feed(&frame(HEADERS, END_HEADERS, 3, b"\x88\x0f\x0d\x015")).unwrap();
     assert_eq!(harness.client.unanswered(0).code, "connection");

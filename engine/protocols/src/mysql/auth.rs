@@ -82,7 +82,7 @@ mod tests {
 
     /// Values computed with an independent implementation (PyMySQL 1.2.4).
     #[test]
-    fn proofs_are_those_of_another_implementation() {
+    fn responses_match_an_independent_implementation() {
         let nonce: Vec<u8> = (1..=20).collect();
         assert_eq!(hex(&Plugin::Native.prove(b"secret", &nonce)), NATIVE);
         assert_eq!(hex(&Plugin::CachingSha2.prove(b"secret", &nonce)), CACHING_SHA2);
@@ -95,7 +95,7 @@ mod tests {
     const CACHING_SHA2: &str = "746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9";
 
     #[test]
-    fn plugins_have_the_servers_names() {
+    fn plugins_have_server_names() {
         for plugin in [Plugin::Native, Plugin::CachingSha2, Plugin::Clear] {
             assert_eq!(Plugin::named(plugin.name().as_bytes()), Some(plugin));
         }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_is_told_as_text() {
+    fn every_type_decodes_to_text() {
         let cases: [(u8, bool, &[u8], &str); 16] = [
             (0x01, false, b"\xff", "-1"),
             (0x01, true, b"\xff", "255"),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_are_bits_before_the_values() {
+    fn null_bitmap_precedes_the_values() {
         let types = [(0x03, false); 8];
         let mut body = vec![0, 0b1000_0000, 0b0000_0010];
         body.extend([7, 0, 0, 0].repeat(6));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_has_a_name_and_a_type() {
+    fn definition_has_name_and_type() {
         let body = b"\x03def\x01d\x01t\x01t\x02it\x01i\x0c\x3f\0\x0b\0\0\0\x03\x20\0\0\0\0";
         assert_eq!(definition(body), Some((&b"it"[..], Type { kind: 3, unsigned: true })));
         for cut in 0..21 {

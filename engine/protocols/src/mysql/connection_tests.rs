@@ -132,7 +132,7 @@ impl Harness {
 }
 
 #[test]
-fn statements_are_answered_one_by_one() {
+fn statements_complete_one_by_one() {
     let mut harness = Harness::open(ALL);
     harness.ask("BEGIN", false);
     assert_eq!(harness.feed(BEGUN).unwrap(), ["0 Change", "open"]);
@@ -145,7 +145,7 @@ fn statements_are_answered_one_by_one() {
 }
 
 #[test]
-fn of_rows_that_an_update_found_those_count_as_changed_that_it_changed() {
+fn update_distinguishes_matched_and_changed_rows() {
     let message = |rows: u8, info: &str| {
         let mut body = vec![0, rows, 0, 2, 0, 0, 0];
         encode::text(&mut body, info.as_bytes());
@@ -169,7 +169,7 @@ fn of_rows_that_an_update_found_those_count_as_changed_that_it_changed() {
 }
 
 #[test]
-fn rows_are_heard_or_passed_over_wherever_the_bytes_break() {
+fn rows_are_read_or_skipped_however_split() {
     for eof in [true, false] {
         let capabilities = if eof { ALL & !DEPRECATE_EOF } else { ALL };
         let stream = rows(eof, false);
@@ -191,7 +191,7 @@ fn rows_are_heard_or_passed_over_wherever_the_bytes_break() {
 }
 
 #[test]
-fn prepared_statements_have_the_servers_numbers() {
+fn prepared_statements_use_the_servers_ids() {
     for eof in [true, false] {
         let mut harness = Harness::open(if eof { ALL & !DEPRECATE_EOF } else { ALL });
         let mut parse = Vec::new();
@@ -220,7 +220,7 @@ fn prepared_statements_have_the_servers_numbers() {
 }
 
 #[test]
-fn statements_that_travel_together_are_ready_after_the_last() {
+fn pipelined_statements_are_ready_after_the_last() {
     let mut harness = Harness::open(ALL);
     harness.ask("UPDATE a; UPDATE b", false);
     assert_eq!(harness.feed(CHANGED_AND_MORE).unwrap(), ["1 Change"]);
@@ -235,7 +235,7 @@ fn statements_that_travel_together_are_ready_after_the_last() {
 }
 
 #[test]
-fn an_error_in_the_middle_of_rows_ends_them() {
+fn error_ends_the_rows() {
     let mut harness = Harness::open(ALL);
     harness.ask("SELECT", false);
     let stream = rows(false, false);
@@ -245,7 +245,7 @@ fn an_error_in_the_middle_of_rows_ends_them() {
 }
 
 #[test]
-fn rows_are_sent_when_the_server_asks_for_a_file() {
+fn load_data_sends_rows_on_request() {
     let mut harness = Harness::open(ALL);
     harness.ask("LOAD DATA LOCAL INFILE 'rows' INTO TABLE t", true);
     assert_eq!(harness.feed(&packet(1, b"\xfbrows")).unwrap(), ["send"]);
@@ -259,14 +259,14 @@ fn rows_are_sent_when_the_server_asks_for_a_file() {
 }
 
 #[test]
-fn a_server_that_goes_says_so_to_the_idle() {
+fn shutdown_is_reported_to_idle_connections() {
     let mut harness = Harness::open(ALL);
     let gone = packet(0, b"\xff\x87\x07#70100Connection was killed");
     assert_eq!(harness.feed(&gone).unwrap()[0], "no: 70100 true");
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error_and_no_panic() {
+fn unrequested_packets_are_errors() {
     for stray in [BEGUN, b"\x01\0\0\x01\x02", b"\0\0\0\x01", b"\x01\0\0\x01\xfe"] {
         assert_eq!(Harness::open(ALL).feed(stray).unwrap_err().code, "protocol", "{stray:?}");
     }
@@ -289,7 +289,7 @@ fn what_nobody_asked_for_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn another_connection_ends_what_this_one_does() {
+fn cancel_uses_another_connection() {
     let harness = Harness::open(ALL);
     assert_eq!(harness.wire.cancel(), crate::Cancel::Query("KILL QUERY 9".into()));
 }
@@ -320,7 +320,7 @@ proptest! {
 
     /// No input, split in any way, panics or loops forever.
     #[test]
-    fn nothing_that_arrives_breaks_it(
+    fn arbitrary_packets_never_panic(
         pieces in prop::collection::vec((piece(), 0usize..40), 0..20),
         asked in prop::collection::vec((any::<bool>(), any::<bool>()), 1..6),
         eof in any::<bool>(),
@@ -347,7 +347,7 @@ proptest! {
 
     /// The same for the greeting and the login.
     #[test]
-    fn no_greeting_breaks_it(start in 0usize..2, bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
+    fn arbitrary_greetings_never_panic(start in 0usize..2, bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
         let config = Config {
             user: "u".into(),
             password: Some("pw".into()),

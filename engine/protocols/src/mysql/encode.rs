@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_is_its_length_its_number_and_its_body() {
+    fn packet_has_length_number_and_body() {
         let mut out = b"before".to_vec();
         command(&mut out, QUERY, b"SELECT 1");
         assert_eq!(&out[6..], b"\x09\0\0\0\x03SELECT 1");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_read_as_they_are_written() {
+    fn integers_round_trip() {
         for (value, length) in [
             (0, 1),
             (250, 1),

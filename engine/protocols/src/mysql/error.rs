@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_telling_sqlstate_is_the_code_and_a_vague_one_gives_way_to_the_number() {
+    fn unspecific_sqlstate_is_replaced_by_the_number() {
         let deadlock = ServerError::parse(b"\xff\xbd\x04#40001Deadlock found");
         assert_eq!((deadlock.number, deadlock.code().as_str()), (1213, "40001"));
         assert_eq!(deadlock.to_string(), "Deadlock found (error 1213)");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_its_sqlstate_is_still_one() {
+    fn error_without_sqlstate_is_parsed() {
         let full = ServerError::parse(b"\xff\x10\x04Too many connections");
         assert_eq!((full.code().as_str(), full.message.as_str()), ("08004", "Too many connections"));
         assert!(full.is_fatal());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_the_connection_is_known() {
+    fn fatal_errors_are_recognised() {
         assert!(ServerError::parse(b"\xff\x1d\x04#08S01Server shutdown in progress").is_fatal());
         assert!(ServerError::parse(b"\xff\x87\x07#70100Connection was killed").is_fatal());
         assert!(!ServerError::parse(b"\xff\x25\x05#70100Query execution was interrupted").is_fatal());

@@ -68,7 +68,7 @@ fn feed(handshake: &mut Handshake, input: &[u8]) -> Result<(Progress, Vec<u8>), 
 }
 
 #[test]
-fn a_plain_connection_opens_wherever_the_bytes_break() {
+fn plain_connection_opens_however_split() {
     let stream = [greeting(THERE, "mysql_native_password"), OK.to_vec()].concat();
     for cut in 0..=stream.len() {
         let mut handshake = opened(config(SslMode::Disable));
@@ -90,7 +90,7 @@ fn a_plain_connection_opens_wherever_the_bytes_break() {
 }
 
 #[test]
-fn what_the_server_cannot_do_is_not_asked_for() {
+fn missing_capabilities_are_not_requested() {
     let mut handshake = opened(config(SslMode::Prefer));
     let (_, out) = feed(&mut handshake, &greeting(THERE & !DEPRECATE_EOF & !(1 << 20), "")).unwrap();
     let asked = u32::from_le_bytes(out[4..8].try_into().unwrap());
@@ -102,7 +102,7 @@ fn what_the_server_cannot_do_is_not_asked_for() {
 }
 
 #[test]
-fn tls_is_asked_for_before_anybody_is_named() {
+fn tls_is_requested_before_the_user_is_sent() {
     for mode in [SslMode::Prefer, SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
         let mut handshake = opened(config(mode));
         let (progress, out) = feed(&mut handshake, &greeting(THERE | SSL, "mysql_native_password")).unwrap();
@@ -115,7 +115,7 @@ fn tls_is_asked_for_before_anybody_is_named() {
 }
 
 #[test]
-fn without_tls_the_stricter_modes_stop() {
+fn strict_modes_require_tls() {
     for mode in [SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
         let mut handshake = opened(config(mode));
         let failure = feed(&mut handshake, &greeting(THERE, "")).unwrap_err();
@@ -124,14 +124,14 @@ fn without_tls_the_stricter_modes_stop() {
 }
 
 #[test]
-fn plain_bytes_smuggled_behind_the_greeting_are_refused() {
+fn injected_plaintext_after_the_greeting_is_rejected() {
     let mut handshake = opened(config(SslMode::Require));
     let stream = [greeting(THERE | SSL, ""), OK.to_vec()].concat();
     assert_eq!(handshake.received(&stream, &mut Vec::new()).unwrap_err().code, "tls");
 }
 
 #[test]
-fn another_plugin_is_spoken_when_the_server_wants_it() {
+fn plugin_can_be_switched() {
     let mut handshake = opened(config(SslMode::Disable));
     feed(&mut handshake, &greeting(THERE, "client_ed25519")).unwrap();
     let switch = packet(2, b"\xfecaching_sha2_password\0lkjihgfedcba87654321\0");
@@ -147,7 +147,7 @@ fn another_plugin_is_spoken_when_the_server_wants_it() {
 }
 
 #[test]
-fn the_password_itself_is_shown_only_where_nobody_listens() {
+fn clear_password_needs_a_secure_channel() {
     let want = [packet(2, b"\x01\x04"), packet(2, b"\xfemysql_clear_password\0")];
     for (want, shown) in want.iter().zip([b"pw\0", b"pw\0"]) {
         let mut handshake = opened(config(SslMode::Disable));
@@ -168,7 +168,7 @@ fn the_password_itself_is_shown_only_where_nobody_listens() {
 }
 
 #[test]
-fn a_plugin_that_is_not_spoken_is_named() {
+fn unsupported_plugin_is_reported() {
     for (name, shown) in [(&b"client_ed25519\0"[..], "client_ed25519"), (b"", "mysql_old_password")] {
         let mut handshake = opened(config(SslMode::Disable));
         feed(&mut handshake, &greeting(THERE, "mysql_native_password")).unwrap();
@@ -179,7 +179,7 @@ fn a_plugin_that_is_not_spoken_is_named() {
 }
 
 #[test]
-fn a_refusal_keeps_the_servers_code() {
+fn rejection_has_the_servers_code() {
     let mut handshake = opened(config(SslMode::Disable));
     let full = feed(&mut handshake, &packet(0, b"\xff\x10\x04Too many connections")).unwrap_err();
     assert_eq!((full.code.as_str(), full.message.as_str()), ("08004", "Too many connections (error 1040)"));
@@ -190,7 +190,7 @@ fn a_refusal_keeps_the_servers_code() {
 }
 
 #[test]
-fn allow_and_prefer_try_the_other_way_once() {
+fn allow_and_prefer_switch_once() {
     let denied = Failure { code: "28000".into(), message: String::new() };
     let mut handshake = opened(config(SslMode::Allow));
     let (progress, _) = feed(&mut handshake, &greeting(THERE | SSL, "")).unwrap();
@@ -209,7 +209,7 @@ fn allow_and_prefer_try_the_other_way_once() {
 }
 
 #[test]
-fn other_protocols_and_torn_greetings_are_errors() {
+fn other_protocols_and_truncated_greetings_are_errors() {
     let unsplit = greeting(THERE, "mysql_native_password");
     for cut in 5..unsplit.len() - 23 {
         let mut handshake = opened(config(SslMode::Disable));

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_are_cut_whole_wherever_the_bytes_break() {
+    fn packets_are_split_however_received() {
         let stream = b"\x01\0\0\x01a\0\0\0\x02\x02\0\0\x03bc";
         for cut in 0..stream.len() {
             let (mut at, mut joined, mut bodies) = (0, Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_several_packets_is_joined() {
+    fn long_body_is_reassembled() {
         let body: Vec<u8> = (0..FULL * 2 + 5).map(|at| at as u8).collect();
         let mut stream = Vec::new();
         for (number, part) in body.chunks(FULL).enumerate() {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_end_is_refused() {
+    fn endless_body_is_rejected() {
         let mut stream = Vec::new();
         for _ in 0..5 {
             stream.extend_from_slice(&[0xff, 0xff, 0xff, 0]);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_rows_are_passed_over_and_nothing_else() {
+    fn only_complete_rows_are_skipped() {
         let stream = b"\x02\0\0\x01\x01x\x01\0\0\x02\xfb\x05\0\0\x03\xfe\0\0\0\0";
         for cut in 0..stream.len() {
             let expected =
@@ -246,7 +246,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn however_a_stream_is_cut_the_same_bodies_come_out(
+        fn bodies_do_not_depend_on_splitting(
             pieces in prop::collection::vec(piece(), 0..12),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {
@@ -263,7 +263,7 @@ mod tests {
         }
 
         #[test]
-        fn no_body_breaks_those_who_read_it(body in prop::collection::vec(any::<u8>(), 0..60), steps in prop::collection::vec(0u8..6, 0..20)) {
+        fn arbitrary_bodies_never_panic(body in prop::collection::vec(any::<u8>(), 0..60), steps in prop::collection::vec(0u8..6, 0..20)) {
             let mut reader = Reader(&body);
             for step in steps {
                 let before = reader.0.len();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_puts_values_into_the_text() {
+    fn simple_mode_inlines_values() {
         let update = statement(Mode::Simple, UPDATE);
         assert!(update.parse().is_empty());
         let mut out = b"before".to_vec();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_statements_are_joined_into_one_text() {
+    fn joined_simple_statements_are_one_text() {
         let update = statement(Mode::Simple, UPDATE);
         let mut out = b"before".to_vec();
         update.request(&mut out).text(b"a").int(1).end();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn prepared_values_travel_in_binary_by_their_types() {
+    fn prepared_values_are_binary() {
         let update = statement(Mode::Prepared, UPDATE);
         assert_eq!(update.parse(), b"\x1c\0\0\0\x16UPDATE t SET c=? WHERE id=?");
         let mut out = b"before".to_vec();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn without_parameters_there_are_no_types() {
+    fn no_parameters_means_no_types() {
         let mut out = Vec::new();
         statement(Mode::Prepared, "COMMIT").request(&mut out).end();
         assert_eq!(out, b"\x0a\0\0\0\x17\x07\0\0\0\0\x01\0\0\0");

@@ -167,12 +167,12 @@ mod tests {
     const MECHANISMS: &[u8] = b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
 
     #[test]
-    fn trust_needs_nothing() {
+    fn trust_needs_no_response() {
         assert_eq!(answer(b"\0\0\0\0", None, Channel::Plain).unwrap(), (true, vec![]));
     }
 
     #[test]
-    fn cleartext_and_md5_are_answered() {
+    fn cleartext_and_md5_responses() {
         let (done, out) = answer(b"\0\0\0\x03", Some("secret"), Channel::Plain).unwrap();
         assert_eq!((done, &out[..]), (false, &b"p\0\0\0\x0bsecret\0"[..]));
         // md5(md5("passworduser") + salt), computed with md5sum.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_binding_that_both_sides_know_is_chosen() {
+    fn strongest_common_binding_is_chosen() {
         let cases: [(&[u8], Channel<'_>, &str, &str); 4] = [
             (MECHANISMS, Channel::Tls(b"hash"), SCRAM_PLUS, "p=tls-server-end-point,,"),
             (MECHANISMS, Channel::Tls(b""), SCRAM, "n,,"),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_answered_is_a_failure_with_a_reason() {
+    fn unanswerable_requests_fail_with_a_reason() {
         let cases: [(&[u8], Option<&str>, &str, &str); 10] = [
             (b"\0\0\0\x03", None, WRONG_PASSWORD, "none was given"),
             (b"\0\0\0\x05\x01\x02\x03\x04", None, WRONG_PASSWORD, "none was given"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_prove_itself_is_refused() {
+    fn server_without_proof_is_rejected() {
         let mut exchange = Authentication::default();
         let mut out = Vec::new();
         let mut say = |body: &[u8]| exchange.answer(body, "user", Some("pencil"), Channel::Plain, &mut out);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_server_signature_is_refused() {
+    fn wrong_server_signature_is_rejected() {
         let mut exchange = Authentication::default();
         let mut out = Vec::new();
         exchange.answer(MECHANISMS, "user", Some("pencil"), Channel::Plain, &mut out).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_byte_for_byte_what_another_implementation_sends() {
+    fn messages_match_an_independent_implementation() {
         let cases = [
             (SYNC.to_vec(), theirs(frontend::sync)),
             (EXECUTE.to_vec(), theirs(|b| frontend::execute("", 0, b).unwrap())),

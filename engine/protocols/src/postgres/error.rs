@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_that_matter_are_found_among_the_others() {
+    fn relevant_fields_are_extracted() {
         let body =
             b"SFEHLER\0VERROR\0C40001\0Mcould not serialize access\0DReason code: x.\0HRetry.\0Fpredicate.c\0L4\0\0";
         let error = ServerError::parse(body);
@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn fatal_is_known_with_and_without_the_untranslated_field() {
+    fn fatal_is_recognised_with_and_without_the_untranslated_field() {
         assert!(ServerError::parse(b"SFATAL\0C57P01\0Mbye\0\0").is_fatal());
         assert!(ServerError::parse(b"SFATAL\0VFATAL\0C57P01\0\0").is_fatal());
         assert!(ServerError::parse(b"VPANIC\0\0").is_fatal());
     }
 
     #[test]
-    fn a_torn_error_is_still_an_error() {
+    fn truncated_error_is_parsed() {
         let complete = b"SERROR\0VERROR\0C22003\0Minteger out of range\0\0";
         for end in 0..complete.len() {
             let error = ServerError::parse(&complete[..end]);

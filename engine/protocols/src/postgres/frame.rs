@@ -189,7 +189,7 @@ mod tests {
     use crate::Columns as _;
 
     #[test]
-    fn messages_are_cut_whole_wherever_the_bytes_break() {
+    fn messages_are_split_however_received() {
         let stream = b"Z\0\0\0\x05ID\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0";
         for cut in 0..stream.len() {
             let mut at = 0;
@@ -206,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_a_message() {
+    fn empty_body_is_a_message() {
         assert_eq!(next(b"1\0\0\0\x04rest").unwrap(), Some(Frame { tag: b'1', body: b"" }));
     }
 
     #[test]
-    fn whole_rows_are_passed_over_and_nothing_else() {
+    fn only_complete_rows_are_skipped() {
         let stream = b"D\0\0\0\x06\0\0D\0\0\0\x07\0\0xC\0\0\0\x05\0";
         for cut in 0..stream.len() {
             let expected = if cut < 7 { 0 } else { 7 + 8 * usize::from(cut >= 15) };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_lengths_are_refused() {
+    fn impossible_lengths_are_rejected() {
         for head in [
             &b"Z\0\0\0\x03"[..],
             b"Z\0\0\0\0",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_its_columns_and_a_broken_one_is_an_error() {
+    fn rows_split_into_columns_or_fail() {
         let row = b"\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\0";
         let unsplit: Vec<_> = columns(row).unwrap().collect();
         assert_eq!(unsplit, [Some(&b"ab"[..]), None, Some(b"")]);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_columns_are_read_from_a_description() {
+    fn row_description_has_column_names() {
         let body = [&b"\0\x02one\0"[..], &[7; 18], b"\0", &[7; 18]].concat();
         assert_eq!(names(&body).unwrap().collect::<Vec<_>>(), [&b"one"[..], b""]);
         for cut in 0..body.len() {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_changed_are_read_from_the_tag() {
+    fn row_count_comes_from_the_tag() {
         let cases: [(&[u8], u64); 7] = [
             (b"INSERT 0 1\0", 1),
             (b"UPDATE 17\0", 17),
@@ -317,7 +317,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn however_a_stream_is_cut_the_same_messages_come_out(
+        fn messages_do_not_depend_on_splitting(
             pieces in prop::collection::vec(piece(), 0..12),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {
@@ -333,7 +333,7 @@ mod tests {
         }
 
         #[test]
-        fn no_body_breaks_those_who_read_it(body in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn arbitrary_bodies_never_panic(body in prop::collection::vec(any::<u8>(), 0..60)) {
             if let Ok(row) = columns(&body) {
                 let unsplit = row.end().is_ok();
                 let read: usize = 2 + row.map(|column| 4 + column.map_or(0, <[u8]>::len)).sum::<usize>();

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_connection_opens_wherever_the_bytes_break() {
+    fn plain_connection_opens_however_split() {
         let stream = [AUTH_OK, SETTINGS].concat();
         for cut in 0..=stream.len() {
             let (mut handshake, sent) = opened(SslMode::Disable);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_ready_is_left_to_the_session() {
+    fn bytes_after_ready_are_left_to_the_session() {
         let (mut handshake, _) = opened(SslMode::Disable);
         let stream = [AUTH_OK, SETTINGS, b"N\0\0\0\x05\0"].concat();
         let (done, progress) = handshake.received(&stream, &mut Vec::new()).unwrap();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_asked_for_and_then_the_introduction_made() {
+    fn startup_follows_the_tls_handshake() {
         for mode in [SslMode::Prefer, SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
             let (mut handshake, mut out) = opened(mode);
             assert_eq!(out, encode::SSL_REQUEST);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tls_prefer_goes_on_and_the_stricter_modes_stop() {
+    fn prefer_continues_without_tls_and_strict_modes_stop() {
         let (mut handshake, mut out) = opened(SslMode::Prefer);
         out.clear();
         assert_eq!(handshake.received(b"N", &mut out).unwrap(), (1, Progress::More));
@@ -285,13 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn plain_bytes_smuggled_behind_the_answer_are_refused() {
+    fn injected_plaintext_after_the_answer_is_rejected() {
         let (mut handshake, mut out) = opened(SslMode::Require);
         assert_eq!(handshake.received(b"SR\0\0\0\x08\0\0\0\0", &mut out).unwrap_err().code, "tls");
     }
 
     #[test]
-    fn allow_turns_to_tls_once_when_plain_is_refused() {
+    fn allow_switches_to_tls_once() {
         let (mut handshake, sent) = opened(SslMode::Allow);
         assert_eq!(sent, startup());
         let failure = handshake.received(REFUSED, &mut Vec::new()).unwrap_err();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn prefer_turns_to_plain_once_when_tls_fails() {
+    fn prefer_switches_to_plain_once() {
         let (mut handshake, mut out) = opened(SslMode::Prefer);
         handshake.received(b"S", &mut out).unwrap();
         assert_eq!(handshake.lost(&tls("handshake failed")), Reconnect::Now);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_keeps_the_servers_code() {
+    fn rejection_has_the_servers_code() {
         for (mode, body) in
             [(SslMode::Disable, &b"C28P01\0Mwrong\0\0"[..]), (SslMode::Require, b"C53300\0Mfull\0\0")]
         {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_after_the_opening_is_no_reason_to_change_the_way() {
+    fn later_loss_does_not_switch_tls() {
         let (mut handshake, mut out) = opened(SslMode::Prefer);
         handshake.received(b"N", &mut out).unwrap();
         handshake.received(&[AUTH_OK, SETTINGS].concat(), &mut out).unwrap();
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_out_of_order_are_refused() {
+    fn messages_out_of_order_are_rejected() {
         for stream in [
             &b"Z\0\0\0\x05I"[..],
             b"T\0\0\0\x06\0\0",
@@ -382,7 +382,7 @@ mod tests {
 
         /// No input, split in any way, panics, and never more is consumed than was offered.
         #[test]
-        fn nothing_that_arrives_breaks_it(
+        fn arbitrary_messages_never_panic(
             mode in proptest::sample::select(vec![SslMode::Disable, SslMode::Prefer, SslMode::Require]),
             pieces in proptest::collection::vec(piece(), 0..12),
         ) {

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_puts_values_into_the_text() {
+    fn simple_mode_inlines_values() {
         let statement = Statement::new(Mode::Simple, "s", &update());
         assert!(statement.parse().is_empty());
         let mut expected = Vec::new();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_doubles_quotes() {
+    fn simple_mode_doubles_quotes() {
         let statement = Statement::new(Mode::Simple, "s", &[Part::Sql("SELECT ".into()), Part::Text]);
         let mut out = Vec::new();
         statement.request(&mut out).text(b"it's 'x'").end();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_statements_are_joined_into_one_text() {
+    fn joined_simple_statements_are_one_text() {
         let statement = Statement::new(Mode::Simple, "s", &update());
         let mut out = b"before".to_vec();
         statement.request(&mut out).text(b"a").int(1).end();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn bound_statements_are_joined_before_one_sync() {
+    fn joined_bound_statements_share_one_sync() {
         for mode in [Mode::Extended, Mode::Prepared] {
             let statement = Statement::new(mode, "s1", &update());
             let mut out = Vec::new();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_without_parameters_is_whole() {
+    fn statement_without_parameters_is_complete() {
         for mode in [Mode::Simple, Mode::Extended, Mode::Prepared] {
             let statement = Statement::new(mode, "b", &[Part::Sql("SELECT 1".into())]);
             let mut out = Vec::new();

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_an_array_of_bulk_strings() {
+    fn command_is_an_array_of_bulk_strings() {
         let mut out = b"before".to_vec();
         command(&mut out, &[b"SET", b"k", b"\r\n\0", b""]);
         assert_eq!(out, b"before*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n\r\n\0\r\n$0\r\n\r\n");

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_is_the_code() {
+    fn first_word_is_the_code() {
         for (error, code, message) in [
             ("WRONGTYPE Operation against a key", "WRONGTYPE", "Operation against a key"),
             ("MOVED 3999 127.0.0.1:6381", "MOVED", "3999 127.0.0.1:6381"),
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_command_are_never_repeated() {
+    fn command_arguments_are_never_repeated() {
         let (_, message) =
             read("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'me' 'secret'");
         assert_eq!(message, "unknown command 'HELLO'");

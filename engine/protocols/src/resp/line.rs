@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_64_bits_and_nothing_else() {
+    fn only_64_bit_numbers_are_accepted() {
         for value in [0, 7, -1, 42, i64::MAX, i64::MIN] {
             let line = format!("x{value}\r\n+");
             assert_eq!(number(line.as_bytes(), 1), Ok(Some((value, line.len() - 1))));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_cr_lf_and_have_a_limit() {
+    fn lines_end_in_cr_lf_within_a_limit() {
         assert_eq!(text(b"+OK\r\n-", 1), Ok(Some((&b"OK"[..], 5))));
         assert_eq!(text(b"+\r\n", 1), Ok(Some((&b""[..], 3))));
         assert_eq!(text(b"+a\rb\r\n", 1), Ok(Some((&b"a\rb"[..], 6))));

@@ -90,7 +90,7 @@ fn every_type_has_its_token() {
 }
 
 #[test]
-fn lists_tell_where_they_begin_and_replies_where_they_end() {
+fn lists_and_replies_are_delimited() {
     let tokens = read_all(b"*2\r\n%1\r\n+k\r\n~1\r\n:1\r\n$1\r\nx\r\n+next\r\n");
     let expected = [
         ("Array Some(2)", 0, false),
@@ -111,14 +111,14 @@ fn lists_tell_where_they_begin_and_replies_where_they_end() {
 }
 
 #[test]
-fn what_comes_besides_replies_is_passed_over() {
+fn pushes_and_attributes_are_skipped() {
     let tokens = read_all(b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n|1\r\n+ttl\r\n:5\r\n*2\r\n|1\r\n+a\r\n*1\r\n:9\r\n:1\r\n:2\r\n>0\r\n+OK\r\n");
     let expected = [("Array Some(2)", 0, false), (":1", 1, false), (":2", 1, true), ("+OK", 0, true)];
     assert_eq!(tokens, expected.map(|(token, depth, ends)| (token.into(), depth, ends)));
 }
 
 #[test]
-fn long_strings_are_passed_over_without_being_gathered() {
+fn long_strings_are_skipped_without_buffering() {
     let value = vec![b'v'; 100_000];
     let reply = [&b"*2\r\n$100000\r\n"[..], &value, b"\r\n$3\r\nabc\r\n"].concat();
     let mut reader = Reader::default();
@@ -139,7 +139,7 @@ fn long_strings_are_passed_over_without_being_gathered() {
 }
 
 #[test]
-fn nests_of_any_depth_are_refused_and_break_nothing() {
+fn deep_nesting_is_rejected() {
     let nest = b"*1\r\n".repeat(10_000);
     let why = feed([&nest[..]], 0).unwrap_err();
     assert_eq!(why.0, format!("lists in lists, more than {DEEPEST} deep"));
@@ -151,7 +151,7 @@ fn nests_of_any_depth_are_refused_and_break_nothing() {
 }
 
 #[test]
-fn lengths_that_no_server_has_are_refused_at_once() {
+fn absurd_lengths_are_rejected() {
     for head in [
         format!("${}\r\n", LONGEST_BULK + 1),
         format!("${}\r\n", i64::MAX),
@@ -174,7 +174,7 @@ fn lengths_that_no_server_has_are_refused_at_once() {
 }
 
 #[test]
-fn garbage_is_named() {
+fn garbage_is_reported() {
     for bytes in [
         "HTTP/1.1 400 Bad Request\r\n",
         "\u{15}\u{3}\u{3}",
@@ -279,7 +279,7 @@ proptest! {
 
     /// Tokens do not depend on how replies are split.
     #[test]
-    fn replies_are_heard_as_they_were_meant(
+    fn tokens_do_not_depend_on_splitting(
         replies in prop::collection::vec(reply(), 1..5),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
     ) {
@@ -290,7 +290,7 @@ proptest! {
 
     /// Skipping strings changes nothing else.
     #[test]
-    fn strings_that_are_not_kept_count_all_the_same(
+    fn skipping_strings_changes_nothing_else(
         replies in prop::collection::vec(reply(), 1..5),
         cuts in prop::collection::vec(any::<usize>(), 0..12),
         keep in 0usize..20,
@@ -304,7 +304,7 @@ proptest! {
 
     /// No input panics or loops forever, and never more is consumed than was offered.
     #[test]
-    fn anything_may_arrive(
+    fn arbitrary_input_never_panics(
         parts in prop::collection::vec(
             prop_oneof![
                 3 => reply().prop_map(|(bytes, _)| bytes),

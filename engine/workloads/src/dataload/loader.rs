@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn one_big_table_is_shared_by_all() {
+    fn big_table_is_split_among_all() {
         let expected = [
             vec![piece(0, 0, 25_000)],
             vec![piece(0, 25_000, 50_000)],
@@ -273,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn several_tables_are_kept_whole_where_that_is_even() {
+    fn tables_stay_complete_where_shares_are_even() {
         let expected =
             [vec![piece(0, 0, 5_000), piece(1, 0, 5_000)], vec![piece(2, 0, 5_000), piece(3, 0, 5_000)]];
         assert_eq!(shares(&tables(&[5_000; 4]), 2), expected);
     }
 
     #[test]
-    fn every_row_is_in_exactly_one_share() {
+    fn each_row_is_in_exactly_one_share() {
         for workers in 1..9 {
             let sizes = [70_001, 1, 0, 12_345, 9_999];
             let mut seen = sizes.map(|rows: u64| vec![false; rows as usize]);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn units_larger_than_a_share_leave_no_empty_shares() {
+    fn large_units_leave_no_empty_shares() {
         let mut large = tables(&[3]);
         large[0].unit_bytes = 5_000_000;
         let shares = shares(&large, 8);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_get_few_workers() {
+    fn few_rows_use_few_workers() {
         assert_eq!(shares(&tables(&[15_000]), 16).len(), 2);
         assert_eq!(shares(&tables(&[1]), 16).len(), 1);
         assert_eq!(shares(&tables(&[]), 16).len(), 1);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_held_against_what_it_must_be() {
+    fn bodies_are_checked() {
         let size = Options { size: Some(3), ..Options::default() };
         assert_eq!(judge(&size, &[b"ab", b"c"]), Ok(()));
         assert!(judge(&size, &[b"ab"]).unwrap_err().contains("has 2 bytes, and was to have 3"));
@@ -209,7 +209,7 @@ mod tests {
     proptest! {
         /// A text is found wherever the body is cut, and only if it is there.
         #[test]
-        fn a_text_is_found_however_the_body_is_cut(
+        fn text_is_found_however_the_body_is_split(
             pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..5), 0..8),
             text in "[ab]{1,6}",
         ) {

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_a_default() {
+    fn options_have_defaults() {
         let plan = Plan::read(&json!({"requests": [{"path": "/"}]}), &plain()).unwrap();
         let kind = &plan.requests[0];
         assert_eq!((kind.method.as_str(), kind.fields.authority.as_str()), ("GET", "shop:8080"));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_a_text_with_places_or_bytes() {
+    fn body_is_a_template_or_bytes() {
         let read = |body: Value| Plan::read(&json!({"requests": [{"path": "/", "body": body}]}), &plain());
         let written = |body: Value| {
             let (plan, mut out) = (read(body).unwrap(), Vec::new());
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_of_the_scheme_is_not_said() {
+    fn default_port_is_omitted() {
         let of = |text: &str| authority(&target(text));
         assert_eq!(of(r#"{"protocol":"http","host":"a","port":443}"#), "a");
         assert_eq!(of(r#"{"protocol":"http","host":"a","port":80,"sslmode":"disable"}"#), "a");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_knows_its_parameters() {
+    fn each_kind_lists_its_parameters() {
         let plan = Plan::read(
             &json!({
                 "requests": [
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_named() {
+    fn invalid_options_are_reported() {
         let request =
             |text: &str| finding(&json!({"requests": [serde_json::from_str::<Value>(text).unwrap()]}));
         assert!(request(r#"{"path":"index.html"}"#).contains("is no path"));

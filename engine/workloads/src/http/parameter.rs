@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_lie_in_their_range_and_fill_it() {
+    fn numbers_cover_their_range() {
         let mut seen = drawn(r#"{"from":3,"to":5}"#, 200);
         seen.sort_unstable();
         seen.dedup();
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_list() {
+    fn values_come_from_the_list() {
         assert_eq!(drawn(r#"{"values":["a","b"],"distribution":"sequential"}"#, 3), ["a", "b", "a"]);
         let hot = drawn(r#"{"values":["a","b","c"],"distribution":"zipfian","theta":2.0}"#, 300);
         assert!(hot.iter().filter(|value| *value == "a").count() > 150);
     }
 
     #[test]
-    fn letters_are_letters_in_the_number_asked_for() {
+    fn letters_have_the_requested_count() {
         for count in [0usize, 1, 9, 10, 11, 5000] {
             let text = drawn(&format!("{{\"letters\":{count}}}"), 1).remove(0);
             assert_eq!(text.len(), count);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn invalid_parameters_are_reported() {
         let finding = |text: &str| parameter(text).unwrap_err().finding;
         assert!(finding(r#"{"from":5,"to":3}"#).contains("`p` has no numbers"));
         assert!(finding(r#"{"from":5}"#).contains("no numbers"));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_found_anywhere_unless_it_says_where() {
+    fn pattern_matches_anywhere_unless_anchored() {
         assert!(matches(r#""price":\s*\d+\.\d\d"#, &[br#"{"id": 7, "pri"#, br#"ce":  12"#, br#".50}"#]));
         assert!(!matches(r#""price":\s*\d+\.\d\d"#, &[br#"{"price": 12.5}"#]));
         assert!(matches("^a+$", &[b"aa", b"a"]) && !matches("^a+$", &[b"aa", b"b"]) && !matches("^a+$", &[]));
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn a_body_need_not_be_text_and_may_be_in_any_language() {
+    fn patterns_match_bytes_and_unicode() {
         assert!(matches(r"\x00\xff+\x01", &[&[7, 0, 255], &[255, 1]]));
         assert!(matches("价格：\\d+", &["价格".as_bytes(), "：42".as_bytes()]));
         assert!(!matches("价格：\\d+", &["价格：x".as_bytes()]));
     }
 
     #[test]
-    fn what_is_no_pattern_is_named() {
+    fn invalid_patterns_are_reported() {
         let wrong = |text: &str| Pattern::read(text).unwrap_err();
         assert_eq!(wrong("(a").finding, "the pattern \"(a\" cannot be used: unclosed group");
         assert!(wrong("a{2,1}").finding.contains("invalid repetition count range"));
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_the_body_is_cut_the_same_is_found(
+        fn matches_do_not_depend_on_splitting(
             pattern in prop::sample::select(vec!["ab+a", "^b*a", "a(b|ba)$", "aaa|bbb", "^(ab)*$"]),
             body in prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..12),
             cut in 0usize..12,

@@ -92,7 +92,7 @@ impl Talk {
 }
 
 #[test]
-fn a_refused_request_is_made_again_as_it_was() {
+fn refused_request_is_repeated_unchanged() {
     let mut talk = Talk::new();
     assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.path(), "/10");
@@ -113,7 +113,7 @@ fn a_refused_request_is_made_again_as_it_was() {
 }
 
 #[test]
-fn a_request_that_is_refused_again_and_again_has_failed() {
+fn repeatedly_refused_request_fails() {
     let mut talk = Talk::new();
     talk.begin();
     for _ in 0..5 {
@@ -129,7 +129,7 @@ fn a_request_that_is_refused_again_and_again_has_failed() {
 }
 
 #[test]
-fn a_connection_that_the_server_leaves_carries_no_other_request() {
+fn connection_after_goaway_is_not_reused() {
     for words in [[LEAVES, OK], [OK, LEAVES]] {
         let mut talk = Talk::new();
         talk.begin();
@@ -145,7 +145,7 @@ fn a_connection_that_the_server_leaves_carries_no_other_request() {
 }
 
 #[test]
-fn a_request_that_is_reset_has_failed_and_its_connection_goes_on() {
+fn reset_fails_the_request_and_keeps_the_connection() {
     let mut talk = Talk::new();
     talk.begin();
     assert_eq!(talk.hear(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(NextAction::Idle));

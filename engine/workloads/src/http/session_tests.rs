@@ -102,7 +102,7 @@ fn failure(code: &str) -> Failure {
 }
 
 #[test]
-fn a_request_and_its_response() {
+fn request_and_response() {
     let mut talk = Talk::one(json!({}));
     let (action, said) = talk.begin();
     assert_eq!(action, NextAction::Reply);
@@ -119,7 +119,7 @@ fn a_request_and_its_response() {
 }
 
 #[test]
-fn statuses_and_bodies_decide_what_a_success_is() {
+fn status_and_body_decide_success() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     assert_eq!(talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(), NextAction::Idle);
@@ -137,7 +137,7 @@ fn statuses_and_bodies_decide_what_a_success_is() {
 }
 
 #[test]
-fn a_connection_that_ends_is_replaced_within_the_next_request() {
+fn ended_connection_is_replaced_within_the_next_request() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     talk.hear(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
@@ -153,7 +153,7 @@ fn a_connection_that_ends_is_replaced_within_the_next_request() {
 }
 
 #[test]
-fn without_keep_alive_every_request_has_its_own() {
+fn without_keep_alive_each_request_connects() {
     let mut talk = Talk::one(json!({"keep_alive": false}));
     for _ in 0..3 {
         assert_eq!(talk.begin().0, NextAction::Connect);
@@ -166,7 +166,7 @@ fn without_keep_alive_every_request_has_its_own() {
 }
 
 #[test]
-fn a_body_may_last_until_the_connection_ends() {
+fn body_may_end_with_the_connection() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     assert_eq!(talk.hear(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), NextAction::Reply);
@@ -176,7 +176,7 @@ fn a_body_may_last_until_the_connection_ends() {
 }
 
 #[test]
-fn half_a_response_is_a_failure_of_its_length() {
+fn truncated_response_fails_with_length() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     talk.hear(&OK[..OK.len() - 2]).unwrap();
@@ -187,7 +187,7 @@ fn half_a_response_is_a_failure_of_its_length() {
 }
 
 #[test]
-fn more_than_was_promised_spoils_the_response() {
+fn surplus_bytes_fail_the_response() {
     let mut talk = Talk::one(json!({}));
     talk.begin();
     let why = talk.hear(&[OK, b"!"].concat()).unwrap_err();
@@ -202,7 +202,7 @@ fn more_than_was_promised_spoils_the_response() {
 }
 
 #[test]
-fn what_is_lost_fails_where_it_stood() {
+fn lost_request_fails_in_its_stage() {
     let mut talk = Talk::one(json!({}));
     assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
     assert_eq!(talk.begin().0, NextAction::Connect);
@@ -216,7 +216,7 @@ fn what_is_lost_fails_where_it_stood() {
 }
 
 #[test]
-fn errors_of_the_operating_system_have_names() {
+fn os_errors_have_codes() {
     let error_code = |errno| <HttpSession<Http1> as Session>::error_code(errno);
     assert_eq!(error_code(libc::ECONNREFUSED), Some("refused"));
     assert_eq!((error_code(libc::ECONNRESET), error_code(libc::EPIPE)), (Some("reset"), Some("reset")));
@@ -225,7 +225,7 @@ fn errors_of_the_operating_system_have_names() {
 }
 
 #[test]
-fn each_request_is_drawn_anew_and_as_often_as_its_share() {
+fn requests_are_drawn_by_their_shares() {
     let mut talk = Talk::of(json!({
         "requests": [
             {"name": "get", "path": "/get?key=${key}", "share": 80},

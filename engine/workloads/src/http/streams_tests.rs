@@ -117,7 +117,7 @@ impl Talk {
 }
 
 #[test]
-fn as_many_are_in_progress_as_the_plan_says() {
+fn planned_number_of_requests_is_in_progress() {
     let mut talk = Talk::new(3, 100);
     assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!(talk.paths(), ["/10", "/11", "/12"]);
@@ -144,7 +144,7 @@ fn each_request_has_its_own_times() {
 }
 
 #[test]
-fn no_more_than_the_server_takes() {
+fn servers_limit_is_respected() {
     let mut talk = Talk::new(8, 2);
     talk.begin();
     assert_eq!(talk.paths(), ["/10", "/11"]);
@@ -160,7 +160,7 @@ fn no_more_than_the_server_takes() {
 }
 
 #[test]
-fn a_server_that_takes_none_just_now_is_waited_for() {
+fn zero_limit_is_waited_for() {
     let mut talk = Talk::new(4, 0);
     assert_eq!(talk.begin(), NextAction::Reply);
     assert_eq!((talk.paths().len(), talk.counts(TRANSACTION)[0]), (0, 1));
@@ -169,7 +169,7 @@ fn a_server_that_takes_none_just_now_is_waited_for() {
 }
 
 #[test]
-fn a_reset_fails_one_request_and_the_others_go_on() {
+fn reset_fails_one_request_only() {
     let mut talk = Talk::new(3, 100);
     talk.begin();
     assert_eq!(talk.hear(&reset(3, 2)), Ok(NextAction::CanStartMore));
@@ -182,7 +182,7 @@ fn a_reset_fails_one_request_and_the_others_go_on() {
 }
 
 #[test]
-fn what_a_server_that_goes_away_has_not_begun_is_made_again_as_it_was() {
+fn requests_unprocessed_at_goaway_are_repeated() {
     let mut talk = Talk::new(4, 100);
     talk.begin();
     talk.paths();
@@ -199,7 +199,7 @@ fn what_a_server_that_goes_away_has_not_begun_is_made_again_as_it_was() {
 }
 
 #[test]
-fn a_server_that_refuses_again_and_again_fails_what_it_refuses() {
+fn repeatedly_refused_requests_fail() {
     let mut talk = Talk::new(2, 100);
     talk.begin();
     assert_eq!(talk.hear(&[go_away(1), ok(1)].concat()), Ok(NextAction::Connect));
@@ -214,7 +214,7 @@ fn a_server_that_refuses_again_and_again_fails_what_it_refuses() {
 }
 
 #[test]
-fn a_connection_that_ends_fails_what_was_begun_and_no_more() {
+fn lost_connection_fails_started_requests_only() {
     let mut talk = Talk::new(4, 100);
     talk.begin();
     talk.hear(&[go_away(5), frame(1, 4, 3, b"\x88\x0f\x0d\x015")].concat()).unwrap();
@@ -233,7 +233,7 @@ fn a_connection_that_ends_fails_what_was_begun_and_no_more() {
 }
 
 #[test]
-fn what_is_lost_fails_whatever_it_waited_for() {
+fn lost_requests_fail_in_any_stage() {
     let why = Failure { code: "reset".into(), message: String::new() };
     let mut talk = Talk::new(2, 100);
     talk.begin();
@@ -251,7 +251,7 @@ fn what_is_lost_fails_whatever_it_waited_for() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_is_given_up_and_the_others_go_on() {
+fn expired_request_is_cancelled_and_others_continue() {
     let mut talk = Talk::new(2, 100);
     talk.begin(); // at 115
     talk.hear(&ok(1)).unwrap();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_and_the_rest_stays() {
+    fn placeholders_are_filled() {
         assert_eq!(written("/get?key=${key}&again=${key}${size}#"), "/get?key=7&again=7100#");
         assert_eq!(written("/"), "/");
         assert_eq!(written(""), "");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_stands_for_itself() {
+    fn other_dollar_signs_are_literal() {
         for text in ["$", "$$", "${", "${}", "${a b}", "$key", "{\"a\": \"$1\"}", "${no end"] {
             assert_eq!(written(text), text);
         }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_known() {
+    fn fixed_templates_are_recognised() {
         assert!(Template::read("/x", number).unwrap().is_fixed());
         let template = Template::read("${size}/${key}", number).unwrap();
         assert_eq!((template.is_fixed(), template.places().collect::<Vec<_>>()), (false, vec![1, 0]));

@@ -40,7 +40,7 @@ fn written(key: u64, version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn operations_are_those_of_the_mix() {
+fn operations_follow_the_mix() {
     let names = |section| -> Vec<(&str, Kind)> {
         operations(&options(&section)).unwrap().iter().map(|one| (one.name, one.kind)).collect()
     };
@@ -59,7 +59,7 @@ fn operations_are_those_of_the_mix() {
 }
 
 #[test]
-fn verbs_have_their_shares() {
+fn kinds_have_their_shares() {
     let section = json!({"mix": {"get": 50, "set": 20, "delete": 5, "scan": 5}, "commands": {"ping": {"command": "PING", "share": 20}}});
     let mut client = client(&section);
     let mut counts = [0usize; 5];
@@ -72,7 +72,7 @@ fn verbs_have_their_shares() {
 }
 
 #[test]
-fn an_action_has_its_keys_and_values() {
+fn operation_has_keys_and_values() {
     let section = json!({"mix": {"mset": 1}, "multi": 3, "keys": 50, "key_prefix": "k", "key_size": 6, "value_size": 21});
     let mut client = client(&section);
     for _ in 0..100 {
@@ -88,7 +88,7 @@ fn an_action_has_its_keys_and_values() {
 }
 
 #[test]
-fn clients_differ_and_repeat_themselves() {
+fn clients_differ_and_are_reproducible() {
     let clients = Clients::new(&options(&json!({})), 7, 4).unwrap();
     let first = |number| {
         let mut client = clients.client(number);
@@ -99,7 +99,7 @@ fn clients_differ_and_repeat_themselves() {
 }
 
 #[test]
-fn pipelined_actions_are_answered_in_order() {
+fn pipelined_operations_complete_in_order() {
     let mut client =
         client(&json!({"mix": {"set": 1, "get": 1}, "keys": 100, "verify": true, "value_size": 40}));
     let mut store = std::collections::BTreeMap::new();
@@ -127,7 +127,7 @@ fn pipelined_actions_are_answered_in_order() {
 }
 
 #[test]
-fn keys_that_are_not_there_are_counted_apart() {
+fn missing_keys_are_counted_separately() {
     let mut client = client(&json!({"mix": {"mget": 1}, "multi": 2}));
     client.next();
     client.check_answer(0, Some(b"x")).unwrap();
@@ -157,7 +157,7 @@ fn with_verification_each_key_has_one_writer() {
 }
 
 #[test]
-fn wrong_answers_are_found_out() {
+fn wrong_answers_are_detected() {
     let mut client =
         client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
     let mut last = written(0, LOADED);
@@ -181,7 +181,7 @@ fn wrong_answers_are_found_out() {
 }
 
 #[test]
-fn what_failed_may_have_happened_or_not() {
+fn failed_write_may_or_may_not_be_applied() {
     let mut client =
         client(&json!({"mix": {"set": 1, "get": 1}, "keys": 1, "verify": true, "value_size": 40}));
     let mut in_doubt = None;
@@ -202,7 +202,7 @@ fn what_failed_may_have_happened_or_not() {
 }
 
 #[test]
-fn a_read_modify_write_writes_what_it_read() {
+fn read_modify_write_writes_the_key_it_read() {
     let mut client =
         client(&json!({"mix": {"read_modify_write": 1}, "keys": 5, "verify": true, "value_size": 40}));
     for _ in 0..2 {
@@ -219,7 +219,7 @@ fn a_read_modify_write_writes_what_it_read() {
 }
 
 #[test]
-fn inserted_keys_are_new_and_can_be_asked_for() {
+fn inserted_keys_are_new_and_readable() {
     let section =
         json!({"mix": {"insert": 1, "get": 3}, "keys": 10, "distribution": "latest", "verify": true});
     let mut client = client(&section);
@@ -240,7 +240,7 @@ fn inserted_keys_are_new_and_can_be_asked_for() {
 }
 
 #[test]
-fn a_scan_has_its_rows() {
+fn scan_has_a_row_limit() {
     let mut client =
         client(&json!({"mix": {"scan": 1}, "scan_length": {"from": 3, "to": 5}, "verify": true}));
     let mut seen = [0usize; 3];
@@ -254,7 +254,7 @@ fn a_scan_has_its_rows() {
 }
 
 #[test]
-fn data_are_the_same_in_every_run() {
+fn data_is_reproducible() {
     let data =
         Data::new(&options(&json!({"keys": 50, "value_size": {"from": 20, "to": 60}, "verify": true})), 1);
     assert_eq!(data.count, 50);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_becomes_arguments() {
+    fn template_becomes_arguments() {
         let command = Command::read(
             "push",
             Kind::Write,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_command_is_named() {
+    fn invalid_templates_are_reported() {
         for (template, part) in [
             ("", "is empty"),
             ("GET ${kee}", "`${kee}`"),

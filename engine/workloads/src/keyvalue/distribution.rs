@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn zipfian_is_zipfs_law() {
+    fn zipfian_follows_zipfs_law() {
         for theta in [0.5, 0.99, 1.2] {
             fits(Distribution::Zipfian { theta }, 1_000, |k| {
                 (k as f64 + 1.0).powf(-theta) / zeta(1_000, theta)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_is_ycsbs_law_from_the_newest_back() {
+    fn latest_is_zipfian_from_the_newest() {
         let law = Gray::probabilities(0.99, 1_000);
         fits(Distribution::Latest { theta: 0.99 }, 1_000, |k| law[999 - k as usize]);
         let mut chooser = Chooser::new(&Distribution::Latest { theta: 0.99 }, 10);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn scrambled_gives_the_hottest_the_same_share_of_any_number() {
+    fn scrambled_hottest_share_is_constant() {
         for items in [1_000u64, 100_000] {
             let mut chooser = Chooser::new(&Distribution::ScrambledZipfian { theta: 0.99 }, items);
             let mut random = Random::stream(9, 0);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn scrambled_is_the_law_of_ranks_hashed() {
+    fn scrambled_hashes_the_ranks() {
         // Ranks below a bound are computed one by one, the rest spreads evenly: a key's share of many hashes.
         let items = 50u64;
         let (n, theta) = (SCRAMBLED_RANKS as f64, 0.99);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hotspot_is_hot() {
+    fn hotspot_has_its_share() {
         let hot = |data: f64, operations: f64, items: u64| {
             let edge = (data * items as f64) as u64;
             move |k: u64| match k < edge {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn gaussian_is_a_bell_round_the_middle() {
+    fn gaussian_is_centred() {
         for (items, deviation) in [(1_000u64, 0.1), (100, 0.5), (51, 1.0 / 6.0)] {
             let edge = |k: f64| fit::normal((k / items as f64 - 0.5) / deviation);
             let inside = edge(items as f64) - edge(0.0);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_share_a_sequence_out() {
+    fn clients_partition_a_sequence() {
         let mut drawn = Vec::new();
         let mut random = Random::stream(1, 0);
         for client in 0..3 {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_is_always_the_one() {
+    fn single_key_is_always_chosen() {
         let all = [
             Distribution::Uniform,
             Distribution::Zipfian { theta: 0.99 },

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_can_be_asked_for_when_all_before_them_are_there() {
+    fn keys_become_readable_in_order() {
         let allocator = KeyAllocator::new(10);
         assert_eq!((allocator.allocate(), allocator.allocate(), allocator.allocate()), (10, 11, 12));
         allocator.complete(11);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_never_answered_is_not_waited_for_without_end() {
+    fn unanswered_insert_is_skipped_eventually() {
         let allocator = KeyAllocator::new(0);
         let stuck = allocator.allocate();
         for _ in 0..2 * WINDOW {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_count_every_key_once() {
+    fn threads_count_each_key_once() {
         let allocator = Arc::new(KeyAllocator::new(5));
         let threads: Vec<_> = (0..4)
             .map(|_| {

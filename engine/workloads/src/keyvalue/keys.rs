@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn hashed_keys_are_ycsbs() {
+    fn hashed_keys_match_ycsb() {
         let shape = KeyShape::ycsb(true, 1);
         assert_eq!(key(&shape, 0), "user6284781860667377211");
         assert_eq!(key(&shape, 1), "user8517097267634966620");

@@ -407,7 +407,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_has_a_default() {
+    fn options_have_defaults() {
         let options = Options::read(&json!({})).unwrap();
         assert_eq!((options.keys, options.pipeline, options.batch, options.multi), (100_000, 1, 1, 10));
         assert_eq!(options.mix(), Mix { get: 0.8, set: 1.0 - 0.8, ..Mix::default() });
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_done() {
+    fn options_are_applied() {
         let options = Options::read(&json!({
             "mix": {"mget": 3, "scan": 1}, "distribution": "scrambled_zipfian", "theta": 0.8, "ttl_ns": 5_000_000,
             "value_size": {"mean": 100, "deviation": 20}, "scan_length": {"from": 1, "to": 9},
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_advice() {
+    fn invalid_options_are_rejected_with_advice() {
         let cases = [
             (json!({"keys": 0}), "keys is 0"),
             (json!({"kees": 1}), "unknown field `kees`"),

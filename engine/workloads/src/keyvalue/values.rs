@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_as_described() {
+    fn sizes_follow_their_description() {
         let mut random = Random::stream(1, 0);
         assert_eq!(Size::Fixed(100).draw(&mut random), 100);
         fit::fits("sizes", &[1.0 / 21.0; 21], |random| Size::Uniform { from: 80, to: 100 }.draw(random) - 80);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_value_is_random_and_of_its_size() {
+    fn plain_value_is_random_and_sized() {
         for size in [0, 1, 7, 8, 9, 100] {
             let shape = ValueShape { size: Size::Fixed(size), checksummed: false };
             assert_eq!(value(shape, 1, 1).len(), size as usize);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksummed_value_tells_key_and_version() {
+    fn checksummed_value_contains_key_and_version() {
         for size in [0, 16, 17, 100, 5_000] {
             let shape = ValueShape { size: Size::Fixed(size), checksummed: true };
             let bytes = value(shape, 4_711, 3);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_is_found_out() {
+    fn every_change_is_detected() {
         let bytes = value(ValueShape { size: Size::Fixed(64), checksummed: true }, 9, 2);
         for at in 0..bytes.len() {
             for bit in 0..8 {

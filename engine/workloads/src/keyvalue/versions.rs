@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_loaded_is_there() {
+    fn loaded_keys_exist() {
         let versions = VersionTracker::new(10);
         assert_eq!(read(&versions, 9, Some(&value(9, LOADED))), Ok(()));
         assert_eq!(read(&versions, 9, None), Err(IntegrityError::Lost));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledged_writing_must_be_seen() {
+    fn acknowledged_write_must_be_visible() {
         let versions = VersionTracker::new(10);
         let version = versions.writing(3);
         assert_eq!(version, 2);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_held_against_what_was_known_when_it_was_sent() {
+    fn read_is_checked_against_the_state_at_send() {
         let versions = VersionTracker::new(10);
         let then = versions.known(5);
         let version = versions.writing(5);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_key_may_be_missing_until_it_is_written_again() {
+    fn deleted_key_may_be_missing_until_rewritten() {
         let versions = VersionTracker::new(10);
         let before = versions.known(7);
         let gone = versions.deleting(7);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_at_once_decides() {
+    fn last_concurrent_write_decides() {
         let versions = VersionTracker::new(10);
         let (write, delete) = (versions.writing(1), versions.deleting(1));
         versions.acknowledged(1, write, false);

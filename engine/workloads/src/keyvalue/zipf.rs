@@ -157,7 +157,7 @@ mod tests {
     use loadcell_core::fit::fits;
 
     #[test]
-    fn the_sum_is_right_for_any_number_of_terms() {
+    fn zeta_is_accurate_for_any_number_of_terms() {
         for (n, theta) in [(1, 0.99), (100, 0.5), (101, 0.99), (5_000, 0.2), (100_000, 0.99), (20_000, 1.0)] {
             let sum: f64 = (1..=n).map(|i| (i as f64).powf(-theta)).sum();
             assert!((zeta(n, theta) / sum - 1.0).abs() < 1e-12, "zeta({n}, {theta})");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_one_is_zipfs_law() {
+    fn exact_sampler_follows_zipfs_law() {
         for (items, theta) in
             [(1, 0.99), (2, 0.99), (10, 0.2), (1_000, 0.99), (1_000, 1.0), (500, 1.5), (100, 4.0)]
         {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn ycsbs_is_as_gray_and_others_wrote_it() {
+    fn ycsb_sampler_follows_gray_et_al() {
         for (items, theta) in [(10, 0.5), (1_000, 0.99), (777, 0.8)] {
             let mut gray = Gray::new(theta, items);
             fits("gray", &Gray::probabilities(theta, items), |random| gray.draw(random, items));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_grows_is_the_law_of_its_size() {
+    fn growing_sampler_matches_its_size() {
         let mut random = Random::stream(1, 1);
         let mut gray = Gray::new(0.99, 1);
         let mut zipf = Zipf::new(0.99, 1);

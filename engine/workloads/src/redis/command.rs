@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verb_is_a_command() {
+    fn each_kind_has_a_command() {
         for (change, command) in [
             (json!({"mix": {"get": 1}}), "*2\r\n$3\r\nGET\r\n$3\r\nk00\r\n"),
             (json!({"mix": {"read_modify_write": 1}}), "*2\r\n$3\r\nGET\r\n$3\r\nk00\r\n"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_differ_within_their_bounds() {
+    fn expiry_is_within_its_bounds() {
         let options = json!({"mix": {"set": 1}, "ttl_ns": {"from": 8_000_000u64, "to": 12_999_999u64}});
         let options = Options::read(&with(options)).unwrap();
         let mut client = Clients::new(&options, 1, 1).unwrap().client(0);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_the_length_it_claims() {
+    fn value_has_its_declared_length() {
         for size in [json!(100), json!({"from": 1, "to": 300}), json!({"mean": 50, "deviation": 20})] {
             let command = bytes(with(json!({"mix": {"set": 1}, "value_size": size})));
             let (mut reader, mut at, mut ends) = (Reader::default(), 0, false);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_redis_does_not_have_is_refused() {
+    fn unsupported_options_are_rejected() {
         for (change, finding) in [
             (json!({"mix": {"scan": 1}}), "no `scan`"),
             (json!({"mix": {"get": 1}, "batch": 2}), "embedded stores"),

@@ -204,7 +204,7 @@ mod tests {
     const PONG: &str = "+PONG\r\n";
 
     #[test]
-    fn one_command_says_it_all() {
+    fn hello_does_everything() {
         let (said, ready) = converse("", &[HELLO, PONG]);
         assert_eq!((said, ready), (vec!["HELLO 3 SETNAME load-cell".into(), "PING".into()], Ok(true)));
         let (said, ready) = converse(",\"password\":\"s\",\"database\":\"4\"", &[HELLO, "+OK\r\n", PONG]);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn older_servers_are_spoken_to_in_resp2() {
+    fn older_servers_use_resp2() {
         let ok = "+OK\r\n";
         for no in ["-ERR unknown command `HELLO`, with args beginning with: `3`\r\n", "-NOPROTO sorry\r\n"] {
             let (said, ready) =
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_ends_it_with_the_servers_code() {
+    fn error_ends_the_handshake_with_the_servers_code() {
         for (answers, code) in [
             (&["-WRONGPASS invalid username-password pair\r\n"][..], "WRONGPASS"),
             (&["-NOAUTH HELLO must be called with the client already authenticated\r\n"], "NOAUTH"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_found_before() {
+    fn invalid_targets_are_rejected() {
         for (change, finding) in [
             (",\"database\":\"shop\"", "the database \"shop\" is no number"),
             (",\"resp\":4", "there are RESP2 and RESP3"),

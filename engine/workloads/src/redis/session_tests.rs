@@ -122,7 +122,7 @@ impl Bench {
 }
 
 #[test]
-fn a_get_is_asked_answered_and_recorded() {
+fn get_is_sent_and_recorded() {
     let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
     bench.begin();
     assert_eq!(bench.sent(), "GET K");
@@ -146,7 +146,7 @@ fn a_get_is_asked_answered_and_recorded() {
 }
 
 #[test]
-fn each_command_of_a_pipeline_is_a_transaction_from_when_its_batch_was_sent() {
+fn each_pipelined_command_is_a_transaction() {
     let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "SET K V SET K V SET K V");
@@ -160,7 +160,7 @@ fn each_command_of_a_pipeline_is_a_transaction_from_when_its_batch_was_sent() {
 }
 
 #[test]
-fn many_keys_are_one_transaction() {
+fn multi_key_command_is_one_transaction() {
     let mut bench = Bench::idle(json!({"mix": {"mget": 1}, "multi": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "MGET K K K");
@@ -176,7 +176,7 @@ fn many_keys_are_one_transaction() {
 }
 
 #[test]
-fn what_is_modified_is_read_before_and_ends_a_batch() {
+fn read_modify_write_reads_first_and_ends_the_batch() {
     let mut bench = Bench::idle(json!({"mix": {"read_modify_write": 1}, "pipeline": 3}));
     bench.begin();
     assert_eq!(bench.sent(), "GET K");
@@ -191,7 +191,7 @@ fn what_is_modified_is_read_before_and_ends_a_batch() {
 }
 
 #[test]
-fn commands_of_ones_own_take_any_answer() {
+fn user_commands_accept_any_reply() {
     let mut bench = Bench::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
     for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
         bench.begin();
@@ -207,7 +207,7 @@ fn commands_of_ones_own_take_any_answer() {
 }
 
 #[test]
-fn lost_and_corrupt_values_are_failures_of_their_own() {
+fn lost_and_corrupt_values_have_their_own_codes() {
     let mut bench = Bench::idle(json!({"mix": {"get": 1}, "verify": true}));
     for answer in [&b"_\r\n"[..], b"$20\r\nnot what was written\r\n", b"$90\r\n"] {
         bench.begin();
@@ -220,7 +220,7 @@ fn lost_and_corrupt_values_are_failures_of_their_own() {
 }
 
 #[test]
-fn pushes_and_attributes_are_no_answers() {
+fn pushes_and_attributes_are_not_replies() {
     let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
     assert_eq!(bench.hear(b">2\r\n+invalidate\r\n_\r\n"), Ok(NextAction::Idle));
     bench.begin();
@@ -229,7 +229,7 @@ fn pushes_and_attributes_are_no_answers() {
 }
 
 #[test]
-fn tls_comes_before_all_else() {
+fn tls_precedes_everything() {
     let mut bench = Bench::new(json!({}), ",\"sslmode\":\"require\",\"password\":\"p\"");
     assert_eq!(bench.session.opened(&mut bench.out), NextAction::StartTls);
     assert!(bench.out.is_empty());
@@ -238,7 +238,7 @@ fn tls_comes_before_all_else() {
 }
 
 #[test]
-fn a_lost_connection_fails_all_of_a_batch_and_nothing_of_it_is_said_again() {
+fn lost_connection_fails_the_whole_batch() {
     let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 4}));
     bench.begin();
     bench.hear(b"+OK\r\n").unwrap();
@@ -253,7 +253,7 @@ fn a_lost_connection_fails_all_of_a_batch_and_nothing_of_it_is_said_again() {
 }
 
 #[test]
-fn what_is_no_answer_ends_the_connection() {
+fn malformed_replies_end_the_connection() {
     for (mix, stray) in [
         ("get", &b":1\r\n"[..]),
         ("get", b"*1\r\n"),
@@ -271,7 +271,7 @@ fn what_is_no_answer_ends_the_connection() {
 }
 
 #[test]
-fn what_the_server_says_has_a_remedy() {
+fn server_errors_have_advice() {
     assert!(advice("MOVED").contains("cluster"));
 }
 
@@ -291,7 +291,7 @@ proptest! {
 
     /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
     #[test]
-    fn nothing_that_arrives_breaks_the_count(
+    fn arbitrary_replies_keep_the_counting_identity(
         pieces in prop::collection::vec((piece(), 0usize..30), 0..40),
         verify in any::<bool>(),
         pipeline in 1..4,

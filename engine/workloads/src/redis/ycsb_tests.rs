@@ -83,7 +83,7 @@ impl Bench {
 }
 
 #[test]
-fn a_read_is_of_all_fields_or_of_one() {
+fn read_gets_all_fields_or_one() {
     let mut all = Bench::of("read", json!({}));
     assert_eq!(all.begin(), "HGETALL K");
     assert_eq!(
@@ -102,7 +102,7 @@ fn a_read_is_of_all_fields_or_of_one() {
 }
 
 #[test]
-fn an_update_writes_one_field_or_all() {
+fn update_writes_one_field_or_all() {
     let mut one = Bench::of("update", json!({}));
     assert!(["HSET K field0 V", "HSET K field1 V"].contains(&one.begin().as_str()));
     assert_eq!(one.hear(":0\r\n"), Ok(NextAction::Idle));
@@ -114,7 +114,7 @@ fn an_update_writes_one_field_or_all() {
 }
 
 #[test]
-fn an_insert_is_put_into_the_index() {
+fn insert_updates_the_index() {
     let mut bench = Bench::of("insert", json!({}));
     assert_eq!(bench.begin(), "HSET K field0 V field1 V");
     assert_eq!(bench.hear(":2\r\n"), Ok(NextAction::Reply));
@@ -124,7 +124,7 @@ fn an_insert_is_put_into_the_index() {
 }
 
 #[test]
-fn a_scan_reads_what_the_index_gives() {
+fn scan_reads_the_indexed_records() {
     let mut bench = Bench::of("scan", json!({"maxscanlength": 7, "minscanlength": 7}));
     let sent = bench.begin();
     assert!(sent.starts_with("ZRANGEBYSCORE _indices ") && sent.ends_with(" +inf LIMIT 0 7"), "{sent}");
@@ -138,7 +138,7 @@ fn a_scan_reads_what_the_index_gives() {
 }
 
 #[test]
-fn a_read_modify_write_is_a_read_and_an_update() {
+fn read_modify_write_is_a_read_and_an_update() {
     let mut bench = Bench::of("readmodifywrite", json!({}));
     assert_eq!(bench.begin(), "HGETALL K");
     assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
@@ -155,7 +155,7 @@ fn a_read_modify_write_is_a_read_and_an_update() {
 }
 
 #[test]
-fn a_refusal_fails_what_it_was_said_of() {
+fn error_reply_fails_its_operation() {
     let mut bench = Bench::of("readmodifywrite", json!({}));
     bench.begin();
     assert_eq!(bench.hear("-LOADING Redis is loading\r\n"), Ok(NextAction::Idle));
@@ -183,7 +183,7 @@ fn a_refusal_fails_what_it_was_said_of() {
 }
 
 #[test]
-fn answers_of_another_kind_end_the_connection() {
+fn replies_of_another_type_end_the_connection() {
     for (act, answer) in [("read", ":1\r\n"), ("update", "+OK\r\n"), ("scan", ":1\r\n"), ("insert", "*0\r\n")]
     {
         let mut bench = Bench::of(act, json!({}));
@@ -199,7 +199,7 @@ fn answers_of_another_kind_end_the_connection() {
 }
 
 #[test]
-fn scores_are_javas_hashes() {
+fn scores_are_java_hashes() {
     assert_eq!(score(b""), 0);
     assert_eq!(score(b"hello"), 99_162_322);
     assert_eq!(score(b"polygenelubricants"), i32::MIN);

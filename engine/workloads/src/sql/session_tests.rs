@@ -252,7 +252,7 @@ impl Bench {
 }
 
 #[test]
-fn a_transaction_is_its_statements_one_after_the_other() {
+fn statements_run_in_sequence() {
     let mut bench = Bench::idle();
     bench.begin();
     assert_eq!(bench.sent(), ["begin 1"]);
@@ -276,7 +276,7 @@ fn a_transaction_is_its_statements_one_after_the_other() {
 }
 
 #[test]
-fn response_counts_from_the_intended_start_and_service_from_the_sending() {
+fn response_from_intended_start_and_service_from_sending() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
@@ -288,7 +288,7 @@ fn response_counts_from_the_intended_start_and_service_from_the_sending() {
 }
 
 #[test]
-fn answers_may_break_anywhere() {
+fn responses_may_be_split_anywhere() {
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
     for cut in 0..stream.len() {
         let mut bench = Bench::idle();
@@ -307,7 +307,7 @@ fn answers_may_break_anywhere() {
 }
 
 #[test]
-fn bytes_may_come_one_by_one() {
+fn bytes_may_arrive_one_by_one() {
     let mut bench = Bench::idle();
     bench.begin();
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
@@ -316,7 +316,7 @@ fn bytes_may_come_one_by_one() {
 }
 
 #[test]
-fn an_error_in_a_block_is_rolled_back_and_counted() {
+fn error_in_a_block_is_rolled_back_and_counted() {
     let mut bench = Bench::idle();
     bench.begin();
     bench.on_message(BEGUN).unwrap();
@@ -336,7 +336,7 @@ fn an_error_in_a_block_is_rolled_back_and_counted() {
 }
 
 #[test]
-fn an_error_outside_a_block_needs_no_rollback() {
+fn error_outside_a_block_needs_no_rollback() {
     const ALONE: &[OpId] = &[UPDATE];
     let mut bench = Bench::with(ALONE, b"", 2);
     bench.open();
@@ -347,7 +347,7 @@ fn an_error_outside_a_block_needs_no_rollback() {
 }
 
 #[test]
-fn rows_of_statements_that_commit_themselves_count_at_once() {
+fn autocommitted_rows_count_at_once() {
     const TWICE: &[OpId] = &[UPDATE, UPDATE];
     let mut bench = Bench::with(TWICE, b"", 0);
     bench.open();
@@ -359,7 +359,7 @@ fn rows_of_statements_that_commit_themselves_count_at_once() {
 }
 
 #[test]
-fn a_client_that_wants_to_hears_the_rows() {
+fn client_receives_requested_rows() {
     let mut bench = Bench::idle();
     bench.session.client.hears = true;
     bench.begin();
@@ -378,7 +378,7 @@ fn a_client_that_wants_to_hears_the_rows() {
 }
 
 #[test]
-fn a_client_that_does_not_want_to_hears_nothing() {
+fn client_without_interest_receives_nothing() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
@@ -388,7 +388,7 @@ fn a_client_that_does_not_want_to_hears_nothing() {
 }
 
 #[test]
-fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
+fn transactions_are_counted_by_type_too() {
     let mut bench = Bench::idle();
     bench.session.client.of_type = Some(TYPE);
     bench.begin();
@@ -412,7 +412,7 @@ fn a_transaction_is_counted_and_timed_as_one_of_its_type_too() {
 }
 
 #[test]
-fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
+fn voluntary_rollback_succeeds_without_changes() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
@@ -436,7 +436,7 @@ fn a_transaction_that_rolls_itself_back_succeeds_and_changes_nothing() {
 }
 
 #[test]
-fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
+fn client_failure_is_rolled_back_and_counted() {
     const STOPS: &[OpId] = &[BEGIN, UPDATE, STOP];
     let mut bench = Bench::with(STOPS, b"", 2);
     bench.open();
@@ -453,7 +453,7 @@ fn a_client_that_cannot_go_on_is_rolled_back_and_counted() {
 }
 
 #[test]
-fn a_pause_is_within_the_transaction_and_told_of_once() {
+fn pause_is_part_of_the_transaction() {
     const NAPPING: &[OpId] = &[SLEEP, BEGIN, SLEEP, COMMIT];
     let mut bench = Bench::with(NAPPING, b"", 2);
     bench.open();
@@ -482,7 +482,7 @@ fn a_pause_is_within_the_transaction_and_told_of_once() {
 }
 
 #[test]
-fn a_connection_lost_in_a_pause_fails_the_transaction_and_no_statement() {
+fn loss_in_a_pause_fails_only_the_transaction() {
     const NAPPING: &[OpId] = &[BEGIN, SLEEP, COMMIT];
     for fatal in [false, true] {
         let mut bench = Bench::with(NAPPING, b"", 2);
@@ -499,7 +499,7 @@ fn a_connection_lost_in_a_pause_fails_the_transaction_and_no_statement() {
 }
 
 #[test]
-fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
+fn unclosed_block_fails_and_is_rolled_back() {
     const OPEN: &[OpId] = &[BEGIN, UPDATE];
     let mut bench = Bench::with(OPEN, b"", 2);
     bench.open();
@@ -513,7 +513,7 @@ fn a_transaction_that_leaves_its_block_open_has_failed_and_is_rolled_back() {
 }
 
 #[test]
-fn transactions_beyond_the_limit_are_counted_as_late_too() {
+fn slow_transactions_are_counted_as_late_too() {
     for (limit, late) in [(45, 0), (44, 1)] {
         let mut bench = Bench::with(BLOCK, b"", 2);
         bench.limit(limit, false);
@@ -528,7 +528,7 @@ fn transactions_beyond_the_limit_are_counted_as_late_too() {
 }
 
 #[test]
-fn a_client_hears_the_names_of_columns_before_the_rows() {
+fn column_names_precede_the_rows() {
     let mut bench = Bench::idle();
     bench.session.client.hears = true;
     bench.begin();
@@ -541,7 +541,7 @@ fn a_client_hears_the_names_of_columns_before_the_rows() {
 }
 
 #[test]
-fn what_may_be_retried_is_said_again() {
+fn retryable_transactions_are_repeated() {
     let mut bench = Bench::idle();
     bench.begin();
     bench.on_message(BEGUN).unwrap();
@@ -562,7 +562,7 @@ fn what_may_be_retried_is_said_again() {
 }
 
 #[test]
-fn a_commit_that_fails_is_retried_without_a_rollback() {
+fn failed_commit_is_retried_without_rollback() {
     let mut bench = Bench::idle();
     bench.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
@@ -574,7 +574,7 @@ fn a_commit_that_fails_is_retried_without_a_rollback() {
 }
 
 #[test]
-fn retries_end() {
+fn retries_are_limited() {
     let mut bench = Bench::idle();
     bench.begin();
     for attempt in 0..3 {
@@ -591,7 +591,7 @@ fn retries_end() {
 }
 
 #[test]
-fn a_fatal_error_ends_the_connection_with_the_servers_code() {
+fn fatal_error_ends_the_connection_with_the_servers_code() {
     let mut bench = Bench::idle();
     bench.begin();
     bench.on_message(BEGUN).unwrap();
@@ -606,7 +606,7 @@ fn a_fatal_error_ends_the_connection_with_the_servers_code() {
 }
 
 #[test]
-fn a_server_that_shuts_down_tells_the_idle_too() {
+fn shutdown_is_reported_to_idle_sessions() {
     let mut bench = Bench::idle();
     let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
@@ -615,7 +615,7 @@ fn a_server_that_shuts_down_tells_the_idle_too() {
 }
 
 #[test]
-fn a_loss_while_rolling_back_fails_the_transaction_once() {
+fn loss_during_rollback_fails_the_transaction_once() {
     let mut bench = Bench::idle();
     bench.begin();
     bench.on_message(BEGUN).unwrap();
@@ -626,7 +626,7 @@ fn a_loss_while_rolling_back_fails_the_transaction_once() {
 }
 
 #[test]
-fn a_loss_before_or_between_transactions_fails_nothing() {
+fn loss_while_idle_fails_nothing() {
     let mut bench = Bench::idle();
     bench.lose("connection");
     bench.session.opened(&mut Vec::new());
@@ -636,7 +636,7 @@ fn a_loss_before_or_between_transactions_fails_nothing() {
 }
 
 #[test]
-fn statements_are_prepared_before_the_first_turn() {
+fn statements_are_prepared_before_the_first_transaction() {
     let mut parse = Vec::new();
     encode::parse(&mut parse, "s0", "SELECT 1");
     let mut bench = Bench::with(BLOCK, &parse, 2);
@@ -650,7 +650,7 @@ fn statements_are_prepared_before_the_first_turn() {
 }
 
 #[test]
-fn a_table_that_is_missing_is_known_when_connecting() {
+fn missing_table_fails_the_connect() {
     let mut bench = Bench::with(BLOCK, b"P\0\0\0\x04", 2);
     bench.session.opened(&mut bench.out);
     bench.on_message(OPENING).unwrap();
@@ -659,7 +659,7 @@ fn a_table_that_is_missing_is_known_when_connecting() {
 }
 
 #[test]
-fn notices_and_changed_settings_disturb_nobody() {
+fn notices_and_parameter_changes_are_ignored() {
     const NOISE: &[u8] = b"N\0\0\0\x05\0S\0\0\0\x08a\0b\0A\0\0\0\x0a\0\0\0\x01a\0";
     let mut bench = Bench::idle();
     assert_eq!(bench.on_message(NOISE), Ok(NextAction::Idle));
@@ -672,7 +672,7 @@ fn notices_and_changed_settings_disturb_nobody() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error_and_no_panic() {
+fn unrequested_messages_are_errors() {
     for stray in [
         &b"Z\0\0\0\x05I"[..],
         b"C\0\0\0\x0bCOMMIT\0",
@@ -691,7 +691,7 @@ fn what_nobody_asked_for_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn the_last_word_is_terminate() {
+fn goodbye_is_terminate() {
     let mut bench = Bench::idle();
     bench.session.goodbye(&mut bench.out);
     assert_eq!(bench.out, encode::TERMINATE);
@@ -718,7 +718,7 @@ proptest! {
 
     /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
     #[test]
-    fn nothing_that_arrives_breaks_the_count(pieces in prop::collection::vec((piece(), 0usize..30), 0..40)) {
+    fn arbitrary_messages_keep_the_counting_identity(pieces in prop::collection::vec((piece(), 0usize..30), 0..40)) {
         let mut bench = Bench::idle();
         let mut begun = 0;
         for (piece, cut) in pieces {
@@ -749,7 +749,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_late_before_it_begins_is_skipped_in_an_open_loop_alone() {
+fn overdue_transactions_are_skipped_in_open_loops_only() {
     for (limit, skip, begun) in [(4, true, false), (5, true, true), (4, false, true)] {
         let mut bench = Bench::with(BLOCK, b"", 2);
         bench.limit(limit, skip);
@@ -767,7 +767,7 @@ fn what_is_late_before_it_begins_is_skipped_in_an_open_loop_alone() {
 }
 
 #[test]
-fn nothing_is_tried_again_beyond_the_latency_limit() {
+fn no_retry_beyond_the_latency_limit() {
     for (limit, retried) in [(25, 1), (24, 0)] {
         let mut bench = Bench::with(&[UPDATE], b"", 5);
         bench.limit(limit, false);
@@ -781,7 +781,7 @@ fn nothing_is_tried_again_beyond_the_latency_limit() {
 }
 
 #[test]
-fn what_is_waited_for_outside_counts_for_itself() {
+fn external_waits_are_an_operation() {
     const ERRAND: &[OpId] = &[OUTSIDE, BEGIN, OUTSIDE, COMMIT];
     let mut bench = Bench::with(ERRAND, b"", 2);
     bench.open();
@@ -805,7 +805,7 @@ fn what_is_waited_for_outside_counts_for_itself() {
 }
 
 #[test]
-fn a_connection_lost_meanwhile_fails_both() {
+fn loss_during_an_external_wait_fails_both() {
     let mut bench = Bench::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
     bench.open();
     bench.begin();

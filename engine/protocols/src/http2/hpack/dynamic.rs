@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_make_room_for_the_newest() {
+    fn oldest_entries_are_evicted() {
         let mut table = Dynamic::new(3 * (OVERHEAD + 4));
         for number in 0..100 {
             let value = format!("{number:02}");

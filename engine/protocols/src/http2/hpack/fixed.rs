@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_whole_or_by_their_names() {
+    fn fields_match_exactly_or_by_name() {
         assert_eq!(find(b":method", b"GET"), Some((2, true)));
         assert_eq!(find(b":method", b"POST"), Some((3, true)));
         assert_eq!(find(b":method", b"PUT"), Some((2, false)));

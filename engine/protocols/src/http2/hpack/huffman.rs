@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_those_of_the_appendix() {
+    fn codes_match_the_appendix() {
         let codes = codes();
         for (symbol, code, length) in [
             (0, 0x1ff8, 13),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_badly_made_is_refused() {
+    fn malformed_codes_are_rejected() {
         assert_eq!(decoded(&[]), Some(vec![]));
         assert_eq!(decoded(&[0x07]), Some(b"0".to_vec()));
         assert_eq!(decoded(&[0xff]), None, "eight bits of padding");
@@ -188,12 +188,12 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_text_comes_back(text in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn text_round_trips(text in prop::collection::vec(any::<u8>(), 0..60)) {
             prop_assert_eq!(decoded(&encode(&text)), Some(text));
         }
 
         #[test]
-        fn nothing_breaks_it(input in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn arbitrary_input_never_panics(input in prop::collection::vec(any::<u8>(), 0..60)) {
             if let Some(text) = decoded(&input) {
                 prop_assert_eq!(encode(&text), input);
             }

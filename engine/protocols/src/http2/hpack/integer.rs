@@ -46,7 +46,7 @@ mod tests {
 
     /// RFC 7541, appendix C.1.
     #[test]
-    fn integers_are_those_of_the_appendix() {
+    fn integers_match_the_appendix() {
         for (value, first, prefix, octets) in
             [(10, 0, 5, &[0x0a][..]), (1337, 0, 5, &[0x1f, 0x9a, 0x0a]), (42, 0, 8, &[0x2a])]
         {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_or_is_absurd_is_refused() {
+    fn unfinished_and_oversized_integers_are_rejected() {
         assert_eq!(decode(&[], 7), None);
         assert_eq!(decode(&[0x7f], 7), None);
         assert_eq!(decode(&[0x7f, 0x80], 7), None);
@@ -74,7 +74,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_integer_comes_back(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, remaining in any::<u8>()) {
+        fn integers_round_trip(value in 0usize..=u32::MAX as usize, prefix in 1u32..=8, remaining in any::<u8>()) {
             let mut out = Vec::new();
             encode(&mut out, 0, prefix, value);
             let size = out.len();

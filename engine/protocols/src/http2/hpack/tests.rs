@@ -31,7 +31,7 @@ fn size(decoder: &Decoder) -> usize {
 
 /// RFC 7541, appendix C.2: single fields, and whether each is indexed.
 #[test]
-fn single_fields() {
+fn single_fields_of_the_appendix() {
     for (block, name, value, indexed) in [
         (
             "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
@@ -115,7 +115,7 @@ const RESPONSES: [Expected<'_>; 3] = [
 /// RFC 7541, appendix C.3 to C.6: consecutive blocks, plain and Huffman coded; responses with a table of 256
 /// bytes.
 #[test]
-fn connections() {
+fn connections_of_the_appendix() {
     let cases: [(usize, [Expected<'_>; 3], [&str; 3]); 4] = [
         (
             4096,
@@ -171,7 +171,7 @@ fn connections() {
 }
 
 #[test]
-fn broken_blocks_are_refused_with_what_is_wrong() {
+fn malformed_blocks_are_rejected_with_a_reason() {
     for (block, finding) in [
         (&[0x80][..], "index 0"),
         (&[0xbe], "no field with the index 62"),
@@ -195,7 +195,7 @@ fn broken_blocks_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn a_small_block_that_unpacks_to_much_is_refused() {
+fn decompression_bomb_is_rejected() {
     let mut bomb = vec![0x40, 0x01, b'x', 0x7f, 0x80 | 0x21, 0x1e];
     bomb.resize(bomb.len() + 4000, b'a');
     bomb.extend([0xbe; 1000]);
@@ -205,7 +205,7 @@ fn a_small_block_that_unpacks_to_much_is_refused() {
 }
 
 #[test]
-fn fields_are_written_as_any_peer_can_read_them() {
+fn encoded_fields_are_decodable() {
     let mut block = Vec::new();
     encode::no_table(&mut block);
     let long = "v".repeat(300);
@@ -232,7 +232,7 @@ proptest! {
 
     /// No input panics, and the output never exceeds the limit.
     #[test]
-    fn nothing_breaks_it(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6)) {
+    fn arbitrary_blocks_never_panic(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6)) {
         let mut decoder = Decoder::new(500);
         for block in blocks {
             let mut total = 0;
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_comes_back(
+    fn fields_round_trip(
         fields in prop::collection::vec(("[a-z-]{1,20}", prop::collection::vec(any::<u8>(), 0..200)), 0..10),
     ) {
         let (mut block, mut back) = (Vec::new(), Vec::new());
