@@ -1,7 +1,7 @@
-//! What a version of HTTP gives to the session that makes requests with it. A version is sans-I/O, as every protocol is.
+//! Interface between HTTP versions and sessions. Versions are sans-I/O, as every protocol.
 //!
-//! As far as this goes a connection carries one request at a time: `opened`, then again and again `request` and `next` until
-//! `End`. What HTTP/2 does beyond that is in `streams`.
+//! Through this trait a connection carries one request at a time: `opened`, then repeatedly `request` and
+//! `next` until `End`. Concurrent requests of HTTP/2 are in `streams`.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use crate::http2::Code;
 use crate::http2::hpack::encode as hpack;
 use loadcell_core::error::Failure;
 
-/// A version of the protocol.
+/// HTTP version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Version {
     #[default]
@@ -20,7 +20,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Its name when TLS is agreed upon (ALPN, RFC 7301).
+    /// ALPN protocol name (RFC 7301).
     pub fn alpn(self) -> &'static str {
         match self {
             Self::One => "http/1.1",
@@ -29,10 +29,10 @@ impl Version {
     }
 }
 
-/// How much of a peer's words is listened to before it is held for an attack on the client's memory.
+/// Limits of what a peer may send, against exhaustion of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of all header fields of a response together, trailers included.
+    /// Total size of a response's header fields in bytes, trailers included.
     pub header_bytes: usize,
 }
 
@@ -42,19 +42,20 @@ impl Default for Limits {
     }
 }
 
-/// The header fields of a request, but for those that tell of its body. Made once where nothing in them changes.
+/// Header fields of a request except those that describe its body. Built once unless they vary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     /// `http` or `https`.
     pub scheme: &'static str,
-    /// Host and port, as the peer is to hear them.
+    /// Host and port, as sent to the peer.
     pub authority: String,
-    /// Names in lower case, with their values; without `host`, `connection`, `content-length` and `transfer-encoding`.
+    /// Names in lower case, with values; without `host`, `connection`, `content-length` and
+    /// `transfer-encoding`.
     pub list: Vec<(String, Vec<u8>)>,
-    /// The connection is to end with the response.
+    /// The connection ends with the response.
     pub last: bool,
     version: Version,
-    /// The same as the version writes it: in HTTP/1.1 from `Host` on, in HTTP/2 from `:scheme` on.
+    /// Encoded fields: in HTTP/1.1 from `Host` on, in HTTP/2 from `:scheme` on.
     pub(crate) written: Vec<u8>,
 }
 
@@ -72,7 +73,7 @@ impl Fields {
         fields
     }
 
-    /// To be called when a value in `list` has changed.
+    /// Encode again, after a value in `list` has changed.
     pub fn write(&mut self) {
         self.written.clear();
         match self.version {
@@ -114,24 +115,24 @@ pub struct Request<'a> {
     pub target: &'a [u8],
     pub fields: &'a Fields,
     pub body: Option<&'a [u8]>,
-    /// What [`Http::written`] made of it, if it is always the same.
+    /// Result of [`Http::written`], if the request never varies.
     pub written: Option<&'a [u8]>,
 }
 
-/// What the peer said.
+/// Event of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseEvent<'i> {
     /// Nothing that concerns the request.
     Nothing,
-    /// A part of the response that says nothing by itself.
+    /// Progress of the response without content.
     Part,
-    /// The peer has not begun the request in progress, and will not: it can be made again on another connection.
+    /// The peer has not processed the request and will not: it can be repeated on another connection.
     Refused,
-    /// The peer has given up the request in progress, and why; the connection can carry another.
+    /// The peer has reset the request, with this code; the connection remains usable.
     Reset(Code),
-    /// The connection can carry no other request.
+    /// The connection cannot carry another request.
     Leaving,
-    /// The status of the response, whose header fields are complete.
+    /// Status of the response; its header fields are complete.
     Status(u16),
     /// A piece of its body.
     Body(&'i [u8]),
@@ -139,32 +140,33 @@ pub enum ResponseEvent<'i> {
     End { again: bool },
 }
 
-/// One connection's side of a version of HTTP. Nothing is allocated for a request in the usual case.
+/// Client side of one connection in some HTTP version. Typical requests allocate nothing.
 pub trait Http {
     fn new(os: Limits) -> Self;
 
-    /// All that `request` appends for a request, where that is the same on every connection and every time.
+    /// The complete encoding of a request, if it is identical on every connection.
     fn written(_: &Request<'_>) -> Option<Vec<u8>> {
         None
     }
 
-    /// The connection was made: whatever was before is forgotten, and what must be said first is appended to `out`.
+    /// The connection is established: reset all state, and append the preface to `out`.
     fn opened(&mut self, out: &mut Vec<u8>);
 
-    /// Appends a request. Only called when no other is in progress.
+    /// Append a request. Only called when no other is in progress.
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>);
 
-    /// The next thing that the peer says in `input`, with how many bytes it took; none when it is not whole yet, and is to
-    /// be offered again with more behind it. What has to be answered to it is appended to `out`.
+    /// Decode the next event of `input`, with the bytes consumed; `None` when more input is needed, to be
+    /// offered again. Replies are appended to `out`.
     ///
-    /// An error's code is `protocol`, `length` or one of the version's own; the connection is of no more use then.
+    /// The code of an error is `protocol`, `length` or specific to the version; the connection is unusable
+    /// then.
     fn next<'i>(
         &mut self,
         input: &'i [u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<(usize, ResponseEvent<'i>)>, Failure>;
 
-    /// The peer has closed the connection. Whether that completes the response in progress, whose body lasts until then;
-    /// else what is wrong with it, also where there is none.
+    /// The peer closed the connection. `Ok` if that completes the current response; otherwise the failure,
+    /// also when no response is in progress.
     fn closed(&mut self) -> Result<(), Failure>;
 }

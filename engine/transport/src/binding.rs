@@ -1,15 +1,14 @@
-//! `tls-server-end-point` (RFC 5929): a hash of the server's certificate that binds an authentication to this TLS
-//! connection.
+//! Channel binding `tls-server-end-point` (RFC 5929): a hash of the server's certificate.
 
 use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 
-/// The hash of a DER certificate, by the algorithm of its own signature (SHA-256 in place of MD5 and SHA-1); empty
-/// where that defines none (Ed25519), so that nothing can be bound.
+/// Hash of a DER certificate with the algorithm of its signature (SHA-256 instead of MD5 and SHA-1); empty
+/// where that defines none (Ed25519), so that binding is impossible.
 pub fn server_end_point(certificate: &[u8]) -> Vec<u8> {
     signature_hash(certificate).map(|hash| digest(hash, certificate).as_ref().to_vec()).unwrap_or_default()
 }
 
-// Object identifiers as DER has them.
+// Object identifiers in DER encoding.
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
 const ECDSA_SHA1: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x01];
 const ECDSA_SHA2: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
@@ -36,7 +35,7 @@ fn signature_hash(certificate: &[u8]) -> Option<&'static Algorithm> {
     }
 }
 
-/// RSASSA-PSS names its hash in its parameters: SEQUENCE { [0] SEQUENCE { OID } ... }, SHA-1 if it does not.
+/// The parameters of RSASSA-PSS name its hash: SEQUENCE { [0] SEQUENCE { OID } ... }; the default is SHA-1.
 fn pss_hash(parameters: &[u8]) -> Option<&'static Algorithm> {
     let (_, fields, _) = element(parameters)?;
     let Some((0xa0, field, _)) = element(fields) else { return Some(&SHA256) };
@@ -52,29 +51,29 @@ fn pss_hash(parameters: &[u8]) -> Option<&'static Algorithm> {
     }
 }
 
-/// The first DER element: its tag, what it holds, and what follows on it.
+/// The first DER element: its tag, its contents, and the bytes after it.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&tag, rest) = der.split_first()?;
-    let (&first, rest) = rest.split_first()?;
-    let (length, rest) = match usize::from(first) {
-        short @ 0..0x80 => (short, rest),
+    let (&tag, remaining) = der.split_first()?;
+    let (&first, remaining) = remaining.split_first()?;
+    let (length, remaining) = match usize::from(first) {
+        short @ 0..0x80 => (short, remaining),
         long => {
             let count = long - 0x80;
-            if count == 0 || count > 4 || count > rest.len() {
+            if count == 0 || count > 4 || count > remaining.len() {
                 return None;
             }
-            let (bytes, rest) = rest.split_at(count);
-            (bytes.iter().fold(0, |length, &byte| length << 8 | usize::from(byte)), rest)
+            let (bytes, remaining) = remaining.split_at(count);
+            (bytes.iter().fold(0, |length, &byte| length << 8 | usize::from(byte)), remaining)
         }
     };
-    (length <= rest.len()).then(|| (tag, &rest[..length], &rest[length..]))
+    (length <= remaining.len()).then(|| (tag, &remaining[..length], &remaining[length..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// As much of a certificate as matters: an empty body, and the algorithm of the signature.
+    /// The relevant part of a certificate: an empty body, and the signature algorithm.
     fn certificate(oid: &[u8], parameters: &[u8]) -> Vec<u8> {
         let wrap = |tag: u8, inner: &[u8]| [&[tag, inner.len() as u8], inner].concat();
         let algorithm = wrap(0x30, &[&wrap(0x06, oid)[..], parameters].concat());
@@ -108,9 +107,9 @@ mod tests {
     #[test]
     fn undefined_or_truncated_certificates_give_no_binding() {
         assert_eq!(length_of_hash(&[0x2b, 0x65], &[0x70], &[]), 0);
-        let whole = certificate(&[RSA, &[11]].concat(), &[5, 0]);
-        for length in 0..whole.len() {
-            assert!(server_end_point(&whole[..length]).is_empty());
+        let complete = certificate(&[RSA, &[11]].concat(), &[5, 0]);
+        for length in 0..complete.len() {
+            assert!(server_end_point(&complete[..length]).is_empty());
         }
     }
 }

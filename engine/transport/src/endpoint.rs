@@ -1,4 +1,4 @@
-//! Where the target is.
+//! Address of the target.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -17,7 +17,7 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// Every address that the target's name has, in the order to try them, and how to secure the way to it.
+/// All addresses of the target's host name, in the order to try, and its TLS settings.
 pub struct Endpoint {
     pub addresses: Vec<Address>,
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Looks the target's name up; this may take a while, so it is done once and before any clock runs.
+    /// Resolve the host name. It may take long, so it is done once and before any measurement.
     pub fn of(target: &Target) -> Result<Self, Problem> {
         if let Some(store) = &target.store {
             return Ok(Self {
@@ -72,7 +72,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// Whether it is in this process, so that nothing is connected.
+    /// True if the target is in this process, without connections.
     pub fn is_here(&self) -> bool {
         self.addresses.is_empty()
     }

@@ -1,32 +1,35 @@
-//! What carries bytes to the target: TCP or a Unix socket, plain or with TLS. Nothing here ever blocks.
+//! Byte streams to the target: TCP or Unix sockets, plain or with TLS. Non-blocking, except for
+//! `BlockingTransport`.
 
 mod binding;
+mod blocking;
 mod endpoint;
 mod socket;
 mod tls;
 
+pub use blocking::{BlockingTransport, ConnectOptions, POLL_INTERVAL};
 pub use endpoint::{Address, Endpoint};
 pub use socket::{Socket, check};
 pub use tls::{Tls, TlsStream};
 
 use std::io;
 
-/// An open way to the target.
+/// An open connection.
 pub enum Transport {
     Plain(Plain),
     Tls(Box<TlsStream>),
 }
 
-/// A socket, and what it did not take yet.
+/// A socket, with bytes that it has not accepted yet.
 pub struct Plain {
     socket: Socket,
-    /// What is left of it starts at `sent`; empty when nothing is left.
+    /// Unsent bytes from `sent` on; empty when all are sent.
     unsent: Vec<u8>,
     sent: usize,
 }
 
 impl Plain {
-    /// The socket alone, for TLS to be made on it. Nothing is unsent then: the server has answered.
+    /// The socket, for a TLS handshake. No bytes are unsent then, as the server has replied.
     pub fn into_socket(self) -> Socket {
         self.socket
     }
@@ -44,7 +47,7 @@ impl Transport {
         }
     }
 
-    /// Reads what is there; 0 bytes at the end of the stream, `WouldBlock` when there is nothing yet.
+    /// Read available bytes; 0 at the end of the stream, `WouldBlock` if there are none yet.
     #[inline]
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -53,14 +56,14 @@ impl Transport {
         }
     }
 
-    /// Whether a read of `count` bytes into a buffer of `capacity` has taken all that was there: then the next bytes
-    /// will be announced by epoll, and asking for them would only cost a system call.
+    /// True if a read of `count` bytes into a buffer of `capacity` got all available bytes. Another read
+    /// would only cost a system call, as epoll reports the next bytes.
     #[inline]
     pub fn drained(&self, count: usize, capacity: usize) -> bool {
         matches!(self, Self::Plain(_)) && count < capacity
     }
 
-    /// Sends all of `bytes`, now or, when `false` is returned, with the next calls of `flush`.
+    /// Send `bytes`. False if some remain, which later calls of `flush` send.
     #[inline]
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<bool> {
         match self {
@@ -80,7 +83,7 @@ impl Transport {
         }
     }
 
-    /// Goes on sending; whether all is sent.
+    /// Send the remaining bytes. True once all are sent.
     #[cold]
     pub fn flush(&mut self) -> io::Result<bool> {
         match self {
@@ -101,7 +104,7 @@ impl Transport {
     }
 }
 
-/// A socket that takes nothing just now has taken 0 bytes.
+/// Map a full socket buffer to 0 bytes.
 fn or_nothing(result: io::Result<usize>) -> io::Result<usize> {
     match result {
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),

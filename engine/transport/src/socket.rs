@@ -1,4 +1,4 @@
-//! Sockets that do not block, straight from the kernel: the standard library cannot connect without waiting.
+//! Non-blocking sockets by direct system calls: the standard library cannot connect without waiting.
 
 use std::io::{self, Read, Write};
 use std::mem::size_of;
@@ -11,7 +11,8 @@ use super::Address;
 pub struct Socket(OwnedFd);
 
 impl Socket {
-    /// Starts to connect. It is connected, or has failed, when epoll says that it is writable: see `error`.
+    /// Start to connect. epoll reports the socket as writable once it is connected or has failed: see
+    /// `error`.
     pub fn connect(address: &Address) -> io::Result<Self> {
         let family = match address {
             Address::Tcp(SocketAddr::V4(_)) => libc::AF_INET,
@@ -67,13 +68,15 @@ impl Socket {
         check(unsafe { libc::connect(self.fd(), std::ptr::from_ref(address).cast(), length) }).map(drop)
     }
 
-    /// What became of `connect`, or what else went wrong.
+    /// Result of `connect`, or another pending error.
     pub fn error(&self) -> io::Result<()> {
         let mut error: libc::c_int = 0;
         let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-        let place = std::ptr::from_mut(&mut error).cast();
-        // SAFETY: `place` has room for the integer that SO_ERROR gives.
-        check(unsafe { libc::getsockopt(self.fd(), libc::SOL_SOCKET, libc::SO_ERROR, place, &mut length) })?;
+        let pointer = std::ptr::from_mut(&mut error).cast();
+        // SAFETY: `pointer` refers to the integer that SO_ERROR is written to.
+        check(unsafe {
+            libc::getsockopt(self.fd(), libc::SOL_SOCKET, libc::SO_ERROR, pointer, &mut length)
+        })?;
         if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
@@ -86,20 +89,24 @@ impl Socket {
 
     #[inline]
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (place, nobody) = (buffer.as_mut_ptr(), std::ptr::null_mut::<libc::sockaddr>());
-        // SAFETY: the buffer is valid for its length, and who sent it is not asked for. By the bare call, here and below: that
-        // of libc is a point at which the thread can be cancelled, which takes two locked writes each time.
+        let (pointer, nobody) = (buffer.as_mut_ptr(), std::ptr::null_mut::<libc::sockaddr>());
+        // SAFETY: the buffer is valid for its length, and the sender's address is not requested. The bare
+        // system call, here and below: libc's wrapper is a cancellation point, which costs two locked writes
+        // per call.
         let count =
-            unsafe { libc::syscall(libc::SYS_recvfrom, self.fd(), place, buffer.len(), 0, nobody, nobody) };
+            unsafe { libc::syscall(libc::SYS_recvfrom, self.fd(), pointer, buffer.len(), 0, nobody, nobody) };
         if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
     }
 
     #[inline]
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let (place, nobody, flags) = (bytes.as_ptr(), std::ptr::null::<libc::sockaddr>(), libc::MSG_NOSIGNAL);
-        // SAFETY: the bytes are valid for their length. Without MSG_NOSIGNAL a closed peer would end the process.
-        let count =
-            unsafe { libc::syscall(libc::SYS_sendto, self.fd(), place, bytes.len(), flags, nobody, 0usize) };
+        let (pointer, nobody, flags) =
+            (bytes.as_ptr(), std::ptr::null::<libc::sockaddr>(), libc::MSG_NOSIGNAL);
+        // SAFETY: the bytes are valid for their length. Without MSG_NOSIGNAL a closed peer would end the
+        // process.
+        let count = unsafe {
+            libc::syscall(libc::SYS_sendto, self.fd(), pointer, bytes.len(), flags, nobody, 0usize)
+        };
         if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
     }
 
@@ -125,7 +132,7 @@ impl Write for &Socket {
     }
 }
 
-/// A system call's answer as a result.
+/// Convert the result of a system call.
 pub fn check(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }

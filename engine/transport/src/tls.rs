@@ -1,4 +1,4 @@
-//! TLS as libpq's `sslmode` means it.
+//! TLS with the modes of libpq's `sslmode`.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -20,14 +20,14 @@ use super::binding::server_end_point;
 use loadcell_core::error::Problem;
 use loadcell_core::target::SslMode;
 
-/// Where systems keep the certificates that they trust.
+/// Root certificate files of common systems.
 const SYSTEM_ROOTS: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// What is spoken where nobody says what (RFC 7301).
+/// Protocol assumed without ALPN (RFC 7301).
 const BEFORE_ALPN: &str = "http/1.1";
 
-/// How to secure connections to one host.
+/// TLS settings for one host.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
@@ -36,7 +36,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// `roots` is a PEM file; without one the modes that verify trust what the system trusts.
+    /// `roots` is a PEM file; without it, modes that verify use the system's root certificates.
     pub fn new(mode: SslMode, roots: Option<&Path>, host: &str) -> Result<Self, Problem> {
         let name = ServerName::try_from(host.to_string()).map_err(|_| {
             Problem::new(
@@ -47,7 +47,7 @@ impl Tls {
         })?;
         let provider = Arc::new(ring::default_provider());
         let trust = match (mode, roots) {
-            // As with libpq, a certificate to compare with is compared with.
+            // As in libpq, a given root certificate is verified against.
             (SslMode::Require, Some(path)) => Trust::of(path, &provider, false)?,
             (SslMode::VerifyCa | SslMode::VerifyFull, path) => {
                 let system = || SYSTEM_ROOTS.map(Path::new).into_iter().find(|path| path.exists());
@@ -71,14 +71,14 @@ impl Tls {
         Ok(Self { config: Arc::new(config), name, protocol: None })
     }
 
-    /// The same, for this protocol alone: servers are asked for no other (ALPN, RFC 7301).
+    /// Offer only this protocol (ALPN, RFC 7301).
     pub fn speaking(mut self, protocol: &'static str) -> Self {
         Arc::make_mut(&mut self.config).alpn_protocols = vec![protocol.into()];
         Self { protocol: Some(protocol), ..self }
     }
 }
 
-/// Whether the server is who it should be.
+/// Verification of the server's identity.
 struct Trust {
     provider: Arc<CryptoProvider>,
     verify: Option<Verify>,
@@ -126,14 +126,14 @@ impl ServerCertVerifier for Trust {
         let Some(verify) = &self.verify else {
             return Ok(ServerCertVerified::assertion());
         };
-        let found =
+        let result =
             verify.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match found {
-            // The chain is checked before the name, so it is good.
+        match result {
+            // The chain is verified before the name, so it is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !verify.name => Ok(ServerCertVerified::assertion()),
-            // A server's own certificate may be its root: usual for a server that signed it itself.
+            // A self-signed server certificate may be its own root.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if verify.roots.contains(end_entity) =>
             {
@@ -172,7 +172,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// A socket with TLS on it.
+/// A socket with TLS.
 pub struct TlsStream {
     socket: Socket,
     session: ClientConnection,
@@ -183,7 +183,7 @@ impl TlsStream {
     pub fn new(socket: Socket, tls: &Tls) -> io::Result<Self> {
         let mut session =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
-        session.set_buffer_limit(None); // What is sent is bounded by what a session asks, not here.
+        session.set_buffer_limit(None); // The session bounds what is sent.
         Ok(Self { socket, session, protocol: tls.protocol })
     }
 
@@ -191,7 +191,8 @@ impl TlsStream {
         &self.socket
     }
 
-    /// Goes on with the handshake; whether it is done. An error of kind `InvalidData` comes from TLS, others from below.
+    /// Continue the handshake. True once it is complete. An error of kind `InvalidData` comes from TLS,
+    /// others from below.
     pub fn handshake(&mut self) -> io::Result<bool> {
         loop {
             if !self.flush()? {
@@ -204,7 +205,7 @@ impl TlsStream {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    let _ = self.flush(); // The alert tells the server why.
+                    let _ = self.flush(); // The alert tells the server the reason.
                     return Err(error);
                 }
                 other => other.map(drop)?,
@@ -212,22 +213,22 @@ impl TlsStream {
         }
     }
 
-    /// Whether the server will speak the protocol that it was asked for. One that knows nothing of the asking speaks what
-    /// was there before it.
+    /// Check that the server agreed to the requested protocol. A server without ALPN speaks the one from
+    /// before ALPN.
     fn agreed(&self) -> io::Result<()> {
         match (self.protocol, self.session.alpn_protocol()) {
-            (Some(protocol), None) if protocol != BEFORE_ALPN => Err(not_spoken(protocol)),
+            (Some(protocol), None) if protocol != BEFORE_ALPN => Err(no_agreement(protocol)),
             _ => Ok(()),
         }
     }
 
-    /// Takes bytes from the socket and decrypts them.
+    /// Read from the socket and decrypt.
     fn pull(&mut self) -> io::Result<usize> {
         let count = self.session.read_tls(&mut &self.socket)?;
         match (self.session.process_new_packets(), self.protocol) {
             (Ok(_), _) => Ok(count),
             (Err(Error::AlertReceived(AlertDescription::NoApplicationProtocol)), Some(protocol)) => {
-                Err(not_spoken(protocol))
+                Err(no_agreement(protocol))
             }
             (Err(error), _) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         }
@@ -237,7 +238,7 @@ impl TlsStream {
         loop {
             match self.session.reader().read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Most servers just hang up; what that means is for the protocol to say.
+                // Most servers close without notice; the protocol decides what that means.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 done => return done,
             }
@@ -263,14 +264,14 @@ impl TlsStream {
         Ok(true)
     }
 
-    /// For channel binding, once the handshake is done.
+    /// Channel binding hash, once the handshake is complete.
     pub fn server_end_point(&self) -> Vec<u8> {
         let certificate = self.session.peer_certificates().and_then(<[_]>::first);
         certificate.map(|certificate| server_end_point(certificate)).unwrap_or_default()
     }
 }
 
-fn not_spoken(protocol: &str) -> io::Error {
+fn no_agreement(protocol: &str) -> io::Error {
     let finding = format!("the server does not offer the protocol {protocol} over TLS (ALPN)");
     io::Error::new(io::ErrorKind::InvalidData, finding)
 }

@@ -1,13 +1,12 @@
-//! The stages of a load: tables, rows, indexes, and what finishes each table.
+//! Stages of a data load: tables, rows, indexes, statistics, foreign keys.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::client::{ConnectOptions, SqlConnection};
 use super::parallel::{Progress, parallel_for};
+use super::sql_connection::{ConnectOptions, SqlConnection};
 use super::{Data, Table};
 use crate::sql::dialect;
 use loadcell_core::clock::Nanos;
@@ -19,21 +18,19 @@ use loadcell_core::target::Target;
 use loadcell_protocols::mysql::{self, Mysql};
 use loadcell_protocols::postgres::{self, Postgres};
 use loadcell_protocols::{Config, SqlProtocol};
-use loadcell_transport::Endpoint;
 
-/// Less than this is not worth a connection of its own; and several that fill one small table leave empty pages behind in
-/// it.
+/// Minimum share of a connection in bytes. Several connections that fill one small table would also leave
+/// empty pages in it.
 const LEAST_BYTES: u64 = 2_000_000;
 
-/// With `synchronous_commit = off`, VACUUM right after the load would find commits that are not on disk yet, and could not
-/// mark any page as all-visible: the load to come would then pay for that.
+/// With `synchronous_commit = off`, VACUUM directly after loading would see commits that are not flushed yet,
+/// and could not mark pages as all-visible; the subsequent load would pay for that.
 const FLUSH_COMMITS: &str = "SET synchronous_commit = local";
 
-/// Rows are loaded and keys made of them without looking for duplicates and for what is referred to: rows that loadcell makes
-/// have none, and lack nothing. It is what MySQL's own dumps do.
+/// Skip uniqueness and foreign key checks, as MySQL's own dumps do: generated rows satisfy both.
 const TRUST_ROWS: &str = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
 
-/// What is said first on each connection.
+/// First statement on each connection.
 fn first(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => FLUSH_COMMITS,
@@ -41,16 +38,16 @@ fn first(dialect: Dialect) -> &'static str {
     }
 }
 
-/// What was loaded.
+/// Result of a data load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Prepared {
     pub rows: u64,
-    /// Tables with their indexes, as the server tells.
+    /// Size of the tables with their indexes, as reported by the server.
     pub size_bytes: Option<u64>,
     pub duration_ns: Nanos,
 }
 
-/// A run of units of one table.
+/// Consecutive units of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     table: usize,
@@ -58,7 +55,7 @@ struct Piece {
     to: u64,
 }
 
-/// Cuts all rows of all tables, one table after the other, into at most `count` shares of about the same size.
+/// Partition the rows of all tables, in order, into at most `count` shares of about equal size.
 fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
     let total: u64 = tables.iter().map(|table| table.units * table.unit_bytes).sum();
     let count = count.min(total.div_ceil(LEAST_BYTES)).max(1);
@@ -77,11 +74,11 @@ fn shares(tables: &[Table], count: u64) -> Vec<Vec<Piece>> {
         }
         pieces
     };
-    // Where a unit is larger than a share, some have nothing left.
+    // Where a unit is larger than a share, some shares are empty.
     (0..count).map(share).filter(|pieces| count == 1 || !pieces.is_empty()).collect()
 }
 
-/// Loads `data` with up to `workers` connections.
+/// Load `data` with up to `workers` connections.
 pub fn load(
     spec: &Spec,
     data: &impl Data,
@@ -101,21 +98,16 @@ fn load_by<W: SqlProtocol>(
     observer: &mut dyn Observer,
 ) -> Result<Prepared, Problem> {
     let started = Instant::now();
-    let options = ConnectOptions {
-        advice: match W::DIALECT {
-            Dialect::Postgres => postgres::advice,
-            Dialect::Mysql => mysql::advice,
-        },
-        endpoint: Arc::new(Endpoint::of(target)?),
-        config: Arc::new(Config::new(target)),
-        connect_timeout: Duration::from_nanos(target.connect_timeout_ns),
-        stop: AtomicBool::new(false),
+    let advice = match W::DIALECT {
+        Dialect::Postgres => postgres::advice,
+        Dialect::Mysql => mysql::advice,
     };
+    let options = ConnectOptions::new(target, advice, Config::new(target))?;
     let tables = data.tables();
     let shares = shares(tables, u64::from(workers) * data.cuts());
     let total_rows = tables.iter().map(|table| table.rows).sum();
     let mut progress = Progress { observer, done_rows: AtomicU64::new(0), total_rows };
-    // Indexes of few rows in many tables are work for several connections, too.
+    // Building indexes of many small tables keeps several connections busy, too.
     let most = shares.len().max(tables.len()).min(workers as usize);
     let mut clients =
         (0..most).map(|_| SqlConnection::<W>::connect(&options)).collect::<Result<Vec<_>, _>>()?;
@@ -154,7 +146,7 @@ fn load_by<W: SqlProtocol>(
     })?;
     let references = each(tables, |table| &table.references);
     if !references.is_empty() {
-        // With MySQL each holds up both tables, and two of them each other.
+        // In MySQL each foreign key locks both tables; concurrent ones would deadlock.
         let most = if W::DIALECT == Dialect::Mysql { 1 } else { clients.len() };
         parallel_for(
             &options.stop,
@@ -175,7 +167,7 @@ fn load_by<W: SqlProtocol>(
     })
 }
 
-/// Every table with each of its statements of one sort.
+/// All tables paired with each of their statements of one sort.
 fn each(tables: &[Table], sort: impl Fn(&Table) -> &[String]) -> Vec<(&Table, &String)> {
     tables.iter().flat_map(|table| sort(table).iter().map(move |sql| (table, sql))).collect()
 }
@@ -186,7 +178,7 @@ fn copy<W: SqlProtocol>(
     piece: &Piece,
     done: &AtomicU64,
 ) -> Result<(), Problem> {
-    /// Units that are made before it is looked whether a message is full.
+    /// Units generated between checks whether a message is full.
     const BATCH: u64 = 64;
     let table = &data.tables()[piece.table];
     let (mut next, mut sent) = (piece.from, 0);
@@ -205,7 +197,7 @@ fn copy<W: SqlProtocol>(
     if taken == sent {
         return Ok(());
     }
-    // LOAD DATA LOCAL makes warnings of errors.
+    // LOAD DATA LOCAL turns errors into warnings.
     let finding = format!("{doing}: of {sent} rows the server took {taken}");
     Err(Problem::new(
         "rows",
@@ -214,7 +206,7 @@ fn copy<W: SqlProtocol>(
     ))
 }
 
-/// What the tables take on the server; none where it does not tell.
+/// Size of the tables on the server in bytes; `None` if the server does not report it.
 fn size<W: SqlProtocol>(client: &mut SqlConnection<'_, W>, tables: &[Table]) -> Option<u64> {
     let mut total = 0;
     for some in tables.chunks(1_000) {

@@ -4,13 +4,12 @@
 //! Blocking, with a thread a connection, on the same sans-I/O protocol as the load itself. What is loaded depends on the
 //! data set only, never on how many workers loaded it or in which order.
 
-mod client;
 mod loader;
 mod parallel;
+mod sql_connection;
 
 use std::ops::Range;
 
-pub use client::{io_error, wait};
 pub use loader::{Prepared, load};
 pub use parallel::{Progress, parallel_for};
 

@@ -1,13 +1,13 @@
-//! What a response must be to count as a success.
+//! Checks of responses: when a request counts as succeeded.
 
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::pattern::{Pattern, Reached};
+use super::pattern::{MatchState, Pattern};
 use loadcell_core::error::Failure;
 use loadcell_core::error::Problem;
 
-/// What a plan says of a body.
+/// Check of a body, as written in a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -18,12 +18,12 @@ pub struct Options {
     /// A regular expression.
     #[serde(default)]
     pub pattern: Option<String>,
-    /// Its length in bytes.
+    /// Expected length in bytes.
     #[serde(default)]
     pub size: Option<u64>,
 }
 
-/// What a body must be.
+/// Compiled check of a body.
 #[derive(Clone, Debug)]
 pub struct Check {
     contains: Option<memmem::Finder<'static>>,
@@ -43,23 +43,22 @@ impl Check {
     }
 }
 
-/// The body of one response as it comes, held against a check. Nothing of it is kept but what a text that is looked for
-/// may begin with.
+/// Incremental check of one response body. Only a tail as long as the searched text is retained.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     pub bytes: u64,
-    found: bool,
+    matched: bool,
     differs: bool,
     tail: Vec<u8>,
-    /// How far a pattern has followed it; none at its beginning.
-    reached: Option<Reached>,
+    /// State of the pattern matcher; `None` at the start of the body.
+    state: Option<MatchState>,
 }
 
 impl Body {
-    /// The next response begins.
+    /// Start the next response.
     #[inline]
     pub fn begin(&mut self) {
-        (self.bytes, self.found, self.differs, self.reached) = (0, false, false, None);
+        (self.bytes, self.matched, self.differs, self.state) = (0, false, false, None);
         self.tail.clear();
     }
 
@@ -77,22 +76,22 @@ impl Body {
             self.differs |= wanted.get(from..from.saturating_add(piece.len())) != Some(piece);
         }
         if let Some(pattern) = &check.pattern {
-            self.reached = Some(pattern.follow(self.reached.unwrap_or(pattern.start()), piece));
+            self.state = Some(pattern.follow(self.state.unwrap_or(pattern.start()), piece));
         }
-        let Some(finder) = check.contains.as_ref().filter(|_| !self.found) else { return };
-        let kept = finder.needle().len().saturating_sub(1);
-        // The end of what came before, and the beginning of this.
-        self.tail.extend_from_slice(&piece[..piece.len().min(kept)]);
-        self.found = finder.find(&self.tail).is_some() || finder.find(piece).is_some();
-        if piece.len() >= kept {
+        let Some(finder) = check.contains.as_ref().filter(|_| !self.matched) else { return };
+        let overlap = finder.needle().len().saturating_sub(1);
+        // The end of the previous pieces, and the start of this one.
+        self.tail.extend_from_slice(&piece[..piece.len().min(overlap)]);
+        self.matched = finder.find(&self.tail).is_some() || finder.find(piece).is_some();
+        if piece.len() >= overlap {
             self.tail.clear();
-            self.tail.extend_from_slice(&piece[piece.len() - kept..]);
+            self.tail.extend_from_slice(&piece[piece.len() - overlap..]);
         } else {
-            self.tail.drain(..self.tail.len().saturating_sub(kept));
+            self.tail.drain(..self.tail.len().saturating_sub(overlap));
         }
     }
 
-    /// What is wrong with the body, now that it is whole.
+    /// Result of the check, once the body is complete.
     #[inline]
     pub fn judge(&self, check: Option<&Check>) -> Result<(), Failure> {
         let Some(check) = check else { return Ok(()) };
@@ -105,12 +104,12 @@ impl Body {
             return wrong(format!("the body (of {} bytes) is another than it was to be", self.bytes));
         }
         if let Some(finder) =
-            check.contains.as_ref().filter(|finder| !self.found && !finder.needle().is_empty())
+            check.contains.as_ref().filter(|finder| !self.matched && !finder.needle().is_empty())
         {
             let text = finder.needle().escape_ascii();
             return wrong(format!("the body (of {} bytes) does not contain \"{text}\"", self.bytes));
         }
-        let matches = |pattern: &Pattern| pattern.matches(self.reached.unwrap_or(pattern.start()));
+        let matches = |pattern: &Pattern| pattern.matches(self.state.unwrap_or(pattern.start()));
         if let Some(pattern) = check.pattern.as_ref().filter(|pattern| !matches(pattern)) {
             return wrong(format!("the body (of {} bytes) does not match {:?}", self.bytes, pattern.text()));
         }
@@ -118,14 +117,14 @@ impl Body {
     }
 }
 
-/// Which statuses are successes.
+/// Set of status codes that count as success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses([bool; 1000]);
 
 impl Statuses {
-    /// From words such as `2xx` and `404`.
+    /// Parse words such as `2xx` and `404`.
     pub fn read(words: &[String]) -> Result<Self, Problem> {
-        let mut known = [false; 1000];
+        let mut accepted = [false; 1000];
         for word in words {
             let class =
                 word.strip_suffix("xx").filter(|class| class.len() == 1).and_then(|class| class.parse().ok());
@@ -137,9 +136,9 @@ impl Statuses {
                     return Err(Problem::new("spec", finding, "write `2xx`, or a number such as `404`"));
                 }
             };
-            known[range].fill(true);
+            accepted[range].fill(true);
         }
-        Ok(Self(known))
+        Ok(Self(accepted))
     }
 
     #[inline]
@@ -207,16 +206,16 @@ mod tests {
     }
 
     proptest! {
-        /// A text is found wherever the body is cut, and only if it is there.
+        /// A text is found however the body is split, and only if it is present.
         #[test]
         fn text_is_found_however_the_body_is_split(
             pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(&b"ab"[..]), 0..5), 0..8),
             text in "[ab]{1,6}",
         ) {
             let options = Options { contains: Some(text.clone()), ..Options::default() };
-            let whole = String::from_utf8(pieces.concat()).unwrap();
+            let body = String::from_utf8(pieces.concat()).unwrap();
             let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-            prop_assert_eq!(judge(&options, &pieces).is_ok(), whole.contains(&text));
+            prop_assert_eq!(judge(&options, &pieces).is_ok(), body.contains(&text));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One client: which request it makes next, and what stands in its places.
+//! Request generator of one client: chooses the next request and fills its placeholders.
 
 use std::sync::Arc;
 
@@ -11,26 +11,30 @@ pub struct Client {
     pub plan: Arc<Plan>,
     random: Random,
     choosers: Vec<Chooser>,
-    /// What parameters are just now: where each one's text lies in `text`.
+    /// Position in `text` of each parameter's current value.
     values: Vec<(usize, usize)>,
     text: Vec<u8>,
 }
 
-/// A request with what stands in its places, to be sent as often as need be.
+/// A generated request, which can be sent repeatedly.
 pub struct Made {
     target: Vec<u8>,
     body: Vec<u8>,
-    /// Header fields of kinds in which they change.
+    /// Header fields of the kinds whose fields vary.
     fields: Vec<Option<Fields>>,
 }
 
 impl Made {
     pub fn new(plan: &Plan) -> Self {
-        let own = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
-        Self { target: Vec::new(), body: Vec::new(), fields: plan.requests.iter().map(own).collect() }
+        let varying_fields = |kind: &Kind| (!kind.changing.is_empty()).then(|| kind.fields.clone());
+        Self {
+            target: Vec::new(),
+            body: Vec::new(),
+            fields: plan.requests.iter().map(varying_fields).collect(),
+        }
     }
 
-    /// It, as it was made of request number `number` of `plan`.
+    /// The request as generated from kind `number` of `plan`.
     #[inline]
     pub fn request<'a>(&'a self, plan: &'a Plan, number: usize) -> Request<'a> {
         let kind = &plan.requests[number];
@@ -45,7 +49,7 @@ impl Made {
 }
 
 impl Client {
-    /// Client number `client` of `clients`.
+    /// Generator of client `client` of `clients`.
     pub fn new(plan: Arc<Plan>, seed: u64, client: u32, clients: u32) -> Self {
         let choosers = plan.parameters.iter().map(|parameter| parameter.chooser(client, clients)).collect();
         Self {
@@ -57,7 +61,7 @@ impl Client {
         }
     }
 
-    /// Chooses the next request; its number.
+    /// Choose the kind of the next request. Returns its number.
     #[inline]
     pub fn choose(&mut self) -> usize {
         if !self.plan.is_mixed() {
@@ -68,7 +72,7 @@ impl Client {
         self.plan.bounds[..last].iter().position(|bound| drawn < *bound).unwrap_or(last)
     }
 
-    /// Draws what stands in the places of request number `number`.
+    /// Fill the placeholders of kind `number`.
     #[inline]
     pub fn make(&mut self, number: usize, made: &mut Made) {
         let Self { plan, random, choosers, values, text } = self;
@@ -90,12 +94,12 @@ impl Client {
             body.clear();
             template.write(body, value);
         }
-        if let Some(own) = &mut fields[number] {
-            for (place, template) in &kind.changing {
-                own.list[*place].1.clear();
-                template.write(&mut own.list[*place].1, value);
+        if let Some(varying_fields) = &mut fields[number] {
+            for (index, template) in &kind.changing {
+                varying_fields.list[*index].1.clear();
+                template.write(&mut varying_fields.list[*index].1, value);
             }
-            own.write();
+            varying_fields.write();
         }
     }
 }

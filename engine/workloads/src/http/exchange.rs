@@ -1,11 +1,11 @@
-//! One request, what became of it so far, and what is recorded of that.
+//! One request with its response, and the recording of both.
 //!
-//! | state | what is awaited |
+//! | state | awaited |
 //! | --- | --- |
 //! | `Over` | nothing |
-//! | `Unsent` | a connection for it |
-//! | `Waiting` | the first byte of its response |
-//! | `Reading` | the rest of it |
+//! | `Unsent` | a connection |
+//! | `Waiting` | the first byte of the response |
+//! | `Reading` | the rest of the response |
 
 use super::check::Body;
 use super::client::{Client, Made};
@@ -15,7 +15,7 @@ use loadcell_core::error::Failure;
 use loadcell_core::record::{OpId, TRANSACTION};
 use loadcell_core::session::Context;
 
-/// A request that was refused more often has failed: a server that goes away whenever it is asked serves nobody.
+/// Limit of refusals, after which a request fails: a server that always goes away makes no progress.
 const MOST_REFUSALS: u32 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum State {
     Reading,
 }
 
-/// The numbers of operations beside the transaction: first come the kinds of requests, where there are several.
+/// Ids of the operations besides the transaction, starting with the request kinds if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operations {
     pub first_kind: Option<u16>,
@@ -43,7 +43,7 @@ pub struct Exchange {
     pub begun: Nanos,
     intended: Nanos,
     sent: Nanos,
-    /// How often it was refused.
+    /// Number of refusals so far.
     refused: u32,
     operations: Operations,
 }
@@ -68,7 +68,7 @@ impl Exchange {
         self.operations.first_kind.map(|first| OpId(first + self.kind as u16))
     }
 
-    /// The client's next request, which should have been begun at `intended`.
+    /// Start the client's next request, whose intended start is `intended`.
     #[inline]
     pub fn begin(&mut self, cx: &mut Context<'_>, client: &mut Client, intended: Nanos, at: Nanos) {
         self.kind = client.choose();
@@ -88,9 +88,9 @@ impl Exchange {
         cx.recorder.start(self.operations.first_byte, at);
     }
 
-    /// Something of its response has come.
+    /// Part of the response has arrived.
     #[inline]
-    pub fn heard(&mut self, cx: &mut Context<'_>, at: Nanos) {
+    pub fn on_response(&mut self, cx: &mut Context<'_>, at: Nanos) {
         if self.state == State::Waiting {
             cx.recorder.succeed(self.operations.first_byte, self.sent, self.sent, at);
             self.state = State::Reading;
@@ -102,7 +102,7 @@ impl Exchange {
         self.body.add(piece, plan.requests[self.kind].check.as_ref());
     }
 
-    /// Its response is complete.
+    /// The response is complete.
     #[inline]
     pub fn done(&mut self, cx: &mut Context<'_>, plan: &Plan, at: Nanos) {
         let check = plan.requests[self.kind].check.as_ref();
@@ -118,7 +118,7 @@ impl Exchange {
         }
     }
 
-    /// It has failed for good.
+    /// The request failed.
     #[cold]
     pub fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) {
         self.stop(cx, at);
@@ -129,7 +129,8 @@ impl Exchange {
         }
     }
 
-    /// The server has not begun it. Whether it is to be made again; not if that goes on and on.
+    /// The server has not processed the request. True if it is to be repeated; false once the limit is
+    /// reached.
     #[cold]
     pub fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> bool {
         self.refused += 1;
@@ -145,7 +146,7 @@ impl Exchange {
         true
     }
 
-    /// What it waits for does not come.
+    /// Fail the stage that is being waited for.
     fn stop(&mut self, cx: &mut Context<'_>, at: Nanos) {
         if self.state == State::Waiting {
             cx.recorder.fail_without_error(self.operations.first_byte, self.sent, at);

@@ -1,4 +1,4 @@
-//! Makes the sessions of one load from its specification.
+//! Builds the sessions of a load from its specification.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use loadcell_core::spec::Spec;
 use loadcell_protocols::http::Http;
 use loadcell_protocols::http2::Http2;
 
-/// What the sessions of a load share, over the version `H`.
+/// Shared state of a load's sessions, for HTTP version `H`.
 pub struct Sessions<H> {
     plan: Arc<Plan>,
     operations: Vec<Operation>,
@@ -29,7 +29,7 @@ pub struct Sessions<H> {
 }
 
 impl<H: Http> Sessions<H> {
-    /// `section` is what stands under `http` in the specification.
+    /// `section`: the `http` section of the specification.
     pub fn new(spec: &Spec, section: &Value) -> Result<Self, Problem> {
         let plan = Plan::read(section, &spec.target)?;
         if plan.streams > 1 && spec.load.schedule.is_some() {
@@ -46,7 +46,7 @@ impl<H: Http> Sessions<H> {
         Ok(sessions)
     }
 
-    /// What is sent of each kind of request, where that is always the same.
+    /// Encoded requests of each kind, for kinds that never vary.
     fn written(&self) -> Vec<Option<Vec<u8>>> {
         let (mut client, mut made) = (self.client(0), Made::new(&self.plan));
         let of = |(number, kind): (usize, &options::Kind)| {
@@ -64,7 +64,7 @@ impl<H: Http> Sessions<H> {
     }
 }
 
-/// What an `http` section will do, found out without a target; its mistakes are the error.
+/// Validate an `http` section without a target. Returns its description.
 pub fn check(section: &Value) -> Result<Value, Problem> {
     let nowhere = json!({"protocol": "http", "sslmode": "disable"});
     let nowhere = serde_json::from_value(nowhere).expect("a target needs no more");
@@ -72,11 +72,11 @@ pub fn check(section: &Value) -> Result<Value, Problem> {
     Ok(json!({"operations": operations.iter().map(|operation| operation.name).collect::<Vec<_>>()}))
 }
 
-/// What is counted and timed: the transaction, each kind of several, and the stretches of its time.
+/// Operations to record: the transaction, each kind if there are several, and the stages of a request.
 fn counted(plan: &Plan) -> (Vec<Operation>, Operations) {
     let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
     if plan.is_mixed() {
-        // Names live as long as the process, which makes one load.
+        // Names live as long as the process, which runs one load.
         let name = |name: &str| &*Box::leak(name.to_string().into_boxed_str());
         operations
             .extend(plan.requests.iter().map(|kind| Operation { name: name(&kind.name), kind: Kind::Type }));
@@ -101,7 +101,7 @@ impl<H: Http> SessionFactory for Sessions<H> {
     }
 }
 
-/// The same with several requests at once on a connection of HTTP/2.
+/// Shared state of sessions with concurrent requests per HTTP/2 connection.
 pub struct StreamSessions {
     sessions: Sessions<Http2>,
     fewest: Arc<AtomicUsize>,

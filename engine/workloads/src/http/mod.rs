@@ -1,4 +1,4 @@
-//! HTTP services under load: requests made of templates, over any version of the protocol, and what becomes of them.
+//! HTTP workloads: requests generated from templates, sent over any HTTP version, with checked responses.
 
 mod check;
 mod client;
@@ -22,7 +22,7 @@ pub use options::version;
 
 use loadcell_core::os;
 
-/// The code of a failure for an error of the operating system, where it has a name of its own.
+/// Failure code of an operating system error that has a specific one.
 fn error_code(errno: i32) -> Option<&'static str> {
     match errno {
         libc::ECONNREFUSED => Some("refused"),
@@ -31,7 +31,7 @@ fn error_code(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// What a person can do about a failure of this code; empty where nothing general helps.
+/// Remedy for a failure code; empty where no general advice exists.
 pub fn advice(code: &str) -> &'static str {
     match code {
         "refused" => "nothing listens there: start the service, or correct the target's url",

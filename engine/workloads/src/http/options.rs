@@ -1,4 +1,4 @@
-//! The `http` section of a specification, and what it comes to.
+//! The `http` section of a specification, and its compiled form.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ pub struct Options {
     pub requests: Vec<RequestOptions>,
     #[serde(default)]
     pub parameters: BTreeMap<String, parameter::Options>,
-    /// One connection carries one request after the other; or each request makes its own.
+    /// Reuse connections for subsequent requests; otherwise each request connects.
     #[serde(default = "yes")]
     pub keep_alive: bool,
-    /// How many requests are in progress at once on a connection.
+    /// Concurrent requests per connection.
     #[serde(default = "one_request")]
     pub streams: u32,
     #[serde(default = "two_and_three")]
@@ -53,7 +53,7 @@ pub struct RequestOptions {
     pub check: Option<check::Options>,
 }
 
-/// A body: a text with places in it, or bytes that are sent as they stand.
+/// A body: a text template, or literal bytes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum BodyOptions {
@@ -80,11 +80,11 @@ fn most_header_bytes() -> usize {
     Limits::default().header_bytes
 }
 
-/// What all sessions of a load share.
+/// Compiled section, shared by all sessions of a load.
 #[derive(Debug)]
 pub struct Plan {
     pub requests: Vec<Kind>,
-    /// Up to where a number of 64 random bits means each request.
+    /// Upper bound of each request kind in the range of a random 64-bit number.
     pub bounds: Vec<u64>,
     pub parameters: Vec<Parameter>,
     pub keep_alive: bool,
@@ -94,30 +94,30 @@ pub struct Plan {
     pub os: Limits,
 }
 
-/// Requests of one kind, ready to be written.
+/// Compiled requests of one kind.
 #[derive(Debug)]
 pub struct Kind {
     pub name: String,
     pub method: String,
     pub target: Template,
     pub fields: Fields,
-    /// Header fields that are not always the same: their places in `fields`, and what they are made of.
+    /// Header fields that vary: their index in `fields`, and their templates.
     pub changing: Vec<(usize, Template)>,
     pub body: Option<Template>,
-    /// The parameters that it has places for, each once.
+    /// The parameters in its templates, each once.
     pub parameters: Vec<usize>,
     pub check: Option<Check>,
-    /// All that is sent, where that is always the same.
+    /// The encoded request, if it never varies.
     pub written: Option<Vec<u8>>,
 }
 
-/// More than any server takes at once.
+/// Limit of concurrent requests per connection, beyond what servers accept.
 const MOST_STREAMS: u32 = 10_000;
 
-/// What the protocol itself has to say, and nobody else.
+/// Header fields that the protocol sets itself.
 const OWN: [&str; 4] = ["connection", "content-length", "transfer-encoding", "upgrade"];
 
-/// What there must not be in HTTP/2 (RFC 9113, 8.2.2) beside those.
+/// Further fields that are forbidden in HTTP/2 (RFC 9113, 8.2.2).
 const OF_HTTP_1: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
 
 fn wrong(finding: String, advice: &str) -> Problem {
@@ -130,13 +130,13 @@ fn options(section: &Value) -> Result<Options, Problem> {
     })
 }
 
-/// The version of the protocol that `section` asks for, and how many requests are to be in progress at once on a connection.
+/// HTTP version of `section`, and its number of concurrent requests per connection.
 pub fn version(section: &Value) -> Result<(Version, u32), Problem> {
     let options = options(section)?;
     Ok((options.version, options.streams))
 }
 
-/// Whether a connection can have so many requests at once.
+/// Check the number of concurrent requests per connection.
 fn check_streams(options: &Options) -> Result<(), Problem> {
     let streams = options.streams;
     if !(1..=MOST_STREAMS).contains(&streams) {
@@ -160,10 +160,16 @@ impl Plan {
     pub fn read(section: &Value, target: &Target) -> Result<Self, Problem> {
         let options = options(section)?;
         check_streams(&options)?;
-        let (names, parameters): (Vec<&str>, Vec<_>) =
-            options.parameters.iter().map(|(name, own)| (name.as_str(), Parameter::read(name, own))).unzip();
-        let requests: Result<Vec<_>, _> =
-            options.requests.iter().map(|own| Kind::read(own, &names, target, &options)).collect();
+        let (names, parameters): (Vec<&str>, Vec<_>) = options
+            .parameters
+            .iter()
+            .map(|(name, parameter)| (name.as_str(), Parameter::read(name, parameter)))
+            .unzip();
+        let requests: Result<Vec<_>, _> = options
+            .requests
+            .iter()
+            .map(|parameter| Kind::read(parameter, &names, target, &options))
+            .collect();
         let plan = Self {
             requests: requests?,
             bounds: bounds(options.requests.iter().map(|request| request.share))?,
@@ -177,13 +183,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether requests are counted by their kind, too.
+    /// True if requests are counted by kind, too.
     pub fn is_mixed(&self) -> bool {
         self.requests.len() > 1
     }
 }
 
-/// Shares as parts of all 64-bit numbers.
+/// Cumulative shares, scaled to the range of 64-bit numbers.
 fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem> {
     let total: f64 = shares.clone().sum();
     if !(total > 0.0 && total.is_finite()) || shares.clone().any(|share| share < 0.0) {
@@ -193,7 +199,7 @@ fn bounds(shares: impl Iterator<Item = f64> + Clone) -> Result<Vec<u64>, Problem
     let bounds: Vec<u64> = shares
         .map(|share| {
             sum += share;
-            (sum / total * 2f64.powi(64)) as u64 // It stops at the largest number.
+            (sum / total * 2f64.powi(64)) as u64 // Saturates at the largest number.
         })
         .collect();
     Ok(bounds)
@@ -255,7 +261,7 @@ impl Kind {
             list.push((lower, value.clone().into_bytes()));
         }
         for (name, value) in [("user-agent", "loadcell"), ("accept", "*/*")] {
-            if !list.iter().any(|(own, _)| own == name) {
+            if !list.iter().any(|(parameter, _)| parameter == name) {
                 list.push((name.into(), value.into()));
             }
         }
@@ -272,9 +278,9 @@ impl Kind {
             }
         });
         let (target, body) = (template(path)?, body.transpose()?);
-        let mut parameters: Vec<usize> = target.places().collect();
-        parameters.extend(changing.iter().flat_map(|(_, text): &(usize, Template)| text.places()));
-        parameters.extend(body.iter().flat_map(Template::places));
+        let mut parameters: Vec<usize> = target.parameters().collect();
+        parameters.extend(changing.iter().flat_map(|(_, text): &(usize, Template)| text.parameters()));
+        parameters.extend(body.iter().flat_map(Template::parameters));
         parameters.sort_unstable();
         parameters.dedup();
         Ok(Self {
@@ -291,12 +297,12 @@ impl Kind {
     }
 }
 
-/// Host and port as `Host` wants them: without the port where it is the scheme's own (RFC 9110, 4.2).
+/// Value of `Host`: without the port if it is the default of the scheme (RFC 9110, 4.2).
 fn authority(target: &Target) -> String {
     let host = target.host.as_deref().unwrap_or("localhost");
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
-    let own = if target.sslmode == SslMode::Disable { 80 } else { 443 };
-    if target.port() == own { host } else { format!("{host}:{}", target.port()) }
+    let parameter = if target.sslmode == SslMode::Disable { 80 } else { 443 };
+    if target.port() == parameter { host } else { format!("{host}:{}", target.port()) }
 }
 
 fn is_token(byte: u8) -> bool {

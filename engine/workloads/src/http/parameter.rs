@@ -1,4 +1,4 @@
-//! What stands in the places of a template, drawn anew for each request.
+//! Parameters of templates, drawn anew for each request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use loadcell_core::error::Problem;
 use loadcell_core::random::Random;
 use loadcell_protocols::digits;
 
-/// What a plan says of a parameter: numbers `from..=to`, one of `values`, or so many random letters.
+/// Parameter as written in a plan: numbers `from..=to`, one of `values`, or a number of random letters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -21,7 +21,7 @@ pub struct Options {
     pub values: Option<Vec<String>>,
     #[serde(default)]
     pub letters: Option<usize>,
-    /// Numbers are filled up with zeros to so many digits.
+    /// Minimum number of digits, filled up with zeros.
     #[serde(default)]
     pub digits: usize,
     #[serde(default)]
@@ -62,7 +62,7 @@ fn deviation() -> f64 {
     0.1
 }
 
-/// A parameter, whoever draws it.
+/// Compiled parameter, shared by all clients.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     source: Source,
@@ -76,7 +76,7 @@ enum Source {
     Letters(usize),
 }
 
-/// A body is made for every request: more would only measure how fast letters are drawn.
+/// Limit of random letters, as a body is generated for every request.
 const MOST_LETTERS: usize = 64 << 20;
 const MOST_DIGITS: usize = 20;
 
@@ -84,8 +84,8 @@ impl Parameter {
     pub fn read(name: &str, options: &Options) -> Result<Self, Problem> {
         let wrong =
             |finding: String| Err(Problem::new("spec", format!("the parameter `{name}` {finding}"), ""));
-        let given = (options.from.or(options.to), &options.values, options.letters);
-        let source = match given {
+        let sources = (options.from.or(options.to), &options.values, options.letters);
+        let source = match sources {
             (Some(_), None, None) => {
                 let (from, to) = (options.from.unwrap_or(0), options.to.unwrap_or(u64::MAX));
                 if options.to.is_none() || from > to || to - from == u64::MAX {
@@ -127,7 +127,7 @@ impl Parameter {
         Ok(Self { source, distribution })
     }
 
-    /// For client number `client` of `clients`, who share a sequence.
+    /// State of the parameter for client `client` of `clients`; clients partition a sequence.
     pub fn chooser(&self, client: u32, clients: u32) -> Chooser {
         Chooser::of_client(&self.distribution, self.count(), client, clients)
     }
@@ -140,7 +140,7 @@ impl Parameter {
         }
     }
 
-    /// Appends a value.
+    /// Append a value.
     #[inline]
     pub fn draw(&self, chooser: &mut Chooser, random: &mut Random, out: &mut Vec<u8>) {
         match &self.source {
@@ -163,7 +163,8 @@ impl Parameter {
     }
 }
 
-/// So many lower-case letters: ten of 64 random bits, each as likely as 26 out of 64 bits' fraction can make it.
+/// Append lower-case letters, ten per 64 random bits; the probabilities are equal up to the resolution of 64
+/// bits.
 fn letters(count: usize, random: &mut Random, out: &mut Vec<u8>) {
     const OF_ONE_DRAW: usize = 10;
     out.reserve(count);

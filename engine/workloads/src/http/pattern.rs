@@ -1,4 +1,4 @@
-//! A regular expression that a body must match, as an automaton: it takes the body piece by piece and keeps nothing of it.
+//! Regular expression for bodies, as an automaton that reads the body piece by piece and stores nothing.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use regex_automata::util::syntax;
 
 use loadcell_core::error::Problem;
 
-/// How large an automaton may be, and what may be used to make it: some patterns of counted repetitions have no end.
+/// Memory limits of an automaton and its construction in bytes: counted repetitions can grow without bound.
 const LARGEST: usize = 4 << 20;
 const MOST_TO_BUILD: usize = 32 << 20;
 
@@ -23,15 +23,16 @@ pub struct Pattern {
     start: StateID,
 }
 
-/// How far a body has been followed.
+/// Matcher state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached {
+pub enum MatchState {
     State(StateID),
     Match,
 }
 
 impl Pattern {
-    /// Bytes are matched, and classes such as `\d` and `\w` are those of ASCII: a body need not be text.
+    /// Compile a pattern. It matches bytes, with ASCII classes such as `\d` and `\w`: a body need not be
+    /// text.
     pub fn read(text: &str) -> Result<Self, Problem> {
         let config = Config::new()
             .start_kind(StartKind::Unanchored)
@@ -50,34 +51,34 @@ impl Pattern {
         &self.text
     }
 
-    /// Where a body begins.
+    /// State at the start of a body.
     #[inline]
-    pub fn start(&self) -> Reached {
-        Reached::State(self.start)
+    pub fn start(&self) -> MatchState {
+        MatchState::State(self.start)
     }
 
     #[inline]
-    pub fn follow(&self, from: Reached, piece: &[u8]) -> Reached {
-        let Reached::State(mut state) = from else { return from };
+    pub fn follow(&self, from: MatchState, piece: &[u8]) -> MatchState {
+        let MatchState::State(mut state) = from else { return from };
         for &byte in piece {
             state = self.automaton.next_state(state, byte);
             if self.automaton.is_special_state(state) {
                 if self.automaton.is_match_state(state) {
-                    return Reached::Match;
+                    return MatchState::Match;
                 }
                 if self.automaton.is_dead_state(state) {
                     break;
                 }
             }
         }
-        Reached::State(state)
+        MatchState::State(state)
     }
 
-    /// Whether the body that ends here matches.
-    pub fn matches(&self, reached: Reached) -> bool {
-        match reached {
-            Reached::Match => true,
-            Reached::State(state) => self.automaton.is_match_state(self.automaton.next_eoi_state(state)),
+    /// True if the body that ends here matches.
+    pub fn matches(&self, state: MatchState) -> bool {
+        match state {
+            MatchState::Match => true,
+            MatchState::State(state) => self.automaton.is_match_state(self.automaton.next_eoi_state(state)),
         }
     }
 }
@@ -92,10 +93,10 @@ fn wrong(text: &str, error: &BuildError) -> Problem {
     if error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some()) {
         return refused(text, "it is too large", "use fewer or smaller counted repetitions such as {1,100}");
     }
-    // The last of several lines: those before it show the place by a mark below the pattern.
-    let said = innermost.to_string();
-    let said = said.lines().last().unwrap_or_default();
-    refused(text, said.strip_prefix("error: ").unwrap_or(said), "")
+    // The last line; those before it point at the position in the pattern.
+    let message = innermost.to_string();
+    let message = message.lines().last().unwrap_or_default();
+    refused(text, message.strip_prefix("error: ").unwrap_or(message), "")
 }
 
 fn refused(text: &str, why: &str, advice: &str) -> Problem {
@@ -110,7 +111,7 @@ mod tests {
 
     fn matches(pattern: &str, pieces: &[&[u8]]) -> bool {
         let pattern = Pattern::read(pattern).unwrap();
-        pattern.matches(pieces.iter().fold(pattern.start(), |reached, piece| pattern.follow(reached, piece)))
+        pattern.matches(pieces.iter().fold(pattern.start(), |state, piece| pattern.follow(state, piece)))
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! One connection that makes requests, one after the other, and records what becomes of them.
+//! Session with sequential requests on a connection.
 //!
-//! A connection that cannot carry another request (because the server said so, something went wrong, or every request is to
-//! have its own) is replaced when the next request is begun, within its response time. So it is where the server has refused
-//! to begin a request that was sent, as one that goes away does: the request is made again on another connection.
+//! A connection that cannot carry another request (closed by the server, failed, or without keep-alive) is
+//! replaced when the next request starts, within its response time. A request that the server refused to
+//! process, as after GOAWAY, is repeated on another connection, also within its response time.
 
 use super::client::Client;
 use super::exchange::{Exchange, Operations, State};
@@ -18,11 +18,11 @@ pub struct HttpSession<H> {
     exchange: Exchange,
     /// The connection can carry a request.
     usable: bool,
-    /// Since when one is made for the request.
+    /// Start of the connect for the current request.
     connecting: Nanos,
-    /// What was known of the connection when the response was complete.
+    /// Set when the response is complete: whether the connection can be reused.
     ended: Option<bool>,
-    /// Why the connection ended, as the protocol sees it.
+    /// Reason of the protocol for the end of the connection.
     why: Option<Failure>,
 }
 
@@ -53,7 +53,7 @@ impl<H: Http> HttpSession<H> {
         NextAction::Connect
     }
 
-    /// The server has not begun the request: made again on another connection, unless that goes on and on.
+    /// The server has not processed the request: repeat it on another connection, up to the limit.
     #[cold]
     fn refused(&mut self, cx: &mut Context<'_>, at: Nanos) -> Result<NextAction, Failure> {
         if !self.exchange.refused(cx, at) {
@@ -87,29 +87,29 @@ impl<H: Http> Session for HttpSession<H> {
         out: &mut Vec<u8>,
     ) -> Result<Step, Failure> {
         let (mut consumed, mut reset) = (0, None);
-        while let Some((size, said)) = self.http.next(&input[consumed..], out)? {
+        while let Some((size, event)) = self.http.next(&input[consumed..], out)? {
             consumed += size;
-            match said {
+            match event {
                 ResponseEvent::Nothing => {}
-                ResponseEvent::Part => self.exchange.heard(cx, at),
+                ResponseEvent::Part => self.exchange.on_response(cx, at),
                 ResponseEvent::Refused => return Ok(Step { consumed, action: self.refused(cx, at)? }),
                 ResponseEvent::Leaving => match &mut self.ended {
                     Some(again) => *again = false,
                     None => self.usable = false,
                 },
                 ResponseEvent::Status(status) => {
-                    self.exchange.heard(cx, at);
+                    self.exchange.on_response(cx, at);
                     self.exchange.status = status;
                 }
                 ResponseEvent::Body(piece) => {
-                    self.exchange.heard(cx, at);
+                    self.exchange.on_response(cx, at);
                     self.exchange.piece(&self.client.plan, piece);
                 }
                 ResponseEvent::Reset(code) => (self.ended, reset) = (Some(true), Some(code)),
                 ResponseEvent::End { again } => self.ended = Some(again),
             }
         }
-        // Only when all was heard: what comes after the end of a response spoils it.
+        // Only once all input is processed: surplus bytes after a response fail it.
         let action = match self.ended.take() {
             Some(again) => {
                 self.usable = again;
@@ -160,8 +160,8 @@ impl<H: Http> Session for HttpSession<H> {
     }
 
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
-        let own = self.why.take();
-        let why = own.as_ref().unwrap_or(why);
+        let protocol_failure = self.why.take();
+        let why = protocol_failure.as_ref().unwrap_or(why);
         self.usable = false;
         self.ended = None;
         let was = self.exchange.state;
@@ -172,7 +172,7 @@ impl<H: Http> Session for HttpSession<H> {
             cx.recorder.fail_without_error(self.operations.connect, self.connecting, at);
         }
         self.exchange.failed(cx, at, why);
-        // Where none can be made, they are tried for with a pause between them.
+        // If connects fail, they are retried with back-off.
         if was == State::Unsent { Reconnect::Later } else { Reconnect::OnDemand }
     }
 

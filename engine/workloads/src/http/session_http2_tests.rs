@@ -1,4 +1,4 @@
-//! The same sessions over HTTP/2, where that makes a difference: connections that end in good order.
+//! HTTP/2 specific behaviour of the sequential sessions: orderly ends of connections.
 
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ const OPERATIONS: [Operation; 3] = [
 const NUMBERS: Operations = Operations { first_kind: None, connect: OpId(1), first_byte: OpId(2) };
 
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Status 200 and the body `ok` on the stream 1.
+/// Status 200 and the body `ok` on stream 1.
 const OK: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x02\0\x01\0\0\0\x01ok";
-/// No request was begun.
+/// GOAWAY: no request was processed.
 const GOES_AWAY: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0";
-/// That on the stream 1 was.
+/// GOAWAY: the request on stream 1 was processed.
 const LEAVES: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\x01\0\0\0\0";
 
-struct Talk {
+struct Harness {
     session: HttpSession<Http2>,
     recorder: Recorder,
     out: Vec<u8>,
     at: u64,
 }
 
-impl Talk {
-    /// With a connection, and a request whose place is filled anew for every one.
+impl Harness {
+    /// A connected session, whose request has a placeholder.
     fn new() -> Self {
         let target = r#"{"protocol":"http","host":"h","port":80,"sslmode":"disable"}"#;
         let section = json!({
@@ -46,14 +46,14 @@ impl Talk {
         });
         let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
         let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
-        let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
-        talk.connect();
-        talk
+        let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
+        harness.connect();
+        harness
     }
 
     fn connect(&mut self) {
         assert_eq!(self.session.opened(&mut self.out), NextAction::Idle);
-        assert_eq!(self.hear(SETTINGS), Ok(NextAction::Reply));
+        assert_eq!(self.feed(SETTINGS), Ok(NextAction::Reply));
         self.out.clear();
     }
 
@@ -63,7 +63,7 @@ impl Talk {
         self.session.begin(cx, self.at, self.at, &mut self.out)
     }
 
-    /// The connection that it wanted is there.
+    /// Connect as requested by the session.
     fn renew(&mut self) {
         self.at += 10;
         self.connect();
@@ -71,20 +71,20 @@ impl Talk {
         assert_eq!(self.session.resume(cx, self.at, &mut self.out), NextAction::Reply);
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
+    fn feed(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.at += 5;
         let cx = &mut Context { recorder: &mut self.recorder };
         self.session.received(cx, self.at, bytes, &mut self.out).map(|step| step.action)
     }
 
-    /// The path of the request that was sent.
+    /// Path of the last request.
     fn path(&mut self) -> String {
         let out = std::mem::take(&mut self.out);
         let at = out.windows(3).position(|three| three == [4, 3, b'/']).expect("a path of three octets");
         String::from_utf8_lossy(&out[at + 2..at + 5]).into()
     }
 
-    /// Attempted, succeeded, failed, retried.
+    /// Counts: attempted, succeeded, failed, retried.
     fn counts(&self, op: OpId) -> [u64; 4] {
         let counts = self.recorder.stats().operations[op.index()].counts;
         [counts.started, counts.succeeded, counts.failed, counts.retried]
@@ -93,64 +93,64 @@ impl Talk {
 
 #[test]
 fn refused_request_is_repeated_unchanged() {
-    let mut talk = Talk::new();
-    assert_eq!(talk.begin(), NextAction::Reply);
-    assert_eq!(talk.path(), "/10");
-    assert_eq!(talk.hear(GOES_AWAY), Ok(NextAction::Connect));
-    talk.renew();
-    assert_eq!(talk.path(), "/10");
-    assert_eq!(talk.hear(OK), Ok(NextAction::Idle));
-    assert_eq!(talk.counts(TRANSACTION), [1, 1, 0, 1]);
-    assert_eq!(talk.counts(NUMBERS.connect), [1, 1, 0, 0]);
-    assert_eq!(talk.counts(NUMBERS.first_byte), [2, 1, 1, 0]);
+    let mut harness = Harness::new();
+    assert_eq!(harness.begin(), NextAction::Reply);
+    assert_eq!(harness.path(), "/10");
+    assert_eq!(harness.feed(GOES_AWAY), Ok(NextAction::Connect));
+    harness.renew();
+    assert_eq!(harness.path(), "/10");
+    assert_eq!(harness.feed(OK), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(TRANSACTION), [1, 1, 0, 1]);
+    assert_eq!(harness.counts(NUMBERS.connect), [1, 1, 0, 0]);
+    assert_eq!(harness.counts(NUMBERS.first_byte), [2, 1, 1, 0]);
     assert_eq!(
-        talk.recorder.resolved_stats().operations[0].service.max(),
+        harness.recorder.resolved_stats().operations[0].service.max(),
         5 + 10 + 5 + 5,
         "all of it is its time"
     );
-    assert_eq!(talk.begin(), NextAction::Reply);
-    assert_eq!(talk.path(), "/11");
+    assert_eq!(harness.begin(), NextAction::Reply);
+    assert_eq!(harness.path(), "/11");
 }
 
 #[test]
 fn repeatedly_refused_request_fails() {
-    let mut talk = Talk::new();
-    talk.begin();
+    let mut harness = Harness::new();
+    harness.begin();
     for _ in 0..5 {
-        assert_eq!(talk.hear(GOES_AWAY), Ok(NextAction::Connect));
-        talk.renew();
+        assert_eq!(harness.feed(GOES_AWAY), Ok(NextAction::Connect));
+        harness.renew();
     }
-    let why = talk.hear(GOES_AWAY).unwrap_err();
+    let why = harness.feed(GOES_AWAY).unwrap_err();
     assert_eq!(why.code, "NO_ERROR");
-    let cx = &mut Context { recorder: &mut talk.recorder };
-    assert_eq!(talk.session.lost(cx, talk.at, &why), Reconnect::OnDemand);
-    assert_eq!(talk.counts(TRANSACTION), [1, 0, 1, 5]);
-    assert_eq!(talk.counts(NUMBERS.first_byte), [6, 0, 6, 0]);
+    let cx = &mut Context { recorder: &mut harness.recorder };
+    assert_eq!(harness.session.lost(cx, harness.at, &why), Reconnect::OnDemand);
+    assert_eq!(harness.counts(TRANSACTION), [1, 0, 1, 5]);
+    assert_eq!(harness.counts(NUMBERS.first_byte), [6, 0, 6, 0]);
 }
 
 #[test]
 fn connection_after_goaway_is_not_reused() {
     for words in [[LEAVES, OK], [OK, LEAVES]] {
-        let mut talk = Talk::new();
-        talk.begin();
-        assert_eq!(talk.hear(&words.concat()), Ok(NextAction::Idle), "in one piece");
-        assert_eq!(talk.begin(), NextAction::Connect);
-        assert_eq!(talk.counts(TRANSACTION), [2, 1, 0, 0]);
+        let mut harness = Harness::new();
+        harness.begin();
+        assert_eq!(harness.feed(&words.concat()), Ok(NextAction::Idle), "in one piece");
+        assert_eq!(harness.begin(), NextAction::Connect);
+        assert_eq!(harness.counts(TRANSACTION), [2, 1, 0, 0]);
     }
-    let mut talk = Talk::new();
-    talk.begin();
-    assert_eq!(talk.hear(OK), Ok(NextAction::Idle));
-    assert_eq!(talk.hear(LEAVES), Ok(NextAction::Reply), "while nothing is asked");
-    assert_eq!(talk.begin(), NextAction::Connect);
+    let mut harness = Harness::new();
+    harness.begin();
+    assert_eq!(harness.feed(OK), Ok(NextAction::Idle));
+    assert_eq!(harness.feed(LEAVES), Ok(NextAction::Reply), "while nothing is asked");
+    assert_eq!(harness.begin(), NextAction::Connect);
 }
 
 #[test]
 fn reset_fails_the_request_and_keeps_the_connection() {
-    let mut talk = Talk::new();
-    talk.begin();
-    assert_eq!(talk.hear(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(NextAction::Idle));
-    assert_eq!(talk.counts(TRANSACTION), [1, 0, 1, 0]);
-    assert_eq!(talk.counts(NUMBERS.first_byte), [1, 0, 1, 0]);
-    assert_eq!(talk.recorder.stats().errors[0].code, "INTERNAL_ERROR");
-    assert_eq!(talk.begin(), NextAction::Reply);
+    let mut harness = Harness::new();
+    harness.begin();
+    assert_eq!(harness.feed(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x02"), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(TRANSACTION), [1, 0, 1, 0]);
+    assert_eq!(harness.counts(NUMBERS.first_byte), [1, 0, 1, 0]);
+    assert_eq!(harness.recorder.stats().errors[0].code, "INTERNAL_ERROR");
+    assert_eq!(harness.begin(), NextAction::Reply);
 }

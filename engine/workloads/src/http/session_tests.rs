@@ -1,4 +1,4 @@
-//! Sessions held against what a server may say, byte string by byte string.
+//! Sessions with byte strings as responses.
 
 use std::sync::Arc;
 
@@ -23,24 +23,24 @@ const OPERATIONS: [Operation; 5] = [
 const NUMBERS: Operations = Operations { first_kind: Some(1), connect: OpId(3), first_byte: OpId(4) };
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-struct Talk {
+struct Harness {
     session: HttpSession<Http1>,
     recorder: Recorder,
     out: Vec<u8>,
     at: u64,
 }
 
-impl Talk {
+impl Harness {
     fn of(section: Value) -> Self {
         let target = r#"{"protocol":"http","host":"h","port":80,"sslmode":"disable"}"#;
         let plan = Plan::read(&section, &serde_json::from_str(target).unwrap()).unwrap();
         let session = HttpSession::new(Client::new(Arc::new(plan), 1, 0, 1), NUMBERS);
-        let mut talk = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
-        assert_eq!(talk.session.opened(&mut talk.out), NextAction::Idle);
-        talk
+        let mut harness = Self { session, recorder: Recorder::new(&OPERATIONS), out: Vec::new(), at: 100 };
+        assert_eq!(harness.session.opened(&mut harness.out), NextAction::Idle);
+        harness
     }
 
-    fn one(more: Value) -> Self {
+    fn single(more: Value) -> Self {
         let mut section = json!({"requests": [
             {"name": "get", "path": "/get"},
             {"name": "set", "path": "/set", "share": 0},
@@ -62,7 +62,7 @@ impl Talk {
         self.session.resume(&mut Context { recorder: &mut self.recorder }, self.at, &mut self.out)
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
+    fn feed(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.at += 3;
         let cx = &mut Context { recorder: &mut self.recorder };
         let step = self.session.received(cx, self.at, bytes, &mut self.out)?;
@@ -83,7 +83,7 @@ impl Talk {
         self.recorder.stats().operations[op.index()].counts
     }
 
-    /// Of the transaction, its kind, connecting and the first byte: how many succeeded and failed.
+    /// Counts of succeeded and failed for the transaction, its kind, the connect and the first byte.
     fn all(&self) -> [(u64, u64); 4] {
         [TRANSACTION, OpId(1), NUMBERS.connect, NUMBERS.first_byte].map(|op| {
             let counts = self.counts(op);
@@ -103,50 +103,53 @@ fn failure(code: &str) -> Failure {
 
 #[test]
 fn request_and_response() {
-    let mut talk = Talk::one(json!({}));
-    let (action, said) = talk.begin();
+    let mut harness = Harness::single(json!({}));
+    let (action, request) = harness.begin();
     assert_eq!(action, NextAction::Reply);
-    assert!(said.starts_with("GET /get HTTP/1.1\r\nHost: h\r\n"), "{said}");
-    assert_eq!(talk.hear(&OK[..17]).unwrap(), NextAction::Reply);
-    assert_eq!(talk.hear(&OK[17..]).unwrap(), NextAction::Idle);
-    assert_eq!(talk.all(), [(1, 0), (1, 0), (0, 0), (1, 0)]);
-    let slot = talk.recorder.resolved_stats();
+    assert!(request.starts_with("GET /get HTTP/1.1\r\nHost: h\r\n"), "{request}");
+    assert_eq!(harness.feed(&OK[..17]).unwrap(), NextAction::Reply);
+    assert_eq!(harness.feed(&OK[17..]).unwrap(), NextAction::Idle);
+    assert_eq!(harness.all(), [(1, 0), (1, 0), (0, 0), (1, 0)]);
+    let slot = harness.recorder.resolved_stats();
     let stats = |op: OpId| &slot.operations[op.index()];
     assert_eq!((stats(TRANSACTION).response.max(), stats(TRANSACTION).service.max()), (11, 6));
     assert_eq!(stats(NUMBERS.first_byte).response.max(), 3);
-    assert_eq!(talk.recorder.stats().received.body_bytes, 5);
-    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is used again");
+    assert_eq!(harness.recorder.stats().received.body_bytes, 5);
+    assert_eq!(harness.begin().0, NextAction::Reply, "the connection is used again");
 }
 
 #[test]
 fn status_and_body_decide_success() {
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    assert_eq!(talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(), NextAction::Idle);
-    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "http-404"));
-    let mut talk = Talk::one(json!({"success": ["404"]}));
-    talk.begin();
-    talk.hear(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
-    assert_eq!(talk.all()[0], (1, 0));
-    let mut talk =
-        Talk::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
-    talk.begin();
-    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
-    assert_eq!((talk.all()[0], talk.code()), ((0, 1), "body"));
-    assert_eq!(talk.begin().0, NextAction::Reply, "the connection is as good as before");
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    assert_eq!(
+        harness.feed(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap(),
+        NextAction::Idle
+    );
+    assert_eq!((harness.all(), harness.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "http-404"));
+    let mut harness = Harness::single(json!({"success": ["404"]}));
+    harness.begin();
+    harness.feed(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!(harness.all()[0], (1, 0));
+    let mut harness =
+        Harness::of(json!({"requests": [{"name": "get", "path": "/", "check": {"contains": "bye"}}]}));
+    harness.begin();
+    assert_eq!(harness.feed(OK).unwrap(), NextAction::Idle);
+    assert_eq!((harness.all()[0], harness.code()), ((0, 1), "body"));
+    assert_eq!(harness.begin().0, NextAction::Reply, "the connection is as good as before");
 }
 
 #[test]
 fn ended_connection_is_replaced_within_the_next_request() {
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    talk.hear(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
-    assert_eq!(talk.begin(), (NextAction::Connect, String::new()));
-    assert_eq!(talk.resume(), NextAction::Reply);
-    assert!(talk.out.starts_with(b"GET /get"));
-    talk.hear(OK).unwrap();
-    assert_eq!(talk.all(), [(2, 0), (2, 0), (1, 0), (2, 0)]);
-    let slot = talk.recorder.resolved_stats();
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    harness.feed(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!(harness.begin(), (NextAction::Connect, String::new()));
+    assert_eq!(harness.resume(), NextAction::Reply);
+    assert!(harness.out.starts_with(b"GET /get"));
+    harness.feed(OK).unwrap();
+    assert_eq!(harness.all(), [(2, 0), (2, 0), (1, 0), (2, 0)]);
+    let slot = harness.recorder.resolved_stats();
     let stats = |op: OpId| &slot.operations[op.index()];
     assert_eq!(stats(NUMBERS.connect).service.max(), 7);
     assert_eq!(stats(TRANSACTION).service.max(), 10, "connecting is part of it");
@@ -154,65 +157,65 @@ fn ended_connection_is_replaced_within_the_next_request() {
 
 #[test]
 fn without_keep_alive_each_request_connects() {
-    let mut talk = Talk::one(json!({"keep_alive": false}));
+    let mut harness = Harness::single(json!({"keep_alive": false}));
     for _ in 0..3 {
-        assert_eq!(talk.begin().0, NextAction::Connect);
-        talk.resume();
-        assert!(talk.out.ends_with(b"Connection: close\r\n\r\n"));
-        assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle);
-        talk.out.clear();
+        assert_eq!(harness.begin().0, NextAction::Connect);
+        harness.resume();
+        assert!(harness.out.ends_with(b"Connection: close\r\n\r\n"));
+        assert_eq!(harness.feed(OK).unwrap(), NextAction::Idle);
+        harness.out.clear();
     }
-    assert_eq!(talk.all(), [(3, 0), (3, 0), (3, 0), (3, 0)]);
+    assert_eq!(harness.all(), [(3, 0), (3, 0), (3, 0), (3, 0)]);
 }
 
 #[test]
 fn body_may_end_with_the_connection() {
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    assert_eq!(talk.hear(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), NextAction::Reply);
-    assert_eq!(talk.hear(b"lo").unwrap(), NextAction::Reply);
-    assert_eq!(talk.closed(), Some(NextAction::Idle));
-    assert_eq!((talk.all()[0], talk.begin().0), ((1, 0), NextAction::Connect));
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    assert_eq!(harness.feed(b"HTTP/1.0 200 OK\r\n\r\nhel").unwrap(), NextAction::Reply);
+    assert_eq!(harness.feed(b"lo").unwrap(), NextAction::Reply);
+    assert_eq!(harness.closed(), Some(NextAction::Idle));
+    assert_eq!((harness.all()[0], harness.begin().0), ((1, 0), NextAction::Connect));
 }
 
 #[test]
 fn truncated_response_fails_with_length() {
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    talk.hear(&OK[..OK.len() - 2]).unwrap();
-    assert_eq!(talk.closed(), None);
-    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
-    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "length"));
-    assert_eq!(talk.begin().0, NextAction::Connect);
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    harness.feed(&OK[..OK.len() - 2]).unwrap();
+    assert_eq!(harness.closed(), None);
+    assert_eq!(harness.lose(&failure("connection")), Reconnect::OnDemand);
+    assert_eq!((harness.all(), harness.code()), ([(0, 1), (0, 1), (0, 0), (1, 0)], "length"));
+    assert_eq!(harness.begin().0, NextAction::Connect);
 }
 
 #[test]
 fn surplus_bytes_fail_the_response() {
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    let why = talk.hear(&[OK, b"!"].concat()).unwrap_err();
-    talk.lose(&why);
-    assert_eq!((talk.all()[0], talk.code()), ((0, 1), "length"));
-    talk.begin();
-    talk.resume();
-    assert_eq!(talk.hear(OK).unwrap(), NextAction::Idle, "what was before is forgotten");
-    assert!(talk.hear(b"unasked").is_err());
-    assert_eq!(talk.lose(&failure("length")), Reconnect::OnDemand);
-    assert_eq!(talk.all()[0], (1, 1), "no request was lost with it");
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    let why = harness.feed(&[OK, b"!"].concat()).unwrap_err();
+    harness.lose(&why);
+    assert_eq!((harness.all()[0], harness.code()), ((0, 1), "length"));
+    harness.begin();
+    harness.resume();
+    assert_eq!(harness.feed(OK).unwrap(), NextAction::Idle, "what was before is forgotten");
+    assert!(harness.feed(b"unasked").is_err());
+    assert_eq!(harness.lose(&failure("length")), Reconnect::OnDemand);
+    assert_eq!(harness.all()[0], (1, 1), "no request was lost with it");
 }
 
 #[test]
 fn lost_request_fails_in_its_stage() {
-    let mut talk = Talk::one(json!({}));
-    assert_eq!(talk.lose(&failure("connection")), Reconnect::OnDemand);
-    assert_eq!(talk.begin().0, NextAction::Connect);
-    assert_eq!(talk.lose(&failure("refused")), Reconnect::Later, "others are not hammered at");
-    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 1), (0, 0)], "refused"));
-    let mut talk = Talk::one(json!({}));
-    talk.begin();
-    assert_eq!(talk.closed(), None);
-    assert_eq!(talk.lose(&failure("reset")), Reconnect::OnDemand);
-    assert_eq!((talk.all(), talk.code()), ([(0, 1), (0, 1), (0, 0), (0, 1)], "connection"));
+    let mut harness = Harness::single(json!({}));
+    assert_eq!(harness.lose(&failure("connection")), Reconnect::OnDemand);
+    assert_eq!(harness.begin().0, NextAction::Connect);
+    assert_eq!(harness.lose(&failure("refused")), Reconnect::Later, "others are not hammered at");
+    assert_eq!((harness.all(), harness.code()), ([(0, 1), (0, 1), (0, 1), (0, 0)], "refused"));
+    let mut harness = Harness::single(json!({}));
+    harness.begin();
+    assert_eq!(harness.closed(), None);
+    assert_eq!(harness.lose(&failure("reset")), Reconnect::OnDemand);
+    assert_eq!((harness.all(), harness.code()), ([(0, 1), (0, 1), (0, 0), (0, 1)], "connection"));
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn os_errors_have_codes() {
 
 #[test]
 fn requests_are_drawn_by_their_shares() {
-    let mut talk = Talk::of(json!({
+    let mut harness = Harness::of(json!({
         "requests": [
             {"name": "get", "path": "/get?key=${key}", "share": 80},
             {"name": "set", "method": "POST", "path": "/set?key=${key}", "body": "${value}=${key}",
@@ -236,20 +239,20 @@ fn requests_are_drawn_by_their_shares() {
     }));
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..1000 {
-        let (_, said) = talk.begin();
-        let key = said.split("key=").nth(1).unwrap()[..3].to_string();
-        if said.starts_with("POST") {
-            assert!(said.contains(&format!("\r\nx-key: {key}\r\n")), "{said}");
+        let (_, request) = harness.begin();
+        let key = request.split("key=").nth(1).unwrap()[..3].to_string();
+        if request.starts_with("POST") {
+            assert!(request.contains(&format!("\r\nx-key: {key}\r\n")), "{request}");
             assert!(
-                said.contains("\r\nContent-Length: 9\r\n") && said.ends_with(&format!("={key}")),
-                "{said}"
+                request.contains("\r\nContent-Length: 9\r\n") && request.ends_with(&format!("={key}")),
+                "{request}"
             );
         }
         seen.insert(key);
-        talk.hear(OK).unwrap();
+        harness.feed(OK).unwrap();
     }
     assert!(seen.len() > 500);
-    let gets = talk.counts(OpId(1)).succeeded;
+    let gets = harness.counts(OpId(1)).succeeded;
     assert!((740..860).contains(&gets), "{gets}");
-    assert_eq!(gets + talk.counts(OpId(2)).succeeded, 1000);
+    assert_eq!(gets + harness.counts(OpId(2)).succeeded, 1000);
 }

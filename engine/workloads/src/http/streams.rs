@@ -1,8 +1,8 @@
-//! One connection of HTTP/2 that has several requests in progress at once, and records what becomes of each.
+//! Session with concurrent requests on an HTTP/2 connection.
 //!
-//! As soon as one of them is over, the next is begun: there are always as many as the plan says, or as the server takes at once
-//! where that is fewer. A connection that cannot carry more is replaced when the requests on it are over; those that the
-//! server has refused to begin are made again on the next one.
+//! When a request completes, the next one starts: as many as planned are in progress, or as many as the
+//! server accepts if that is fewer. A connection that accepts no more is replaced once its requests are
+//! complete; requests that the server refused to process are repeated on the next one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
 use loadcell_protocols::http::{Http, ResponseEvent};
 use loadcell_protocols::http2::Http2;
 
-/// What a person who watches is told, and a reader of the figures, where the server takes fewer requests at once than it was to get.
+/// Code of the remark that the server accepts fewer concurrent requests than planned.
 pub const FEWER: &str = "streams";
 
 pub struct StreamsSession {
     http: Http2,
     client: Client,
     operations: Operations,
-    /// One for each request that may be in progress, and the numbers of those that are over.
+    /// One per concurrent request, and the numbers of the idle ones.
     exchanges: Vec<Exchange>,
     free: Vec<u32>,
-    /// Those that wait for a connection, in their order; since when one is made for them.
+    /// Requests that wait for a connection, in order, and the start of the connect.
     unsent: VecDeque<u32>,
     connecting: Option<Nanos>,
-    /// How many the server takes at once, as it said last; of all sessions the fewest.
-    taken: usize,
+    /// The server's latest limit of concurrent requests; the minimum over all sessions.
+    limit: usize,
     fewest: Arc<AtomicUsize>,
-    /// The connection can carry more requests.
+    /// The connection accepts requests.
     usable: bool,
 }
 
@@ -47,7 +47,7 @@ impl StreamsSession {
             free: (0..streams).rev().collect(),
             unsent: VecDeque::new(),
             connecting: None,
-            taken: 1,
+            limit: 1,
             fewest,
             usable: false,
         }
@@ -58,13 +58,13 @@ impl StreamsSession {
         self.exchanges.len() - self.free.len()
     }
 
-    /// How many requests more may be begun.
+    /// Number of requests that can be started.
     #[inline]
-    fn room(&self) -> usize {
-        self.exchanges.len().min(self.taken).saturating_sub(self.in_progress())
+    fn capacity(&self) -> usize {
+        self.exchanges.len().min(self.limit).saturating_sub(self.in_progress())
     }
 
-    fn begin_one(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) {
+    fn begin_request(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) {
         let Some(number) = self.free.pop() else { return };
         self.exchanges[number as usize].begin(cx, &mut self.client, intended, at);
         if self.usable {
@@ -93,26 +93,26 @@ impl StreamsSession {
         self.free.push(number);
     }
 
-    /// The server has not begun a request.
+    /// The server has not processed a request.
     #[cold]
     fn refused(&mut self, cx: &mut Context<'_>, number: u32, at: Nanos) {
         if self.exchanges[number as usize].refused(cx, at) {
-            self.unsent.push_front(number); // Of several the last one is told of first.
+            self.unsent.push_front(number); // The last of several is reported first.
         } else {
             let why = self.http.why_closed();
             self.fail(cx, number, at, &why);
         }
     }
 
-    /// What it waits for now.
+    /// Action for the current state.
     #[inline]
     fn action(&mut self, cx: &mut Context<'_>, at: Nanos) -> NextAction {
         self.usable = self.usable && self.http.takes(self.exchanges.len());
         if self.usable
-            && let Some(taken) = self.http.taken_at_once()
-            && taken != self.taken
+            && let Some(limit) = self.http.taken_at_once()
+            && limit != self.limit
         {
-            self.hear_limit(cx, at, taken);
+            self.on_limit(cx, at, limit);
         }
         let in_progress = self.in_progress();
         if in_progress == 0 {
@@ -121,7 +121,7 @@ impl StreamsSession {
             NextAction::Reply
         } else if in_progress == self.unsent.len() {
             self.connect(cx, at)
-        } else if self.usable && self.room() > 0 {
+        } else if self.usable && self.capacity() > 0 {
             NextAction::CanStartMore
         } else {
             NextAction::Reply
@@ -129,15 +129,15 @@ impl StreamsSession {
     }
 
     #[cold]
-    fn hear_limit(&mut self, cx: &mut Context<'_>, at: Nanos, taken: usize) {
-        self.taken = taken;
+    fn on_limit(&mut self, cx: &mut Context<'_>, at: Nanos, limit: usize) {
+        self.limit = limit;
         let wanted = self.exchanges.len();
-        if taken < wanted {
+        if limit < wanted {
             let message = format!(
-                "the server takes {taken} requests at once on a connection: fewer than `streams: {wanted}`"
+                "the server takes {limit} requests at once on a connection: fewer than `streams: {wanted}`"
             );
             cx.recorder.report_error(at, FEWER, &message);
-            self.fewest.fetch_min(taken, Relaxed);
+            self.fewest.fetch_min(limit, Relaxed);
         }
     }
 
@@ -147,9 +147,9 @@ impl StreamsSession {
         NextAction::Idle
     }
 
-    /// The numbers of those in progress that `is_meant`.
-    fn those(&self, is_meant: impl Fn(&Exchange) -> bool) -> Vec<u32> {
-        let meant = |exchange: &Exchange| exchange.state != State::Over && is_meant(exchange);
+    /// Numbers of the requests in progress for which `condition` holds.
+    fn matching(&self, condition: impl Fn(&Exchange) -> bool) -> Vec<u32> {
+        let meant = |exchange: &Exchange| exchange.state != State::Over && condition(exchange);
         (0..).zip(&self.exchanges).filter(|(_, exchange)| meant(exchange)).map(|(number, _)| number).collect()
     }
 }
@@ -174,19 +174,19 @@ impl Session for StreamsSession {
         out: &mut Vec<u8>,
     ) -> Result<Step, Failure> {
         let mut consumed = 0;
-        while let Some((size, said)) = self.http.next(&input[consumed..], out)? {
+        while let Some((size, event)) = self.http.next(&input[consumed..], out)? {
             consumed += size;
             let number = self.http.about();
             let exchange = &mut self.exchanges[number as usize];
-            match said {
+            match event {
                 ResponseEvent::Nothing => {}
-                ResponseEvent::Part => exchange.heard(cx, at),
+                ResponseEvent::Part => exchange.on_response(cx, at),
                 ResponseEvent::Status(status) => {
-                    exchange.heard(cx, at);
+                    exchange.on_response(cx, at);
                     exchange.status = status;
                 }
                 ResponseEvent::Body(piece) => {
-                    exchange.heard(cx, at);
+                    exchange.on_response(cx, at);
                     exchange.piece(&self.client.plan, piece);
                 }
                 ResponseEvent::End { .. } => {
@@ -203,9 +203,9 @@ impl Session for StreamsSession {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
-        let most = self.room().max(1); // Where the server takes none just now, one waits until it does.
+        let most = self.capacity().max(1); // If the server accepts none, one request waits.
         for _ in 0..cx.recorder.reserve(most as u64) {
-            self.begin_one(cx, intended, at, out);
+            self.begin_request(cx, intended, at, out);
         }
         if self.usable { NextAction::Reply } else { self.connect(cx, at) }
     }
@@ -228,20 +228,20 @@ impl Session for StreamsSession {
         why: &Failure,
         out: &mut Vec<u8>,
     ) -> (NextAction, Option<Nanos>) {
-        for number in self.those(|exchange| exchange.begun <= limit) {
+        for number in self.matching(|exchange| exchange.begun <= limit) {
             self.http.cancel(number, out);
             self.unsent.retain(|&unsent| unsent != number);
             self.fail(cx, number, at, why);
         }
-        let begun = self.those(|_| true).into_iter().map(|number| self.exchanges[number as usize].begun);
+        let begun = self.matching(|_| true).into_iter().map(|number| self.exchanges[number as usize].begun);
         let oldest = begun.min();
         (self.action(cx, at), oldest)
     }
 
-    /// Those that were begun have failed; those that were not are made again.
+    /// Requests already started fail; the others are repeated.
     fn closed(&mut self, cx: &mut Context<'_>, at: Nanos, _: &mut Vec<u8>) -> Option<NextAction> {
         self.usable = false;
-        for number in self.those(|exchange| exchange.state != State::Unsent) {
+        for number in self.matching(|exchange| exchange.state != State::Unsent) {
             let why = self.http.unanswered(number);
             self.fail(cx, number, at, &why);
         }
@@ -255,10 +255,10 @@ impl Session for StreamsSession {
     fn lost(&mut self, cx: &mut Context<'_>, at: Nanos, why: &Failure) -> Reconnect {
         self.usable = false;
         self.unsent.clear();
-        for number in self.those(|_| true) {
+        for number in self.matching(|_| true) {
             self.fail(cx, number, at, why);
         }
-        // Where none can be made, they are tried for with a pause between them.
+        // If connects fail, they are retried with back-off.
         let Some(since) = self.connecting.take() else { return Reconnect::OnDemand };
         cx.recorder.fail_without_error(self.operations.connect, since, at);
         Reconnect::Later

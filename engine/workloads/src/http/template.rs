@@ -1,6 +1,6 @@
-//! Text with places in it: `/random_get?key=${key}`.
+//! Text with placeholders: `/random_get?key=${key}`.
 
-/// Texts and places, one after the other.
+/// Literals and placeholders in sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -9,36 +9,36 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(Vec<u8>),
-    /// The parameter of this number.
-    Place(usize),
+    /// Parameter with this index.
+    Parameter(usize),
 }
 
 impl Template {
-    /// `number` gives the number of the parameter of a name. A `$` that begins no place stands for itself. The error is a
-    /// name that no parameter has.
+    /// Parse a template. `number` maps a name to the index of its parameter. A `$` without a placeholder is
+    /// literal. Fails with the name of an unknown parameter.
     pub fn read(text: &str, number: impl Fn(&str) -> Option<usize>) -> Result<Self, String> {
         let mut template = Self::default();
-        let mut rest = text;
-        while let Some(at) = rest.find('$') {
-            let (before, place) = rest.split_at(at);
+        let mut remaining = text;
+        while let Some(at) = remaining.find('$') {
+            let (before, placeholder) = remaining.split_at(at);
             template.text(before);
-            match name(place) {
+            match name(placeholder) {
                 Some(name) => {
                     let number = number(name).ok_or_else(|| name.to_string())?;
-                    template.parts.push(Part::Place(number));
-                    rest = &place[name.len() + 3..];
+                    template.parts.push(Part::Parameter(number));
+                    remaining = &placeholder[name.len() + 3..];
                 }
                 None => {
                     template.text("$");
-                    rest = &place[1..];
+                    remaining = &placeholder[1..];
                 }
             }
         }
-        template.text(rest);
+        template.text(remaining);
         Ok(template)
     }
 
-    /// The same every time.
+    /// A template without placeholders.
     pub fn fixed(bytes: Vec<u8>) -> Self {
         Self { parts: vec![Part::Text(bytes)] }
     }
@@ -51,32 +51,32 @@ impl Template {
         }
     }
 
-    /// Whether it is the same every time.
+    /// True if it has no placeholders.
     pub fn is_fixed(&self) -> bool {
-        self.places().next().is_none()
+        self.parameters().next().is_none()
     }
 
-    /// The parameters it has a place for.
-    pub fn places(&self) -> impl Iterator<Item = usize> {
+    /// Indexes of its parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Place(number) => Some(*number),
+            Part::Parameter(number) => Some(*number),
             Part::Text(_) => None,
         })
     }
 
-    /// Appends it; `value` gives what a parameter is just now.
+    /// Append the text; `value` returns a parameter's current value.
     #[inline]
     pub fn write<'v>(&self, out: &mut Vec<u8>, value: impl Fn(usize) -> &'v [u8]) {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
-                Part::Place(number) => out.extend_from_slice(value(*number)),
+                Part::Parameter(number) => out.extend_from_slice(value(*number)),
             }
         }
     }
 }
 
-/// The name in `${name}` at the beginning of `text`.
+/// The name in `${name}` at the start of `text`.
 fn name(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix("${")?.split_once('}')?;
     let good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -88,12 +88,12 @@ mod tests {
     use super::*;
 
     fn number(name: &str) -> Option<usize> {
-        ["key", "size"].iter().position(|known| *known == name)
+        ["key", "size"].iter().position(|parameter| *parameter == name)
     }
 
     fn written(text: &str) -> String {
         let mut out = Vec::new();
-        Template::read(text, number).unwrap().write(&mut out, |place| [&b"7"[..], b"100"][place]);
+        Template::read(text, number).unwrap().write(&mut out, |placeholder| [&b"7"[..], b"100"][placeholder]);
         String::from_utf8(out).unwrap()
     }
 
@@ -117,7 +117,7 @@ mod tests {
     fn fixed_templates_are_recognised() {
         assert!(Template::read("/x", number).unwrap().is_fixed());
         let template = Template::read("${size}/${key}", number).unwrap();
-        assert_eq!((template.is_fixed(), template.places().collect::<Vec<_>>()), (false, vec![1, 0]));
+        assert_eq!((template.is_fixed(), template.parameters().collect::<Vec<_>>()), (false, vec![1, 0]));
         assert_eq!(Template::read("${other}", number).unwrap_err(), "other");
     }
 }

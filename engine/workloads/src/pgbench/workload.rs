@@ -15,7 +15,7 @@ use super::script::{Action, Script};
 use super::shell::Errand;
 use super::statement::{Mode, Statement, Store, first_word};
 use super::variables::Slot;
-use crate::sql::{Asked, Next, Transactions, Workload};
+use crate::sql::{Next, SentRequest, Transactions, Workload};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::error::Problem;
@@ -46,7 +46,7 @@ struct Plan {
 
 /// What a command sends.
 struct Send {
-    asked: Asked,
+    sent_request: SentRequest,
     /// Of a statement; a pipeline's end sends what was gathered.
     request: Option<Request>,
 }
@@ -126,7 +126,7 @@ struct Timed {
 impl Timed {
     fn script(&mut self, mode: Mode, number: usize, script: &Script) -> Vec<Option<Send>> {
         let (mut line, mut counted) = (1, 0);
-        let mut pipeline: Option<Asked> = None;
+        let mut pipeline: Option<SentRequest> = None;
         let mut sends = Vec::with_capacity(script.commands.len());
         for (index, command) in script.commands.iter().enumerate() {
             let start = command.place.start as usize;
@@ -134,13 +134,14 @@ impl Timed {
             counted = start;
             let send = match &command.action {
                 Action::Sql(statement) => {
-                    let asked = pipeline.unwrap_or_else(|| {
+                    let sent_request = pipeline.unwrap_or_else(|| {
                         let word = text(first_word(statement.text())).to_ascii_lowercase();
-                        self.asked(&script.name, line, &word, kind(statement.text()))
+                        self.sent_request(&script.name, line, &word, kind(statement.text()))
                     });
-                    let asked = if statement.store.is_some() { asked.heard() } else { asked };
+                    let sent_request =
+                        if statement.store.is_some() { sent_request.with_rows() } else { sent_request };
                     let request = Request::new(mode, &format!("P{number}_{index}"), statement);
-                    Some(Send { asked, request: Some(request) })
+                    Some(Send { sent_request, request: Some(request) })
                 }
                 Action::StartPipeline => {
                     let inside = script.commands[index..].iter();
@@ -149,9 +150,9 @@ impl Timed {
                         Action::Sql(statement) => Some(kind(statement.text())),
                         _ => None,
                     });
-                    let asked = self.asked(&script.name, line, "pipeline", strongest(kinds));
-                    pipeline = Some(asked);
-                    Some(Send { asked, request: None })
+                    let sent_request = self.sent_request(&script.name, line, "pipeline", strongest(kinds));
+                    pipeline = Some(sent_request);
+                    Some(Send { sent_request, request: None })
                 }
                 Action::EndPipeline => {
                     pipeline = None;
@@ -159,7 +160,10 @@ impl Timed {
                 }
                 action @ (Action::Shell { .. } | Action::SetShell { .. }) => {
                     let word = action.meta_name().unwrap_or_default();
-                    Some(Send { asked: self.asked(&script.name, line, word, Kind::Other), request: None })
+                    Some(Send {
+                        sent_request: self.sent_request(&script.name, line, word, Kind::Other),
+                        request: None,
+                    })
                 }
                 _ => None,
             };
@@ -168,7 +172,7 @@ impl Timed {
         sends
     }
 
-    fn asked(&mut self, script: &str, line: usize, word: &str, kind: Kind) -> Asked {
+    fn sent_request(&mut self, script: &str, line: usize, word: &str, kind: Kind) -> SentRequest {
         let name = if self.alone {
             format!("{}:{line}:{}", plain(script), plain(word))
         } else {
@@ -180,11 +184,11 @@ impl Timed {
             .into()
         };
         if let Some(known) = self.operations.iter().position(|one| !self.alone && one.name == name) {
-            return Asked::new(OpId(known as u16), kind);
+            return SentRequest::new(OpId(known as u16), kind);
         }
         let op = OpId(self.operations.len() as u16);
         self.operations.push(Operation { name: self.names.unique(name), kind });
-        Asked::new(op, kind)
+        SentRequest::new(op, kind)
     }
 }
 
@@ -297,7 +301,7 @@ impl Workload for Pgbench {
             plan: self.plan.clone(),
             choose,
             pipeline: Vec::new(),
-            piped: Asked::new(TRANSACTION, Kind::Other).times(0),
+            piped: SentRequest::new(TRANSACTION, Kind::Other).times(0),
             awaited: None,
             answer: Answer::default(),
             errand: None,
@@ -312,7 +316,7 @@ pub struct Client {
     choose: Random,
     /// What the open pipeline has gathered, and what it is to count as.
     pipeline: Vec<u8>,
-    piped: Asked,
+    piped: SentRequest,
     /// The command whose rows are wanted.
     awaited: Option<usize>,
     answer: Answer,
@@ -349,8 +353,9 @@ impl Client {
 
     /// Has a command run while others work.
     fn send_out(&mut self, command: usize, slot: Option<Slot>, line: Vec<u8>) -> Next {
-        let op =
-            self.plan.sends[self.runner.script()][command].as_ref().map_or(TRANSACTION, |send| send.asked.op);
+        let op = self.plan.sends[self.runner.script()][command]
+            .as_ref()
+            .map_or(TRANSACTION, |send| send.sent_request.op);
         match Errand::start(line, slot.is_some()) {
             Ok(errand) => {
                 let descriptor = errand.descriptor();
@@ -409,7 +414,7 @@ impl Transactions for Client {
             };
             match step {
                 Step::Sql { command, statement } => {
-                    let Some(Send { asked, request: Some(request) }) = &sends[command] else {
+                    let Some(Send { sent_request, request: Some(request) }) = &sends[command] else {
                         unreachable!("every statement has its request")
                     };
                     if self.runner.in_pipeline() {
@@ -421,11 +426,11 @@ impl Transactions for Client {
                     if plan.program.mode() != Mode::Simple {
                         out.extend_from_slice(encode::SYNC);
                     }
-                    if asked.heard {
+                    if sent_request.wants_rows {
                         self.awaited = Some(command);
                         self.answer.clear();
                     }
-                    return Next::Ask(*asked);
+                    return Next::Ask(*sent_request);
                 }
                 Step::Sleep { microseconds, .. } => {
                     if let Ok(microseconds @ 1..) = Nanos::try_from(microseconds) {
@@ -434,7 +439,7 @@ impl Transactions for Client {
                 }
                 Step::StartPipeline { command } => {
                     if let Some(send) = &sends[command] {
-                        self.piped = send.asked.times(0);
+                        self.piped = send.sent_request.times(0);
                     }
                 }
                 // Without a statement there is nothing to wait for.
@@ -442,9 +447,9 @@ impl Transactions for Client {
                 Step::SyncPipeline { .. } | Step::EndPipeline { .. } => {
                     out.append(&mut self.pipeline);
                     out.extend_from_slice(encode::SYNC);
-                    let asked = self.piped;
-                    self.piped = asked.times(0);
-                    return Next::Ask(asked);
+                    let sent_request = self.piped;
+                    self.piped = sent_request.times(0);
+                    return Next::Ask(sent_request);
                 }
                 Step::Shell { command, line } => return self.send_out(command, None, line),
                 Step::SetShell { command, slot, line } => {

@@ -1,4 +1,4 @@
-//! Actions of a key-value client as commands of Redis.
+//! Encodes operations of a key-value client as Redis commands.
 
 use crate::keyvalue::command::Piece;
 use crate::keyvalue::options::Numbers;
@@ -8,7 +8,7 @@ use loadcell_core::error::Problem;
 use loadcell_protocols::digits::{self, decimal};
 use loadcell_protocols::resp::encode;
 
-/// Commands that no connection of a load can make, and why.
+/// Commands that a load's connections cannot send, with the reason.
 const REFUSED: [(&[&str], &str); 4] = [
     (
         &[
@@ -35,7 +35,7 @@ const REFUSED: [(&[&str], &str); 4] = [
     (&["MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH"], "each command stands for itself"),
 ];
 
-/// Refuses what Redis does not have, or must not be asked.
+/// Reject options and commands that Redis does not support.
 pub fn check(options: &Options) -> Result<(), Problem> {
     let wrong = |finding: &str, advice: &str| Err(Problem::new("spec", finding, advice));
     let mix = options.mix();
@@ -63,12 +63,12 @@ pub fn check(options: &Options) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Writes commands.
+/// Command encoder.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    /// What ends each SET: `PX`, and the time where it is always the same.
+    /// End of each SET: `PX`, and the expiry if it is constant.
     expiry: Vec<u8>,
-    /// In milliseconds, where each SET has its own: from, to.
+    /// Range of the expiry in milliseconds, if each SET draws its own.
     lifetimes: Option<(u64, u64)>,
 }
 
@@ -88,7 +88,7 @@ impl Writer {
         Self { expiry, lifetimes }
     }
 
-    /// Appends the first, or only, command of an action, which the client speaks of.
+    /// Append the first or only command of the client's current operation.
     #[inline]
     pub fn write(&self, client: &mut Client, operation: &KvOperation, out: &mut Vec<u8>) {
         match operation.op_kind {
@@ -100,14 +100,14 @@ impl Writer {
             OpKind::MultiGet => {
                 encode::begin(out, operation.keys + 1);
                 out.extend_from_slice(b"$4\r\nMGET\r\n");
-                (0..operation.keys).for_each(|place| key(client, place, out));
+                (0..operation.keys).for_each(|index| key(client, index, out));
             }
             OpKind::MultiSet => {
                 encode::begin(out, 2 * operation.keys + 1);
                 out.extend_from_slice(b"$4\r\nMSET\r\n");
-                for place in 0..operation.keys {
-                    key(client, place, out);
-                    value(client, place, out);
+                for index in 0..operation.keys {
+                    key(client, index, out);
+                    value(client, index, out);
                 }
             }
             OpKind::Delete => {
@@ -119,7 +119,7 @@ impl Writer {
         }
     }
 
-    /// Appends the writing of a key, alone or after it was read.
+    /// Append the write of a key, alone or after its read.
     #[inline]
     pub fn set(&self, client: &mut Client, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.expiry.is_empty() {
@@ -136,7 +136,7 @@ impl Writer {
     }
 }
 
-/// Begins a word of so many bytes; `end` is what comes after them.
+/// Start a word of `size` bytes, preceded by the arguments' end `end`.
 #[inline]
 fn head(size: usize, out: &mut Vec<u8>) {
     out.push(b'$');
@@ -146,7 +146,7 @@ fn head(size: usize, out: &mut Vec<u8>) {
 
 const END: &[u8] = b"\r\n";
 
-/// A number, as a word.
+/// A number as a word.
 #[inline]
 fn number(value: u64, out: &mut Vec<u8>) {
     head(digits::count(value), out);
@@ -155,20 +155,20 @@ fn number(value: u64, out: &mut Vec<u8>) {
 }
 
 #[inline]
-fn key(client: &Client, place: usize, out: &mut Vec<u8>) {
-    head(client.key_size(place), out);
-    client.key(place, out);
+fn key(client: &Client, index: usize, out: &mut Vec<u8>) {
+    head(client.key_size(index), out);
+    client.key(index, out);
     out.extend_from_slice(END);
 }
 
 #[inline]
-fn value(client: &mut Client, place: usize, out: &mut Vec<u8>) {
-    head(client.value_size(place), out);
-    client.value(place, out);
+fn value(client: &mut Client, index: usize, out: &mut Vec<u8>) {
+    head(client.value_size(index), out);
+    client.value(index, out);
     out.extend_from_slice(END);
 }
 
-/// A command of the user's own.
+/// A user-defined command.
 fn template(client: &mut Client, at: usize, out: &mut Vec<u8>) {
     let arguments = client.command(at).arguments.len();
     encode::begin(out, arguments);
@@ -201,7 +201,7 @@ mod tests {
     use crate::keyvalue::Clients;
     use loadcell_protocols::resp::Reader;
 
-    /// The command of the first action with these options.
+    /// The first command with these options.
     fn written(options: serde_json::Value) -> String {
         String::from_utf8(bytes(options)).unwrap()
     }
@@ -273,8 +273,8 @@ mod tests {
         for size in [json!(100), json!({"from": 1, "to": 300}), json!({"mean": 50, "deviation": 20})] {
             let command = bytes(with(json!({"mix": {"set": 1}, "value_size": size})));
             let (mut reader, mut at, mut ends) = (Reader::default(), 0, false);
-            while let Some(heard) = reader.next(&command[at..], 0).unwrap() {
-                (at, ends) = (at + heard.size, heard.ends);
+            while let Some(read) = reader.next(&command[at..], 0).unwrap() {
+                (at, ends) = (at + read.size, read.ends);
             }
             assert!(ends && at == command.len(), "{size}");
         }

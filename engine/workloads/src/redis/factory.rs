@@ -1,24 +1,24 @@
-//! Makes the sessions of one load from its specification.
+//! Builds the sessions of a load from its specification.
 
 use std::sync::Arc;
 
 use super::command::{Writer, check};
 use super::handshake::Access;
-use super::session::{RedisSession, Rules};
+use super::session::{RedisSession, Settings};
 use crate::keyvalue::{Clients, Options};
 use loadcell_core::error::Problem;
 use loadcell_core::record::Operation;
 use loadcell_core::session::SessionFactory;
 use loadcell_core::spec::Spec;
 
-/// What the sessions of a load share.
+/// Shared state of a load's sessions.
 pub struct Sessions {
     access: Arc<Access>,
-    rules: Arc<Rules>,
+    settings: Arc<Settings>,
     clients: Clients,
 }
 
-/// The sessions of a key-value load; `section` is what stands under `kv` in the specification.
+/// Sessions of a key-value load; `section`: the `kv` section of the specification.
 pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Problem> {
     let options = Options::read(section)?;
     check(&options)?;
@@ -27,21 +27,22 @@ pub fn sessions(spec: &Spec, section: &serde_json::Value) -> Result<Sessions, Pr
         return Err(Problem::new("spec", finding, "use `pipeline: 1` with a rate, or leave the rate out"));
     }
     let keep = if options.verify { options.value_shape().size.most().max(LEAST_KEPT) as usize } else { 0 };
-    let rules = Rules { writer: Writer::new(options.ttl_ns), pipeline: options.pipeline as usize, keep };
+    let settings =
+        Settings { writer: Writer::new(options.ttl_ns), pipeline: options.pipeline as usize, keep };
     Ok(Sessions {
         access: Arc::new(Access::of(&spec.target)?),
-        rules: Arc::new(rules),
+        settings: Arc::new(settings),
         clients: Clients::new(&options, spec.seed, spec.load.clients)?,
     })
 }
 
-/// Finds what is wrong with a key-value load on Redis, without one.
+/// Validate a key-value load on Redis without a server.
 pub fn checked(section: &serde_json::Value) -> Result<serde_json::Value, Problem> {
     check(&Options::read(section)?)?;
     Ok(serde_json::json!({}))
 }
 
-/// A checksum and what it is of, at the least.
+/// Minimum of retained bytes of a value: its checksum and header.
 const LEAST_KEPT: u64 = 64;
 
 impl SessionFactory for Sessions {
@@ -52,6 +53,6 @@ impl SessionFactory for Sessions {
     }
 
     fn session(&self, client: u32) -> RedisSession {
-        RedisSession::new(self.access.clone(), self.rules.clone(), self.clients.client(client))
+        RedisSession::new(self.access.clone(), self.settings.clone(), self.clients.client(client))
     }
 }

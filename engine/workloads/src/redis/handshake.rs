@@ -1,7 +1,8 @@
-//! What is said on a connection until the server takes commands: which version of the protocol, who comes, which database.
+//! Handshake of a connection: protocol version, authentication, client name, database.
 //!
-//! Sans-I/O. `HELLO 3` says all of it at once; a server that does not know it, or not this version, is spoken to by RESP2.
-//! Last comes a PING, for a server that still reads its data answers HELLO and nothing else.
+//! Sans-I/O. `HELLO 3` covers all but the database; for a server that does not know it, or not this version,
+//! RESP2 commands are used. The final PING detects a server that is still loading its data, which answers
+//! HELLO but no other command.
 
 use std::sync::Arc;
 
@@ -10,17 +11,17 @@ use loadcell_core::error::Problem;
 use loadcell_core::target::{SslMode, Target};
 use loadcell_protocols::resp::{NO_DATABASE, Token, encode, refusal};
 
-/// How to come in, and where to.
+/// Credentials and connection settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     user: String,
     password: Option<String>,
-    /// What the server calls this client in its lists.
+    /// Client name, as shown by CLIENT LIST.
     name: String,
     database: u32,
-    /// Speak RESP2, without asking for RESP3.
+    /// Use RESP2 without trying RESP3.
     resp2: bool,
-    /// TLS comes first: servers have ports of their own for it.
+    /// Start with TLS: servers use a separate port for it.
     pub tls: bool,
 }
 
@@ -60,7 +61,7 @@ impl Access {
     }
 }
 
-/// What was asked last.
+/// The command whose reply is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Hello,
@@ -73,33 +74,33 @@ enum Step {
 pub struct Handshake {
     access: Arc<Access>,
     step: Step,
-    /// The server does not know HELLO, which would have brought this.
-    by_words: bool,
-    /// The first error in the answer to the step.
-    refused: Option<Failure>,
+    /// The server does not support HELLO; separate commands replace it.
+    legacy: bool,
+    /// First error in the reply.
+    error: Option<Failure>,
 }
 
 impl Handshake {
     pub fn new(access: Arc<Access>) -> Self {
-        Self { access, step: Step::Hello, by_words: false, refused: None }
+        Self { access, step: Step::Hello, legacy: false, error: None }
     }
 
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// The transport is up, TLS included.
+    /// The transport is connected, including TLS.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
-        self.refused = None;
-        self.by_words = self.access.resp2;
-        if self.by_words {
+        self.error = None;
+        self.legacy = self.access.resp2;
+        if self.legacy {
             self.ask(Step::Auth, out);
         } else {
             self.ask(Step::Hello, out);
         }
     }
 
-    /// Asks for the step, or the first one after it that there is something to ask for.
+    /// Send the command of `step`, or of the first later step that is needed.
     fn ask(&mut self, step: Step, out: &mut Vec<u8>) {
         let access = &*self.access;
         let password = access.password.as_deref().map(str::as_bytes);
@@ -128,25 +129,25 @@ impl Handshake {
         }
     }
 
-    /// A token of the answer; whether the server takes commands now.
-    pub fn hear(&mut self, token: Token<'_>, ends: bool, out: &mut Vec<u8>) -> Result<bool, Failure> {
+    /// Process a token of the reply. True once the server accepts commands.
+    pub fn on_token(&mut self, token: Token<'_>, ends: bool, out: &mut Vec<u8>) -> Result<bool, Failure> {
         if let Token::Error(error) = token {
-            self.refused.get_or_insert_with(|| refusal(error));
+            self.error.get_or_insert_with(|| refusal(error));
         }
         if !ends {
             return Ok(false);
         }
-        let refused = self.refused.take();
-        let next = match (self.step, refused) {
+        let error = self.error.take();
+        let next = match (self.step, error) {
             (Step::Hello, Some(why)) if is_unknown(&why) => {
-                self.by_words = true;
+                self.legacy = true;
                 Step::Auth
             }
             (Step::Hello, None) => Step::Select,
             (Step::Auth, None) => Step::Name,
-            (Step::Name, _) => Step::Select, // It is only a name.
+            (Step::Name, _) => Step::Select, // The name is optional.
             (Step::Select, None) => Step::Ping,
-            // The user may have no right to it; what is asked later will tell.
+            // The user may lack the permission; later commands will show whether it matters.
             (Step::Ping, Some(why)) if why.code != "LOADING" && why.code != "NOAUTH" => return Ok(true),
             (Step::Ping, None) => return Ok(true),
             (Step::Select, Some(why)) if why.code == "ERR" => {
@@ -159,7 +160,7 @@ impl Handshake {
     }
 }
 
-/// Whether the server knows nothing of HELLO, or of RESP3.
+/// True if the server does not support HELLO or RESP3.
 fn is_unknown(why: &Failure) -> bool {
     why.code == "NOPROTO" || why.code == "ERR" && why.message.to_ascii_lowercase().contains("unknown command")
 }
@@ -175,22 +176,22 @@ mod tests {
         Access::of(&serde_json::from_str(&text).unwrap())
     }
 
-    /// What is said, given what the server answers to each of it; the error that ends it, if one does.
+    /// The commands sent, with `answers` as the server's replies, and the result.
     fn converse(change: &str, answers: &[&str]) -> (Vec<String>, Result<bool, Failure>) {
         let mut handshake = Handshake::new(Arc::new(access(change).unwrap()));
-        let (mut said, mut out) = (Vec::new(), Vec::new());
+        let (mut commands, mut out) = (Vec::new(), Vec::new());
         handshake.begin(&mut out);
         let mut result = Ok(false);
         for answer in answers {
-            said.push(words(&std::mem::take(&mut out)));
+            commands.push(words(&std::mem::take(&mut out)));
             let (mut reader, mut at) = (Reader::default(), 0);
-            while let Some(heard) = reader.next(&answer.as_bytes()[at..], 0).unwrap() {
-                at += heard.size;
-                result = handshake.hear(heard.token, heard.ends, &mut out);
+            while let Some(read) = reader.next(&answer.as_bytes()[at..], 0).unwrap() {
+                at += read.size;
+                result = handshake.on_token(read.token, read.ends, &mut out);
             }
         }
         assert!(out.is_empty(), "{}", words(&out));
-        (said, result)
+        (commands, result)
     }
 
     fn words(command: &[u8]) -> String {
@@ -205,28 +206,28 @@ mod tests {
 
     #[test]
     fn hello_does_everything() {
-        let (said, ready) = converse("", &[HELLO, PONG]);
-        assert_eq!((said, ready), (vec!["HELLO 3 SETNAME load-cell".into(), "PING".into()], Ok(true)));
-        let (said, ready) = converse(",\"password\":\"s\",\"database\":\"4\"", &[HELLO, "+OK\r\n", PONG]);
-        assert_eq!(said, ["HELLO 3 AUTH default s SETNAME load-cell", "SELECT 4", "PING"]);
+        let (commands, ready) = converse("", &[HELLO, PONG]);
+        assert_eq!((commands, ready), (vec!["HELLO 3 SETNAME load-cell".into(), "PING".into()], Ok(true)));
+        let (commands, ready) = converse(",\"password\":\"s\",\"database\":\"4\"", &[HELLO, "+OK\r\n", PONG]);
+        assert_eq!(commands, ["HELLO 3 AUTH default s SETNAME load-cell", "SELECT 4", "PING"]);
         assert_eq!(ready, Ok(true));
-        let (said, _) = converse(",\"user\":\"u\",\"password\":\"s\"", &[HELLO, PONG]);
-        assert_eq!(said[0], "HELLO 3 AUTH u s SETNAME load-cell");
+        let (commands, _) = converse(",\"user\":\"u\",\"password\":\"s\"", &[HELLO, PONG]);
+        assert_eq!(commands[0], "HELLO 3 AUTH u s SETNAME load-cell");
     }
 
     #[test]
     fn older_servers_use_resp2() {
         let ok = "+OK\r\n";
         for no in ["-ERR unknown command `HELLO`, with args beginning with: `3`\r\n", "-NOPROTO sorry\r\n"] {
-            let (said, ready) =
+            let (commands, ready) =
                 converse(",\"password\":\"s\",\"database\":\"1\"", &[no, ok, "-ERR no\r\n", ok, PONG]);
-            assert_eq!(said[1..], ["AUTH s", "CLIENT SETNAME load-cell", "SELECT 1", "PING"]);
+            assert_eq!(commands[1..], ["AUTH s", "CLIENT SETNAME load-cell", "SELECT 1", "PING"]);
             assert_eq!(ready, Ok(true));
         }
-        let (said, _) = converse(",\"resp\":2,\"user\":\"u\",\"password\":\"s\"", &[ok, ok, PONG]);
-        assert_eq!(said, ["AUTH u s", "CLIENT SETNAME load-cell", "PING"]);
-        let (said, _) = converse(",\"resp\":2", &[ok, PONG]);
-        assert_eq!(said, ["CLIENT SETNAME load-cell", "PING"]);
+        let (commands, _) = converse(",\"resp\":2,\"user\":\"u\",\"password\":\"s\"", &[ok, ok, PONG]);
+        assert_eq!(commands, ["AUTH u s", "CLIENT SETNAME load-cell", "PING"]);
+        let (commands, _) = converse(",\"resp\":2", &[ok, PONG]);
+        assert_eq!(commands, ["CLIENT SETNAME load-cell", "PING"]);
     }
 
     #[test]

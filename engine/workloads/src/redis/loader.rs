@@ -1,9 +1,8 @@
-//! Fills the keys of a key-value workload: several connections, each with many keys a command and commands on their way while
-//! the next are made.
+//! Loads the keys of a key-value workload over several connections, with many keys per command, sending one
+//! batch while the next is generated.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use super::command::check;
 use super::connection::{ConnectOptions, Connection};
@@ -17,19 +16,18 @@ use loadcell_core::error::Failure;
 use loadcell_core::error::Problem;
 use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
-use loadcell_protocols::resp::encode;
-use loadcell_transport::Endpoint;
+use loadcell_protocols::resp::{advice, encode};
 
-/// More connections than this keep no server busier that does one thing at a time.
+/// Maximum of connections: more do not load a single-threaded server faster.
 const MOST_CONNECTIONS: u64 = 4;
-/// Keys that one connection fills at a stretch; fewer are not worth one of their own.
+/// Keys per share of the work; fewer are not worth a connection.
 const SHARE: u64 = 10_000;
-/// Keys of one command.
+/// Keys per command.
 const KEYS: u64 = 32;
-/// Commands are sent in pieces of about this many bytes.
+/// Commands are sent in messages of about this many bytes.
 const CHUNK: usize = 64 << 10;
 
-/// Loads what the workload of `spec` needs.
+/// Load the data of the workload of `spec`.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     let data = match spec.workload() {
         ("kv", section) => {
@@ -44,12 +42,7 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
         }
     };
     let started = Instant::now();
-    let options = ConnectOptions {
-        endpoint: Endpoint::of(&spec.target)?,
-        access: Arc::new(Access::of(&spec.target)?),
-        connect_timeout: Duration::from_nanos(spec.target.connect_timeout_ns),
-        stop: AtomicBool::new(false),
-    };
+    let options = ConnectOptions::new(&spec.target, advice, Access::of(&spec.target)?)?;
     let shares = data.count().div_ceil(SHARE);
     let connections = shares.clamp(1, MOST_CONNECTIONS);
     let mut connections =
@@ -70,7 +63,7 @@ pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Pro
     Ok(Prepared { rows: data.count(), size_bytes: None, duration_ns: started.elapsed().as_nanos() as Nanos })
 }
 
-/// What is filled in.
+/// The data to load.
 enum Rows {
     Keys(Data),
     Records(Records),
@@ -84,7 +77,7 @@ impl Rows {
         }
     }
 
-    /// Appends the commands that fill in the keys `from..to`; how many commands.
+    /// Append the commands that write keys `from..to`. Returns the number of commands.
     fn write(&self, from: u64, to: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) -> usize {
         match self {
             Self::Keys(data) => {
@@ -101,7 +94,7 @@ impl Rows {
                 1
             }
             Self::Records(records) => {
-                (from..to).for_each(|place| record(records, place, word, out));
+                (from..to).for_each(|index| record(records, index, word, out));
                 index(records, from, to, word, out);
                 1 + (to - from) as usize
             }
@@ -109,7 +102,7 @@ impl Rows {
     }
 }
 
-/// Fills the keys `from..to`.
+/// Write keys `from..to`.
 fn fill(
     connection: &mut Connection<'_>,
     data: &Rows,
@@ -127,15 +120,15 @@ fn fill(
             commands += data.write(next, end, &mut value, &mut out);
             next = end;
         }
-        // What was sent before is done by the time that this is made.
-        connection.ask(&out, commands)?;
+        // The previous batch is processed while the next one is generated.
+        connection.send(&out, commands)?;
         connection.settle(commands)?;
         done.fetch_add(next - begun, Ordering::Relaxed);
     }
     connection.settle(0)
 }
 
-/// Of large values a few make a command: the last one written says how large they are.
+/// Keys per command, fewer for large values; the size is estimated from the last value written.
 fn keys_of_a_command(last_value: &[u8]) -> u64 {
     (CHUNK / last_value.len().max(1)).clamp(1, KEYS as usize) as u64
 }

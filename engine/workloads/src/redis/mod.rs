@@ -1,4 +1,4 @@
-//! Redis, and what speaks as it does: key-value clients over RESP, and their data.
+//! Redis and compatible servers: key-value clients over RESP, and data loading.
 
 mod command;
 mod connection;

@@ -1,13 +1,14 @@
-//! One connection to a Redis that runs the actions of a key-value client, and records them.
+//! Session that runs operations of a key-value client on Redis and records them.
 //!
-//! | state | what is awaited |
+//! | state | awaited |
 //! | --- | --- |
-//! | `Handshake` | the answers to who comes, and where to |
-//! | `Idle` | nothing: the next batch is the pacer's business |
-//! | `Running` | the answers to a batch of commands, in their order |
+//! | `Handshake` | replies of the handshake |
+//! | `Idle` | nothing: the pacer starts the next batch |
+//! | `Running` | the replies to a batch of commands, in order |
 //!
-//! Each command of a batch (`pipeline`) is one transaction, whose times begin when its batch was sent. A read-modify-write is
-//! two commands, the second of which needs the first one's answer: it is the last of its batch.
+//! Each command of a batch (`pipeline`) is one transaction, timed from the sending of the batch. A
+//! read-modify-write consists of two commands, the second of which depends on the first reply: it is always
+//! the last of its batch.
 
 use std::sync::Arc;
 
@@ -21,13 +22,13 @@ use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
 use loadcell_protocols::Malformed;
 use loadcell_protocols::resp::{ReadToken, Reader, Shape, Token, refusal};
 
-/// What all sessions of a load have in common.
+/// Settings shared by all sessions of a load.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct Settings {
     pub writer: Writer,
-    /// How many commands are sent before their answers are waited for.
+    /// Number of commands per batch.
     pub pipeline: usize,
-    /// Values up to this size are looked at.
+    /// Values up to this size in bytes are read rather than skipped.
     pub keep: usize,
 }
 
@@ -39,34 +40,34 @@ enum State {
     Running,
 }
 
-/// The answer that is being heard, of the oldest action.
+/// State of the current reply, which belongs to the oldest operation.
 #[derive(Default)]
 struct Answer {
-    /// How many of a list's elements were heard.
-    heard: usize,
-    /// The first command of a read-modify-write is answered.
+    /// Number of list elements received.
+    read: usize,
+    /// The first command of a read-modify-write is complete.
     modifying: bool,
-    /// What is wrong with it.
+    /// Failure of the operation.
     wrong: Option<Failure>,
 }
 
 pub struct RedisSession {
     handshake: Handshake,
-    rules: Arc<Rules>,
+    settings: Arc<Settings>,
     client: Client,
     reader: Reader,
     state: State,
-    /// When the actions that are not answered should have been sent, and were.
+    /// Intended and actual start of the pending operations.
     intended: Nanos,
     sent: Nanos,
     answer: Answer,
 }
 
 impl RedisSession {
-    pub fn new(access: Arc<Access>, rules: Arc<Rules>, client: Client) -> Self {
+    pub fn new(access: Arc<Access>, settings: Arc<Settings>, client: Client) -> Self {
         Self {
             handshake: Handshake::new(access),
-            rules,
+            settings,
             client,
             reader: Reader::default(),
             state: State::Closed,
@@ -76,21 +77,21 @@ impl RedisSession {
         }
     }
 
-    /// A token of the oldest action's answer.
+    /// Process a token of the oldest operation's reply.
     #[inline]
-    fn hear(
+    fn on_token(
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
-        heard: ReadToken<'_>,
+        read: ReadToken<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let Some(operation) = self.client.oldest() else { return Err(stray(heard.token)) };
+        let Some(operation) = self.client.oldest() else { return Err(stray(read.token)) };
         let answer = &mut self.answer;
-        match (operation.op_kind, heard.token) {
+        match (operation.op_kind, read.token) {
             (_, Token::Nothing) => return Ok(()),
             (OpKind::Get, Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {
-                if let Err(wrong) = self.client.check_answer(0, value(heard.token)) {
+                if let Err(wrong) = self.client.check_answer(0, value(read.token)) {
                     answer.wrong = Some(wrong.into());
                 }
             }
@@ -98,10 +99,10 @@ impl RedisSession {
                 if !answer.modifying =>
             {
                 answer.modifying = true;
-                match self.client.check_answer(0, value(heard.token)) {
+                match self.client.check_answer(0, value(read.token)) {
                     Ok(()) => {
                         self.client.modify();
-                        self.rules.writer.set(&mut self.client, out);
+                        self.settings.writer.set(&mut self.client, out);
                         return Ok(());
                     }
                     Err(wrong) => answer.wrong = Some(wrong.into()),
@@ -111,14 +112,14 @@ impl RedisSession {
             (OpKind::ReadModifyWrite, Token::Simple(_)) if answer.modifying => {}
             (OpKind::Delete, Token::Integer(_)) => {}
             (OpKind::MultiGet, Token::Open(Shape::Array, Some(count)))
-                if heard.depth == 0 && count == operation.keys as u64 => {}
+                if read.depth == 0 && count == operation.keys as u64 => {}
             (OpKind::MultiGet, Token::Bulk(_) | Token::Skipped(_) | Token::Null)
-                if heard.depth == 1 && answer.heard < operation.keys =>
+                if read.depth == 1 && answer.read < operation.keys =>
             {
-                if let Err(wrong) = self.client.check_answer(answer.heard, value(heard.token)) {
+                if let Err(wrong) = self.client.check_answer(answer.read, value(read.token)) {
                     answer.wrong.get_or_insert(wrong.into());
                 }
-                answer.heard += 1;
+                answer.read += 1;
             }
             (_, Token::Error(error)) => {
                 answer.wrong.get_or_insert_with(|| refusal(error));
@@ -126,17 +127,17 @@ impl RedisSession {
             (OpKind::Command(_), _) => {}
             (_, token) => return Err(other(operation, token)),
         }
-        if heard.ends {
+        if read.ends {
             self.ended(cx, at, operation);
         }
         Ok(())
     }
 
-    /// The oldest action is answered.
+    /// The oldest operation is complete.
     #[inline]
     fn ended(&mut self, cx: &mut Context<'_>, at: Nanos, operation: KvOperation) {
         let (intended, sent) = (self.intended, self.sent);
-        (self.answer.heard, self.answer.modifying) = (0, false);
+        (self.answer.read, self.answer.modifying) = (0, false);
         if let Some(why) = self.answer.wrong.take() {
             self.client.failed();
             failed(cx, operation, intended, sent, at, &why);
@@ -157,12 +158,12 @@ impl RedisSession {
     }
 }
 
-/// What a key gave.
+/// Value of a key in a reply.
 #[inline]
 fn value<'a>(token: Token<'a>) -> Option<&'a [u8]> {
     match token {
         Token::Bulk(value) => Some(value),
-        Token::Skipped(_) => Some(&[]), // Larger than any that is written, if they are looked at.
+        Token::Skipped(_) => Some(&[]), // Larger than any written value, if values are read.
         _ => None,
     }
 }
@@ -190,7 +191,7 @@ fn stray(token: Token<'_>) -> Failure {
 
 #[cold]
 fn other(operation: KvOperation, token: Token<'_>) -> Failure {
-    let what = match token {
+    let description = match token {
         Token::Simple(_) => "a simple string",
         Token::Integer(_) => "an integer",
         Token::Bulk(_) | Token::Skipped(_) | Token::Verbatim(..) => "a string",
@@ -198,7 +199,7 @@ fn other(operation: KvOperation, token: Token<'_>) -> Failure {
         Token::Open(..) | Token::Close => "a list of another length or shape",
         _ => "another type",
     };
-    Malformed(format!("the answer to {:?} is {what}", operation.op_kind)).into()
+    Malformed(format!("the answer to {:?} is {description}", operation.op_kind)).into()
 }
 
 impl Session for RedisSession {
@@ -225,18 +226,18 @@ impl Session for RedisSession {
         input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Step, Failure> {
-        let (mut consumed, keep) = (0, self.rules.keep);
-        while let Some(heard) = self.reader.next(&input[consumed..], keep)? {
-            consumed += heard.size;
+        let (mut consumed, keep) = (0, self.settings.keep);
+        while let Some(read) = self.reader.next(&input[consumed..], keep)? {
+            consumed += read.size;
             match self.state {
-                State::Running => self.hear(cx, at, heard, out)?,
+                State::Running => self.on_token(cx, at, read, out)?,
                 State::Handshake => {
-                    if heard.token != Token::Nothing && self.handshake.hear(heard.token, heard.ends, out)? {
+                    if read.token != Token::Nothing && self.handshake.on_token(read.token, read.ends, out)? {
                         self.state = State::Idle;
                     }
                 }
-                _ if heard.token == Token::Nothing => {}
-                _ => return Err(stray(heard.token)),
+                _ if read.token == Token::Nothing => {}
+                _ => return Err(stray(read.token)),
             }
         }
         let action = if self.state == State::Idle { NextAction::Idle } else { NextAction::Reply };
@@ -247,13 +248,13 @@ impl Session for RedisSession {
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Idle, "one batch at a time");
         (self.intended, self.sent) = (intended, at);
-        let most = match self.rules.pipeline {
+        let most = match self.settings.pipeline {
             1 => 1,
             depth => cx.recorder.reserve(depth as u64),
         };
         for _ in 0..most {
             let operation = self.client.next();
-            self.rules.writer.write(&mut self.client, &operation, out);
+            self.settings.writer.write(&mut self.client, &operation, out);
             cx.recorder.start_single(operation.op, intended);
             if operation.op_kind == OpKind::ReadModifyWrite {
                 break;
@@ -273,5 +274,5 @@ impl Session for RedisSession {
         Reconnect::Later
     }
 
-    fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.
+    fn goodbye(&mut self, _: &mut Vec<u8>) {} // Closing the connection is the orderly end: QUIT is deprecated.
 }

@@ -1,4 +1,4 @@
-//! Conversations with a Redis as byte strings: what is asked, and what is recorded of the answers.
+//! Sessions with byte strings as replies: commands sent and operations recorded.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::command::Writer;
 use super::handshake::Access;
-use super::session::{RedisSession, Rules};
+use super::session::{RedisSession, Settings};
 use crate::keyvalue::{Clients, Options};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
@@ -17,7 +17,7 @@ use loadcell_protocols::resp::{Reader, Token, advice};
 
 const OPENING: &[u8] = b"%1\r\n+proto\r\n:3\r\n+PONG\r\n";
 
-struct Bench {
+struct Harness {
     session: RedisSession,
     recorder: Recorder,
     operations: Vec<Operation>,
@@ -26,7 +26,7 @@ struct Bench {
     now: Nanos,
 }
 
-impl Bench {
+impl Harness {
     fn new(change: Value, target: &str) -> Self {
         let mut options = json!({"keys": 10, "key_prefix": "k", "key_size": 3, "value_size": 20});
         options.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -34,9 +34,9 @@ impl Bench {
         let clients = Clients::new(&options, 1, 1).unwrap();
         let target = serde_json::from_str(&format!("{{\"protocol\":\"resp\"{target}}}")).unwrap();
         let keep = if options.verify { 64 } else { 0 };
-        let rules = Rules { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
+        let settings = Settings { writer: Writer::new(None), pipeline: options.pipeline as usize, keep };
         let session =
-            RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(rules), clients.client(0));
+            RedisSession::new(Arc::new(Access::of(&target).unwrap()), Arc::new(settings), clients.client(0));
         let operations = clients.operations().to_vec();
         Self {
             session,
@@ -48,23 +48,23 @@ impl Bench {
         }
     }
 
-    /// A session that takes commands.
+    /// A session after the handshake.
     fn idle(change: Value) -> Self {
-        let mut bench = Self::new(change, "");
-        assert_eq!(bench.session.opened(&mut bench.out), NextAction::Reply);
-        assert_eq!(bench.sent(), "HELLO 3");
-        assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
-        assert_eq!(bench.sent(), "PING");
-        bench
+        let mut harness = Self::new(change, "");
+        assert_eq!(harness.session.opened(&mut harness.out), NextAction::Reply);
+        assert_eq!(harness.sent(), "HELLO 3");
+        assert_eq!(harness.feed(OPENING), Ok(NextAction::Idle));
+        assert_eq!(harness.sent(), "PING");
+        harness
     }
 
-    /// What was sent since it was last asked, by words; values as V, keys as K.
+    /// Words sent since the last call; values as V, keys as K.
     fn sent(&mut self) -> String {
         let out = std::mem::take(&mut self.out);
         let (mut reader, mut words, mut at) = (Reader::default(), Vec::new(), 0);
-        while let Some(heard) = reader.next(&out[at..], 0).unwrap() {
-            at += heard.size;
-            words.extend(match heard.token {
+        while let Some(read) = reader.next(&out[at..], 0).unwrap() {
+            at += read.size;
+            words.extend(match read.token {
                 Token::Bulk(word) if word.len() == 20 => Some("V".into()),
                 Token::Bulk(word) if word.len() == 3 && word.starts_with(b"k") => Some("K".into()),
                 Token::Bulk(word) => Some(String::from_utf8_lossy(word).into_owned()),
@@ -74,7 +74,7 @@ impl Bench {
         words.join(" ")
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
+    fn feed(&mut self, bytes: &[u8]) -> Result<NextAction, Failure> {
         self.now += 10;
         self.unread.extend_from_slice(bytes);
         let mut cx = Context { recorder: &mut self.recorder };
@@ -95,14 +95,14 @@ impl Bench {
         self.session.lost(&mut Context { recorder: &mut self.recorder }, self.now, &why)
     }
 
-    /// Started, succeeded and failed, by an operation's name.
+    /// Counts of started, succeeded and failed, by operation name.
     fn counts(&self, name: &str) -> (u64, u64, u64) {
-        let index = self.operations.iter().position(|one| one.name == name).unwrap();
+        let index = self.operations.iter().position(|operation| operation.name == name).unwrap();
         let counts = self.recorder.lifetime().operations[index];
         (counts.started, counts.succeeded, counts.failed)
     }
 
-    /// What was recorded of transactions, their times too.
+    /// Statistics of the transactions, with their times.
     fn transactions(&self) -> OperationStats {
         self.recorder.resolved_stats().operations.swap_remove(TRANSACTION.index())
     }
@@ -123,133 +123,137 @@ impl Bench {
 
 #[test]
 fn get_is_sent_and_recorded() {
-    let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
-    bench.begin();
-    assert_eq!(bench.sent(), "GET K");
-    assert_eq!(bench.hear(b"$5\r\nhe"), Ok(NextAction::Reply));
-    assert_eq!(bench.hear(b"llo\r\n"), Ok(NextAction::Idle));
+    let mut harness = Harness::idle(json!({"mix": {"get": 1}}));
+    harness.begin();
+    assert_eq!(harness.sent(), "GET K");
+    assert_eq!(harness.feed(b"$5\r\nhe"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(b"llo\r\n"), Ok(NextAction::Idle));
     assert_eq!(
-        (bench.counts("transaction"), bench.counts("get"), bench.counts("missed")),
+        (harness.counts("transaction"), harness.counts("get"), harness.counts("missed")),
         ((1, 1, 0), (1, 1, 0), (0, 0, 0))
     );
-    let stats = bench.transactions();
+    let stats = harness.transactions();
     assert_eq!(
         (stats.response.max(), stats.service.max()),
         (25, 20),
         "from when it was intended, and from when it was sent"
     );
     for null in [&b"_\r\n"[..], b"$-1\r\n"] {
-        bench.begin();
-        assert_eq!(bench.hear(null), Ok(NextAction::Idle));
+        harness.begin();
+        assert_eq!(harness.feed(null), Ok(NextAction::Idle));
     }
-    assert_eq!((bench.counts("get"), bench.counts("missed")), ((3, 3, 0), (2, 2, 0)));
+    assert_eq!((harness.counts("get"), harness.counts("missed")), ((3, 3, 0), (2, 2, 0)));
 }
 
 #[test]
 fn each_pipelined_command_is_a_transaction() {
-    let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 3}));
-    bench.begin();
-    assert_eq!(bench.sent(), "SET K V SET K V SET K V");
-    assert_eq!(bench.hear(b"+OK\r\n+O"), Ok(NextAction::Reply));
-    assert_eq!(bench.counts("transaction"), (3, 1, 0));
-    assert_eq!(bench.hear(b"K\r\n-OOM command not allowed\r\n"), Ok(NextAction::Idle));
-    assert_eq!((bench.counts("transaction"), bench.counts("set")), ((3, 2, 1), (3, 2, 1)));
-    assert_eq!(bench.errors(), ["OOM"]);
-    let stats = bench.transactions();
+    let mut harness = Harness::idle(json!({"mix": {"set": 1}, "pipeline": 3}));
+    harness.begin();
+    assert_eq!(harness.sent(), "SET K V SET K V SET K V");
+    assert_eq!(harness.feed(b"+OK\r\n+O"), Ok(NextAction::Reply));
+    assert_eq!(harness.counts("transaction"), (3, 1, 0));
+    assert_eq!(harness.feed(b"K\r\n-OOM command not allowed\r\n"), Ok(NextAction::Idle));
+    assert_eq!((harness.counts("transaction"), harness.counts("set")), ((3, 2, 1), (3, 2, 1)));
+    assert_eq!(harness.errors(), ["OOM"]);
+    let stats = harness.transactions();
     assert_eq!((stats.service.count(), stats.service.max()), (2, 20));
 }
 
 #[test]
 fn multi_key_command_is_one_transaction() {
-    let mut bench = Bench::idle(json!({"mix": {"mget": 1}, "multi": 3}));
-    bench.begin();
-    assert_eq!(bench.sent(), "MGET K K K");
-    assert_eq!(bench.hear(b"*3\r\n$1\r\na\r\n_\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.hear(b"$1\r\nb\r\n"), Ok(NextAction::Idle));
-    assert_eq!((bench.counts("mget"), bench.counts("missed")), ((1, 1, 0), (1, 1, 0)));
-    bench.begin();
-    assert_eq!(bench.hear(b"*2\r\n").unwrap_err().code, "protocol", "another number of values than of keys");
-    let mut bench = Bench::idle(json!({"mix": {"mset": 1}, "multi": 2}));
-    bench.begin();
-    assert_eq!(bench.sent(), "MSET K V K V");
-    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
+    let mut harness = Harness::idle(json!({"mix": {"mget": 1}, "multi": 3}));
+    harness.begin();
+    assert_eq!(harness.sent(), "MGET K K K");
+    assert_eq!(harness.feed(b"*3\r\n$1\r\na\r\n_\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(b"$1\r\nb\r\n"), Ok(NextAction::Idle));
+    assert_eq!((harness.counts("mget"), harness.counts("missed")), ((1, 1, 0), (1, 1, 0)));
+    harness.begin();
+    assert_eq!(
+        harness.feed(b"*2\r\n").unwrap_err().code,
+        "protocol",
+        "another number of values than of keys"
+    );
+    let mut harness = Harness::idle(json!({"mix": {"mset": 1}, "multi": 2}));
+    harness.begin();
+    assert_eq!(harness.sent(), "MSET K V K V");
+    assert_eq!(harness.feed(b"+OK\r\n"), Ok(NextAction::Idle));
 }
 
 #[test]
 fn read_modify_write_reads_first_and_ends_the_batch() {
-    let mut bench = Bench::idle(json!({"mix": {"read_modify_write": 1}, "pipeline": 3}));
-    bench.begin();
-    assert_eq!(bench.sent(), "GET K");
-    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), "SET K V");
-    assert_eq!(bench.hear(b"+OK\r\n"), Ok(NextAction::Idle));
-    assert_eq!(bench.counts("read_modify_write"), (1, 1, 0));
-    bench.begin();
-    assert_eq!(bench.hear(b"-WRONGTYPE not a string\r\n"), Ok(NextAction::Idle), "nothing is written then");
-    assert_eq!(bench.sent(), "GET K");
-    assert_eq!(bench.counts("read_modify_write"), (2, 1, 1));
+    let mut harness = Harness::idle(json!({"mix": {"read_modify_write": 1}, "pipeline": 3}));
+    harness.begin();
+    assert_eq!(harness.sent(), "GET K");
+    assert_eq!(harness.feed(b"$1\r\nv\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), "SET K V");
+    assert_eq!(harness.feed(b"+OK\r\n"), Ok(NextAction::Idle));
+    assert_eq!(harness.counts("read_modify_write"), (1, 1, 0));
+    harness.begin();
+    assert_eq!(harness.feed(b"-WRONGTYPE not a string\r\n"), Ok(NextAction::Idle), "nothing is written then");
+    assert_eq!(harness.sent(), "GET K");
+    assert_eq!(harness.counts("read_modify_write"), (2, 1, 1));
 }
 
 #[test]
 fn user_commands_accept_any_reply() {
-    let mut bench = Bench::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
+    let mut harness = Harness::idle(json!({"commands": {"mine": {"command": "LRANGE ${key} 0 -1"}}}));
     for answer in [&b"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n"[..], b"+OK\r\n", b"%0\r\n", b",1.5\r\n", b"_\r\n"] {
-        bench.begin();
-        assert_eq!(bench.hear(answer), Ok(NextAction::Idle));
+        harness.begin();
+        assert_eq!(harness.feed(answer), Ok(NextAction::Idle));
     }
-    assert_eq!(bench.sent(), ["LRANGE K 0 -1"; 5].join(" "));
+    assert_eq!(harness.sent(), ["LRANGE K 0 -1"; 5].join(" "));
     for error in [&b"-WRONGTYPE x\r\n"[..], b"!5\r\nERR x\r\n", b"*2\r\n:1\r\n-BUSY x\r\n"] {
-        bench.begin();
-        assert_eq!(bench.hear(error), Ok(NextAction::Idle));
+        harness.begin();
+        assert_eq!(harness.feed(error), Ok(NextAction::Idle));
     }
-    assert_eq!(bench.counts("mine"), (8, 5, 3));
-    assert_eq!(bench.errors(), ["BUSY", "ERR", "WRONGTYPE"]);
+    assert_eq!(harness.counts("mine"), (8, 5, 3));
+    assert_eq!(harness.errors(), ["BUSY", "ERR", "WRONGTYPE"]);
 }
 
 #[test]
 fn lost_and_corrupt_values_have_their_own_codes() {
-    let mut bench = Bench::idle(json!({"mix": {"get": 1}, "verify": true}));
+    let mut harness = Harness::idle(json!({"mix": {"get": 1}, "verify": true}));
     for answer in [&b"_\r\n"[..], b"$20\r\nnot what was written\r\n", b"$90\r\n"] {
-        bench.begin();
-        bench.hear(answer).unwrap();
+        harness.begin();
+        harness.feed(answer).unwrap();
     }
-    bench.hear(&[b'x'; 90]).unwrap();
-    assert_eq!(bench.hear(b"\r\n"), Ok(NextAction::Idle));
-    assert_eq!(bench.errors(), ["corrupt", "lost"]);
-    assert_eq!(bench.counts("get"), (3, 0, 3));
+    harness.feed(&[b'x'; 90]).unwrap();
+    assert_eq!(harness.feed(b"\r\n"), Ok(NextAction::Idle));
+    assert_eq!(harness.errors(), ["corrupt", "lost"]);
+    assert_eq!(harness.counts("get"), (3, 0, 3));
 }
 
 #[test]
 fn pushes_and_attributes_are_not_replies() {
-    let mut bench = Bench::idle(json!({"mix": {"get": 1}}));
-    assert_eq!(bench.hear(b">2\r\n+invalidate\r\n_\r\n"), Ok(NextAction::Idle));
-    bench.begin();
-    assert_eq!(bench.hear(b">1\r\n+x\r\n|1\r\n+ttl\r\n:5\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.hear(b"$1\r\nv\r\n"), Ok(NextAction::Idle));
+    let mut harness = Harness::idle(json!({"mix": {"get": 1}}));
+    assert_eq!(harness.feed(b">2\r\n+invalidate\r\n_\r\n"), Ok(NextAction::Idle));
+    harness.begin();
+    assert_eq!(harness.feed(b">1\r\n+x\r\n|1\r\n+ttl\r\n:5\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed(b"$1\r\nv\r\n"), Ok(NextAction::Idle));
 }
 
 #[test]
 fn tls_precedes_everything() {
-    let mut bench = Bench::new(json!({}), ",\"sslmode\":\"require\",\"password\":\"p\"");
-    assert_eq!(bench.session.opened(&mut bench.out), NextAction::StartTls);
-    assert!(bench.out.is_empty());
-    bench.session.secured(&[], &mut bench.out);
-    assert_eq!(bench.sent(), "HELLO 3 AUTH default p");
+    let mut harness = Harness::new(json!({}), ",\"sslmode\":\"require\",\"password\":\"p\"");
+    assert_eq!(harness.session.opened(&mut harness.out), NextAction::StartTls);
+    assert!(harness.out.is_empty());
+    harness.session.secured(&[], &mut harness.out);
+    assert_eq!(harness.sent(), "HELLO 3 AUTH default p");
 }
 
 #[test]
 fn lost_connection_fails_the_whole_batch() {
-    let mut bench = Bench::idle(json!({"mix": {"set": 1}, "pipeline": 4}));
-    bench.begin();
-    bench.hear(b"+OK\r\n").unwrap();
-    assert_eq!(bench.lose("connection"), Reconnect::Later);
-    assert_eq!(bench.counts("transaction"), (4, 1, 3));
-    bench.out.clear();
-    bench.session.opened(&mut bench.out);
-    assert_eq!(bench.sent(), "HELLO 3");
-    assert_eq!(bench.hear(OPENING), Ok(NextAction::Idle));
-    bench.lose("connection");
-    assert_eq!(bench.counts("transaction"), (4, 1, 3), "nothing was in progress");
+    let mut harness = Harness::idle(json!({"mix": {"set": 1}, "pipeline": 4}));
+    harness.begin();
+    harness.feed(b"+OK\r\n").unwrap();
+    assert_eq!(harness.lose("connection"), Reconnect::Later);
+    assert_eq!(harness.counts("transaction"), (4, 1, 3));
+    harness.out.clear();
+    harness.session.opened(&mut harness.out);
+    assert_eq!(harness.sent(), "HELLO 3");
+    assert_eq!(harness.feed(OPENING), Ok(NextAction::Idle));
+    harness.lose("connection");
+    assert_eq!(harness.counts("transaction"), (4, 1, 3), "nothing was in progress");
 }
 
 #[test]
@@ -262,12 +266,12 @@ fn malformed_replies_end_the_connection() {
         ("get", b"HTTP/1.1 400\r\n"),
         ("get", b"$1\r\nx\r\n$1\r\ny\r\n"),
     ] {
-        let mut bench = Bench::idle(json!({"mix": {mix: 1}}));
-        bench.begin();
-        assert_eq!(bench.hear(stray).unwrap_err().code, "protocol", "{mix}: {stray:?}");
+        let mut harness = Harness::idle(json!({"mix": {mix: 1}}));
+        harness.begin();
+        assert_eq!(harness.feed(stray).unwrap_err().code, "protocol", "{mix}: {stray:?}");
     }
-    let mut bench = Bench::idle(json!({}));
-    assert_eq!(bench.hear(b"-ERR max number of clients reached\r\n").unwrap_err().code, "max-clients");
+    let mut harness = Harness::idle(json!({}));
+    assert_eq!(harness.feed(b"-ERR max number of clients reached\r\n").unwrap_err().code, "max-clients");
 }
 
 #[test]
@@ -275,7 +279,7 @@ fn server_errors_have_advice() {
     assert!(advice("MOVED").contains("cluster"));
 }
 
-/// What a server may answer, and things that none would.
+/// Valid replies and invalid ones.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => prop::sample::select(vec![
@@ -289,7 +293,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
+    /// No input, split in any way, panics or loops forever, and the counting identity holds.
     #[test]
     fn arbitrary_replies_keep_the_counting_identity(
         pieces in prop::collection::vec((piece(), 0usize..30), 0..40),
@@ -297,24 +301,24 @@ proptest! {
         pipeline in 1..4,
     ) {
         let mix = json!({"get": 3, "set": 3, "mget": 1, "mset": 1, "delete": 1, "insert": 1, "read_modify_write": 2});
-        let mut bench = Bench::idle(json!({"mix": mix, "multi": 2, "verify": verify, "pipeline": pipeline}));
+        let mut harness = Harness::idle(json!({"mix": mix, "multi": 2, "verify": verify, "pipeline": pipeline}));
         for (piece, cut) in pieces {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {
-                match bench.hear(part) {
-                    Ok(NextAction::Idle) => bench.begin(),
+                match harness.feed(part) {
+                    Ok(NextAction::Idle) => harness.begin(),
                     Ok(_) => {}
                     Err(failure) => {
-                        bench.lose(&failure.code);
-                        bench.session.opened(&mut bench.out);
+                        harness.lose(&failure.code);
+                        harness.session.opened(&mut harness.out);
                     }
                 }
             }
-            bench.out.clear();
+            harness.out.clear();
         }
-        bench.lose("connection");
-        for op in (0..bench.operations.len() as u16).map(OpId) {
-            let counts = bench.recorder.lifetime().operations[op.index()];
+        harness.lose("connection");
+        for op in (0..harness.operations.len() as u16).map(OpId) {
+            let counts = harness.recorder.lifetime().operations[op.index()];
             prop_assert_eq!(counts.started, counts.succeeded + counts.failed);
         }
     }

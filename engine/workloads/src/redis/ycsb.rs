@@ -1,12 +1,12 @@
-//! One connection to a Redis that runs YCSB's operations as YCSB's own binding does: a record is a hash, and a sorted set of all
-//! keys (`_indices`) is what scans go by.
+//! Session that runs YCSB operations on Redis like YCSB's own binding: a record is a hash, and a sorted set
+//! of all keys (`_indices`) serves scans.
 //!
-//! | operation | commands, each sent when the one before it is answered |
+//! | operation | commands, each sent after the previous reply |
 //! | --- | --- |
 //! | READ | HGETALL, or HMGET of one field |
 //! | UPDATE | HSET |
 //! | INSERT | HSET, ZADD |
-//! | SCAN | ZRANGEBYSCORE, then the reads of all keys it gave, at once |
+//! | SCAN | ZRANGEBYSCORE, then the reads of all resulting keys at once |
 //! | READ-MODIFY-WRITE | READ, then UPDATE |
 
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use loadcell_core::spec::Spec;
 use loadcell_protocols::Malformed;
 use loadcell_protocols::resp::{ReadToken, Reader, Token, encode, refusal};
 
-/// The sorted set of all keys.
+/// Name of the sorted set of all keys.
 pub const INDEX: &[u8] = b"_indices";
-/// Keys that a scan gives are looked at; values never are.
+/// Limit of the keys that a scan returns, in bytes; values are always skipped.
 const LONGEST_KEY: usize = 1_024;
 
-/// What the sessions of a load share.
+/// Shared state of a load's sessions.
 pub struct YcsbSessions {
     access: Arc<Access>,
     clients: Clients,
 }
 
-/// The sessions of a YCSB load; `section` is what stands under `ycsb` in the specification.
+/// Sessions of a YCSB load; `section`: the `ycsb` section of the specification.
 pub fn ycsb(spec: &Spec, section: &serde_json::Value) -> Result<YcsbSessions, Problem> {
     let options = Options::read(section)?;
     let access = Arc::new(Access::of(&spec.target)?);
@@ -57,15 +57,15 @@ enum State {
     Closed,
     Handshake,
     Idle,
-    /// A read is awaited.
+    /// Awaiting a read.
     Reading,
-    /// The fields of a record are written.
+    /// Awaiting the write of a record's fields.
     Writing,
-    /// Its key is put into the index.
+    /// Awaiting the insertion of its key into the index.
     Indexing,
-    /// The keys of a scan are awaited.
+    /// Awaiting the keys of a scan.
     Searching,
-    /// So many of its records are.
+    /// Awaiting this many records of a scan.
     Fetching(u64),
 }
 
@@ -76,15 +76,15 @@ pub struct YcsbSession {
     state: State,
     request: Request,
     intended: Nanos,
-    /// When the operation was sent, and its part that is in progress (the second of a read-modify-write).
+    /// Start of the operation, and of its current part (the second of a read-modify-write).
     sent: Nanos,
     part: (Nanos, Nanos),
-    /// A record, or its field, was not there.
+    /// A record or field was missing.
     missed: bool,
     wrong: Option<Failure>,
-    /// Commands for the records that a scan has found so far.
-    found: Vec<u8>,
-    found_count: u64,
+    /// Commands for the keys returned so far by a scan.
+    fetch_commands: Vec<u8>,
+    fetch_count: u64,
     word: Vec<u8>,
 }
 
@@ -101,13 +101,13 @@ impl YcsbSession {
             part: (0, 0),
             missed: false,
             wrong: None,
-            found: Vec::new(),
-            found_count: 0,
+            fetch_commands: Vec::new(),
+            fetch_count: 0,
             word: Vec::new(),
         }
     }
 
-    /// What the commands in progress count as.
+    /// Operation kind of the current part.
     fn act(&self) -> Act {
         match (self.request.act, self.state) {
             (Act::ReadModifyWrite, State::Reading) => Act::Read,
@@ -116,12 +116,12 @@ impl YcsbSession {
         }
     }
 
-    /// Appends the reading of the key in `word`.
+    /// Append the read of the key in `word`.
     fn read(&self, out: &mut Vec<u8>) {
         read(self.request.read, &self.word, out);
     }
 
-    /// Appends the writing of the request's fields.
+    /// Append the write of the request's fields.
     fn write(&mut self, out: &mut Vec<u8>) {
         let Self { client, request, word, .. } = self;
         let fields = match (request.act, request.written) {
@@ -141,7 +141,7 @@ impl YcsbSession {
         self.key();
     }
 
-    /// The key of the request's record becomes the `word`.
+    /// Write the key of the request's record to `word`.
     fn key(&mut self) {
         self.word.clear();
         self.client.key(self.request.record, &mut self.word);
@@ -157,48 +157,48 @@ impl YcsbSession {
         encode::command(out, &words);
     }
 
-    /// A token of the answer that is awaited.
+    /// Process a token of the reply.
     #[inline]
-    fn hear(
+    fn on_token(
         &mut self,
         cx: &mut Context<'_>,
         at: Nanos,
-        heard: ReadToken<'_>,
+        reply: ReadToken<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        match (self.state, heard.token) {
+        match (self.state, reply.token) {
             (_, Token::Nothing) => return Ok(()),
             (_, Token::Error(error)) => {
                 self.wrong.get_or_insert_with(|| refusal(error));
             }
-            // No field at all, or not the one that is wanted.
+            // No fields, or not the requested one.
             (State::Reading, Token::Open(_, Some(0)) | Token::Null) => self.missed = true,
             (State::Reading | State::Fetching(_), Token::Open(..) | Token::Close) => {}
             (State::Reading | State::Fetching(_), Token::Bulk(_) | Token::Skipped(_) | Token::Null) => {}
-            // Fields that were new: of an update, none is.
+            // Number of new fields: zero for an update.
             (State::Writing, Token::Integer(new)) => {
                 self.missed |= new > 0 && self.request.act != Act::Insert
             }
             (State::Indexing, Token::Integer(_)) => {}
             (State::Searching, Token::Open(..) | Token::Close) => {}
-            (State::Searching, Token::Bulk(key)) if heard.depth == 1 => {
-                read(self.request.read, key, &mut self.found);
-                self.found_count += 1;
+            (State::Searching, Token::Bulk(key)) if reply.depth == 1 => {
+                read(self.request.read, key, &mut self.fetch_commands);
+                self.fetch_count += 1;
             }
             (_, token) => return Err(other(self.act(), token)),
         }
-        if heard.ends {
+        if reply.ends {
             self.answered(cx, at, out);
         }
         Ok(())
     }
 
-    /// A reply has ended.
+    /// A reply is complete.
     #[inline]
     fn answered(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         let act = self.request.act;
         match self.state {
-            State::Fetching(left) if left > 1 => self.state = State::Fetching(left - 1),
+            State::Fetching(remaining) if remaining > 1 => self.state = State::Fetching(remaining - 1),
             _ if self.wrong.is_some() => self.over(cx, at),
             State::Reading if act == Act::ReadModifyWrite => {
                 self.part_done(cx, at);
@@ -211,21 +211,21 @@ impl YcsbSession {
                 self.index(out);
                 self.state = State::Indexing;
             }
-            State::Searching if self.found_count > 0 => {
-                out.extend_from_slice(&self.found);
-                self.state = State::Fetching(self.found_count);
+            State::Searching if self.fetch_count > 0 => {
+                out.extend_from_slice(&self.fetch_commands);
+                self.state = State::Fetching(self.fetch_count);
             }
             _ => self.over(cx, at),
         }
     }
 
-    /// The part in progress has succeeded.
+    /// Record the success of the current part.
     fn part_done(&self, cx: &mut Context<'_>, at: Nanos) {
         let (intended, sent) = self.part;
         cx.recorder.succeed(self.client.op(self.act()), intended, sent, at);
     }
 
-    /// The operation is over.
+    /// The operation is complete.
     #[inline]
     fn over(&mut self, cx: &mut Context<'_>, at: Nanos) {
         let (intended, sent) = (self.intended, self.sent);
@@ -261,12 +261,12 @@ impl YcsbSession {
         }
     }
 
-    /// What a read-modify-write counts as besides its parts.
+    /// Operation of a complete read-modify-write.
     fn both(&self) -> Option<OpId> {
         (self.request.act == Act::ReadModifyWrite).then(|| self.client.op(Act::ReadModifyWrite))
     }
 
-    /// Nothing is in progress any more.
+    /// Reset to idle.
     fn end(&mut self) {
         if self.request.act == Act::Insert {
             self.client.inserted(self.request.record);
@@ -275,15 +275,15 @@ impl YcsbSession {
     }
 }
 
-/// Appends the command that makes a record.
-pub fn record(records: &Records, place: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) {
+/// Append the command that writes a record.
+pub fn record(records: &Records, index: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) {
     encode::begin(out, 2 + 2 * records.field_count);
     encode::word(out, b"HSET");
     word.clear();
-    records.key(place, word);
+    records.key(index, word);
     encode::word(out, word);
     let mut field = 0;
-    records.fields(place, |value| {
+    records.fields(index, |value| {
         name(field, word);
         encode::word(out, word);
         encode::word(out, value);
@@ -291,20 +291,20 @@ pub fn record(records: &Records, place: u64, word: &mut Vec<u8>, out: &mut Vec<u
     });
 }
 
-/// Appends the command that puts the keys of some records into the index.
+/// Append the command that inserts the keys of records into the index.
 pub fn index(records: &Records, from: u64, to: u64, word: &mut Vec<u8>, out: &mut Vec<u8>) {
     encode::begin(out, 2 + 2 * (to - from) as usize);
     encode::word(out, b"ZADD");
     encode::word(out, INDEX);
-    for place in from..to {
+    for index in from..to {
         word.clear();
-        records.key(place, word);
+        records.key(index, word);
         encode::word(out, score(word).to_string().as_bytes());
         encode::word(out, word);
     }
 }
 
-/// Appends the reading of one field of a record, or of all.
+/// Append the read of one field of a record, or of all.
 fn read(field: Option<usize>, key: &[u8], out: &mut Vec<u8>) {
     match field {
         None => encode::command(out, &[b"HGETALL", key]),
@@ -316,14 +316,14 @@ fn read(field: Option<usize>, key: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// `word` becomes the name of a field.
+/// Write the name of a field to `word`.
 fn name(field: usize, word: &mut Vec<u8>) {
     word.clear();
     word.extend_from_slice(b"field");
     loadcell_protocols::digits::decimal(word, field as u64);
 }
 
-/// Where a key lies in the index: by Java's hash of a string, as in YCSB's binding.
+/// Score of a key in the index: Java's string hash, as in YCSB's binding.
 pub fn score(key: &[u8]) -> i32 {
     key.iter().fold(0i32, |hash, octet| hash.wrapping_mul(31).wrapping_add(i32::from(*octet)))
 }
@@ -374,17 +374,19 @@ impl Session for YcsbSession {
         let mut consumed = 0;
         loop {
             let keep = if self.state == State::Searching { LONGEST_KEY } else { 0 };
-            let Some(heard) = self.reader.next(&input[consumed..], keep)? else { break };
-            consumed += heard.size;
+            let Some(reply) = self.reader.next(&input[consumed..], keep)? else { break };
+            consumed += reply.size;
             match self.state {
                 State::Handshake => {
-                    if heard.token != Token::Nothing && self.handshake.hear(heard.token, heard.ends, out)? {
+                    if reply.token != Token::Nothing
+                        && self.handshake.on_token(reply.token, reply.ends, out)?
+                    {
                         self.state = State::Idle;
                     }
                 }
-                State::Idle | State::Closed if heard.token == Token::Nothing => {}
-                State::Idle | State::Closed => return Err(stray(heard.token)),
-                _ => self.hear(cx, at, heard, out)?,
+                State::Idle | State::Closed if reply.token == Token::Nothing => {}
+                State::Idle | State::Closed => return Err(stray(reply.token)),
+                _ => self.on_token(cx, at, reply, out)?,
             }
         }
         let action = if self.state == State::Idle { NextAction::Idle } else { NextAction::Reply };
@@ -395,8 +397,8 @@ impl Session for YcsbSession {
     fn begin(&mut self, cx: &mut Context<'_>, intended: Nanos, at: Nanos, out: &mut Vec<u8>) -> NextAction {
         debug_assert_eq!(self.state, State::Idle, "one operation at a time");
         (self.intended, self.sent, self.part) = (intended, at, (intended, at));
-        (self.missed, self.found_count) = (false, 0);
-        self.found.clear();
+        (self.missed, self.fetch_count) = (false, 0);
+        self.fetch_commands.clear();
         self.request = self.client.next();
         self.key();
         self.state = match self.request.act {
@@ -430,5 +432,5 @@ impl Session for YcsbSession {
         Reconnect::Later
     }
 
-    fn goodbye(&mut self, _: &mut Vec<u8>) {} // To hang up is the polite way: QUIT is deprecated.
+    fn goodbye(&mut self, _: &mut Vec<u8>) {} // Closing the connection is the orderly end: QUIT is deprecated.
 }

@@ -1,4 +1,4 @@
-//! YCSB's operations on a Redis as byte strings: what is asked, and what is recorded of the answers.
+//! YCSB sessions with byte strings as replies: commands sent and operations recorded.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use loadcell_core::record::{Operation, Recorder};
 use loadcell_core::session::{Context, NextAction, Session};
 use loadcell_protocols::resp::{Reader, Token};
 
-struct Bench {
+struct Harness {
     session: YcsbSession,
     recorder: Recorder,
     operations: Vec<Operation>,
@@ -21,8 +21,8 @@ struct Bench {
     now: Nanos,
 }
 
-impl Bench {
-    /// A session that takes commands, and does nothing but `act`.
+impl Harness {
+    /// A session after the handshake that only runs `act`.
     fn of(act: &str, change: Value) -> Self {
         let mut options = json!({"fieldcount": 2, "fieldlength": 3, "recordcount": 10, "hashed": false,
             "proportions": {"read": 0, "update": 0, act: 1}});
@@ -31,12 +31,12 @@ impl Bench {
         let target = serde_json::from_str("{\"protocol\":\"resp\"}").unwrap();
         let session = YcsbSession::new(Arc::new(Access::of(&target).unwrap()), clients.client(0));
         let operations = clients.operations().to_vec();
-        let mut bench =
+        let mut harness =
             Self { session, recorder: Recorder::new(&operations), operations, out: vec![], now: 100 };
-        bench.session.opened(&mut bench.out);
-        assert_eq!(bench.hear("%1\r\n+proto\r\n:3\r\n+PONG\r\n"), Ok(NextAction::Idle));
-        bench.out.clear();
-        bench
+        harness.session.opened(&mut harness.out);
+        assert_eq!(harness.feed("%1\r\n+proto\r\n:3\r\n+PONG\r\n"), Ok(NextAction::Idle));
+        harness.out.clear();
+        harness
     }
 
     fn begin(&mut self) -> String {
@@ -45,7 +45,7 @@ impl Bench {
         self.sent()
     }
 
-    fn hear(&mut self, text: &str) -> Result<NextAction, Failure> {
+    fn feed(&mut self, text: &str) -> Result<NextAction, Failure> {
         self.now += 10;
         let mut cx = Context { recorder: &mut self.recorder };
         let step = self.session.received(&mut cx, self.now, text.as_bytes(), &mut self.out)?;
@@ -53,13 +53,13 @@ impl Bench {
         Ok(step.action)
     }
 
-    /// What was sent since, by words: keys as K, values as V, commands parted by `;`.
+    /// Commands sent since the last call: keys as K, values as V, separated by `;`.
     fn sent(&mut self) -> String {
         let out = std::mem::take(&mut self.out);
         let (mut reader, mut words, mut at) = (Reader::default(), Vec::new(), 0);
-        while let Some(heard) = reader.next(&out[at..], 1_000).unwrap() {
-            at += heard.size;
-            if let Token::Bulk(word) = heard.token {
+        while let Some(read) = reader.next(&out[at..], 1_000).unwrap() {
+            at += read.size;
+            if let Token::Bulk(word) = read.token {
                 let word = String::from_utf8(word.to_vec()).unwrap();
                 words.push(match word {
                     key if key.starts_with("user") => "K".into(),
@@ -67,14 +67,14 @@ impl Bench {
                     other => other,
                 });
             }
-            if heard.ends && at < out.len() {
+            if read.ends && at < out.len() {
                 words.push(";".into());
             }
         }
         words.join(" ")
     }
 
-    /// How often each operation succeeded and failed.
+    /// Counts of succeeded and failed for each operation.
     fn counts(&self) -> Vec<(&'static str, u64, u64)> {
         let lifetime = self.recorder.lifetime();
         let each = self.operations.iter().zip(&lifetime.operations);
@@ -84,66 +84,66 @@ impl Bench {
 
 #[test]
 fn read_gets_all_fields_or_one() {
-    let mut all = Bench::of("read", json!({}));
+    let mut all = Harness::of("read", json!({}));
     assert_eq!(all.begin(), "HGETALL K");
     assert_eq!(
-        all.hear("%2\r\n$6\r\nfield0\r\n$3\r\nabc\r\n$6\r\nfield1\r\n$3\r\nabc\r\n"),
+        all.feed("%2\r\n$6\r\nfield0\r\n$3\r\nabc\r\n$6\r\nfield1\r\n$3\r\nabc\r\n"),
         Ok(NextAction::Idle)
     );
     assert_eq!(all.begin(), "HGETALL K");
-    assert_eq!(all.hear("*0\r\n"), Ok(NextAction::Idle));
+    assert_eq!(all.feed("*0\r\n"), Ok(NextAction::Idle));
     assert_eq!(all.counts(), [("transaction", 2, 0), ("READ", 2, 0), ("missed", 1, 0)]);
-    let mut one = Bench::of("read", json!({"readallfields": false}));
-    assert!(["HMGET K field0", "HMGET K field1"].contains(&one.begin().as_str()));
-    assert_eq!(one.hear("*1\r\n$3\r\nabc\r\n"), Ok(NextAction::Idle));
-    one.begin();
-    assert_eq!(one.hear("*1\r\n$-1\r\n"), Ok(NextAction::Idle));
-    assert_eq!(one.counts(), [("transaction", 2, 0), ("READ", 2, 0), ("missed", 1, 0)]);
+    let mut single = Harness::of("read", json!({"readallfields": false}));
+    assert!(["HMGET K field0", "HMGET K field1"].contains(&single.begin().as_str()));
+    assert_eq!(single.feed("*1\r\n$3\r\nabc\r\n"), Ok(NextAction::Idle));
+    single.begin();
+    assert_eq!(single.feed("*1\r\n$-1\r\n"), Ok(NextAction::Idle));
+    assert_eq!(single.counts(), [("transaction", 2, 0), ("READ", 2, 0), ("missed", 1, 0)]);
 }
 
 #[test]
 fn update_writes_one_field_or_all() {
-    let mut one = Bench::of("update", json!({}));
-    assert!(["HSET K field0 V", "HSET K field1 V"].contains(&one.begin().as_str()));
-    assert_eq!(one.hear(":0\r\n"), Ok(NextAction::Idle));
-    one.begin();
-    assert_eq!(one.hear(":1\r\n"), Ok(NextAction::Idle));
-    assert_eq!(one.counts(), [("transaction", 2, 0), ("UPDATE", 2, 0), ("missed", 1, 0)]);
-    let mut all = Bench::of("update", json!({"writeallfields": true}));
+    let mut single = Harness::of("update", json!({}));
+    assert!(["HSET K field0 V", "HSET K field1 V"].contains(&single.begin().as_str()));
+    assert_eq!(single.feed(":0\r\n"), Ok(NextAction::Idle));
+    single.begin();
+    assert_eq!(single.feed(":1\r\n"), Ok(NextAction::Idle));
+    assert_eq!(single.counts(), [("transaction", 2, 0), ("UPDATE", 2, 0), ("missed", 1, 0)]);
+    let mut all = Harness::of("update", json!({"writeallfields": true}));
     assert_eq!(all.begin(), "HSET K field0 V field1 V");
 }
 
 #[test]
 fn insert_updates_the_index() {
-    let mut bench = Bench::of("insert", json!({}));
-    assert_eq!(bench.begin(), "HSET K field0 V field1 V");
-    assert_eq!(bench.hear(":2\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), format!("ZADD _indices {} K", score(b"user10")));
-    assert_eq!(bench.hear(":1\r\n"), Ok(NextAction::Idle));
-    assert_eq!(bench.counts(), [("transaction", 1, 0), ("INSERT", 1, 0)]);
+    let mut harness = Harness::of("insert", json!({}));
+    assert_eq!(harness.begin(), "HSET K field0 V field1 V");
+    assert_eq!(harness.feed(":2\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), format!("ZADD _indices {} K", score(b"user10")));
+    assert_eq!(harness.feed(":1\r\n"), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(), [("transaction", 1, 0), ("INSERT", 1, 0)]);
 }
 
 #[test]
 fn scan_reads_the_indexed_records() {
-    let mut bench = Bench::of("scan", json!({"maxscanlength": 7, "minscanlength": 7}));
-    let sent = bench.begin();
+    let mut harness = Harness::of("scan", json!({"maxscanlength": 7, "minscanlength": 7}));
+    let sent = harness.begin();
     assert!(sent.starts_with("ZRANGEBYSCORE _indices ") && sent.ends_with(" +inf LIMIT 0 7"), "{sent}");
-    assert_eq!(bench.hear("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), "HGETALL K ; HGETALL K");
-    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.hear("%0\r\n"), Ok(NextAction::Idle));
-    bench.begin();
-    assert_eq!(bench.hear("*0\r\n"), Ok(NextAction::Idle), "a scan of no rows is one, too");
-    assert_eq!(bench.counts(), [("transaction", 2, 0), ("SCAN", 2, 0)]);
+    assert_eq!(harness.feed("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), "HGETALL K ; HGETALL K");
+    assert_eq!(harness.feed("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed("%0\r\n"), Ok(NextAction::Idle));
+    harness.begin();
+    assert_eq!(harness.feed("*0\r\n"), Ok(NextAction::Idle), "a scan of no rows is one, too");
+    assert_eq!(harness.counts(), [("transaction", 2, 0), ("SCAN", 2, 0)]);
 }
 
 #[test]
 fn read_modify_write_is_a_read_and_an_update() {
-    let mut bench = Bench::of("readmodifywrite", json!({}));
-    assert_eq!(bench.begin(), "HGETALL K");
-    assert_eq!(bench.hear("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
-    assert!(["HSET K field0 V", "HSET K field1 V"].contains(&bench.sent().as_str()));
-    assert_eq!(bench.hear(":0\r\n"), Ok(NextAction::Idle));
+    let mut harness = Harness::of("readmodifywrite", json!({}));
+    assert_eq!(harness.begin(), "HGETALL K");
+    assert_eq!(harness.feed("%1\r\n$6\r\nfield0\r\n$3\r\nabc\r\n"), Ok(NextAction::Reply));
+    assert!(["HSET K field0 V", "HSET K field1 V"].contains(&harness.sent().as_str()));
+    assert_eq!(harness.feed(":0\r\n"), Ok(NextAction::Idle));
     let expected = [
         ("transaction", 1, 0),
         ("READ", 1, 0),
@@ -151,17 +151,17 @@ fn read_modify_write_is_a_read_and_an_update() {
         ("READ-MODIFY-WRITE", 1, 0),
         ("missed", 0, 0),
     ];
-    assert_eq!(bench.counts(), expected);
+    assert_eq!(harness.counts(), expected);
 }
 
 #[test]
 fn error_reply_fails_its_operation() {
-    let mut bench = Bench::of("readmodifywrite", json!({}));
-    bench.begin();
-    assert_eq!(bench.hear("-LOADING Redis is loading\r\n"), Ok(NextAction::Idle));
-    bench.begin();
-    assert_eq!(bench.hear("%0\r\n"), Ok(NextAction::Reply));
-    assert_eq!(bench.hear("-OOM command not allowed\r\n"), Ok(NextAction::Idle));
+    let mut harness = Harness::of("readmodifywrite", json!({}));
+    harness.begin();
+    assert_eq!(harness.feed("-LOADING Redis is loading\r\n"), Ok(NextAction::Idle));
+    harness.begin();
+    assert_eq!(harness.feed("%0\r\n"), Ok(NextAction::Reply));
+    assert_eq!(harness.feed("-OOM command not allowed\r\n"), Ok(NextAction::Idle));
     let expected = [
         ("transaction", 0, 2),
         ("READ", 1, 1),
@@ -169,16 +169,16 @@ fn error_reply_fails_its_operation() {
         ("READ-MODIFY-WRITE", 0, 2),
         ("missed", 0, 0),
     ];
-    assert_eq!(bench.counts(), expected);
-    let mut scan = Bench::of("scan", json!({}));
+    assert_eq!(harness.counts(), expected);
+    let mut scan = Harness::of("scan", json!({}));
     scan.begin();
-    scan.hear("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n").unwrap();
+    scan.feed("*2\r\n$5\r\nuser3\r\n$5\r\nuser4\r\n").unwrap();
     assert_eq!(
-        scan.hear("-WRONGTYPE not a hash\r\n"),
+        scan.feed("-WRONGTYPE not a hash\r\n"),
         Ok(NextAction::Reply),
         "the second answer is still to come"
     );
-    assert_eq!(scan.hear("%0\r\n"), Ok(NextAction::Idle));
+    assert_eq!(scan.feed("%0\r\n"), Ok(NextAction::Idle));
     assert_eq!(scan.counts(), [("transaction", 0, 1), ("SCAN", 0, 1)]);
 }
 
@@ -186,16 +186,16 @@ fn error_reply_fails_its_operation() {
 fn replies_of_another_type_end_the_connection() {
     for (act, answer) in [("read", ":1\r\n"), ("update", "+OK\r\n"), ("scan", ":1\r\n"), ("insert", "*0\r\n")]
     {
-        let mut bench = Bench::of(act, json!({}));
-        bench.begin();
-        let why = bench.hear(answer).unwrap_err();
+        let mut harness = Harness::of(act, json!({}));
+        harness.begin();
+        let why = harness.feed(answer).unwrap_err();
         assert_eq!(why.code, "protocol");
-        let mut cx = Context { recorder: &mut bench.recorder };
-        bench.session.lost(&mut cx, bench.now, &why);
-        assert_eq!(bench.counts()[0], ("transaction", 0, 1), "{act}");
+        let mut cx = Context { recorder: &mut harness.recorder };
+        harness.session.lost(&mut cx, harness.now, &why);
+        assert_eq!(harness.counts()[0], ("transaction", 0, 1), "{act}");
     }
-    let mut idle = Bench::of("read", json!({}));
-    assert_eq!(idle.hear("+OK\r\n").unwrap_err().code, "protocol");
+    let mut idle = Harness::of("read", json!({}));
+    assert_eq!(idle.feed("+OK\r\n").unwrap_err().code, "protocol");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Makes the sessions of one load from its specification.
+//! Builds the sessions of a load from its specification.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use loadcell_core::target::{Dialect, Protocol};
 use loadcell_protocols::postgres::Postgres;
 use loadcell_protocols::{Config, Mode, SqlProtocol};
 
-/// What the sessions of a load share: of a workload, over the protocol `P`.
+/// Shared state of a load's sessions: workload `W` over protocol `P`.
 pub struct Sessions<W: Workload, P> {
     config: Arc<Config>,
     retry_policy: Arc<RetryPolicy>,
     workload: W,
-    /// Nothing of it is kept here, so it need not be shared between threads itself.
+    /// `fn() -> P`, as no value of `P` is shared between threads.
     protocol: PhantomData<fn() -> P>,
 }
 
@@ -49,7 +49,7 @@ impl<W: Workload, P: SqlProtocol> SessionFactory for Sessions<W, P> {
     }
 }
 
-/// The sessions of a sysbench load; `section` is what stands under `sysbench` in the specification.
+/// Sessions of a sysbench load; `section`: the `sysbench` section of the specification.
 pub fn sysbench<P: SqlProtocol>(
     spec: &Spec,
     section: &serde_json::Value,
@@ -62,7 +62,7 @@ pub fn sysbench<P: SqlProtocol>(
     Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
-/// The sessions of a pgbench load; `section` is what stands under `pgbench` in the specification.
+/// Sessions of a pgbench load; `section`: the `pgbench` section of the specification.
 pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbench, Postgres>, Problem> {
     only_postgres(spec, "pgbench")?;
     let options = pgbench::Options::read(section)?;
@@ -76,7 +76,7 @@ pub fn pgbench(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Pgbe
     Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
-/// The sessions of a TPC-C load; `section` is what stands under `tpcc` in the specification.
+/// Sessions of a TPC-C load; `section`: the `tpcc` section of the specification.
 pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Tpcc, P>, Problem> {
     let options = tpcc::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
@@ -86,7 +86,7 @@ pub fn tpcc<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<
     Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
-/// The sessions of a YCSB load; `section` is what stands under `ycsb` in the specification.
+/// Sessions of a YCSB load; `section`: the `ycsb` section of the specification.
 pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<Sessions<Ycsb, P>, Problem> {
     let options = ycsb::Options::read(section)?;
     check_mode(P::DIALECT, options.protocol)?;
@@ -96,7 +96,7 @@ pub fn ycsb<P: SqlProtocol>(spec: &Spec, section: &serde_json::Value) -> Result<
     Ok(Sessions::new(Config::new(&spec.target), retry_policy, workload))
 }
 
-/// Refuses a workload that is made of PostgreSQL's own SQL.
+/// Reject a target other than PostgreSQL, for workloads in its SQL dialect.
 pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
     if spec.target.protocol == Protocol::Postgres {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn only_postgres(spec: &Spec, workload: &str) -> Result<(), Problem> {
     ))
 }
 
-/// Refuses a way to send statements that the protocol does not have.
+/// Reject a query protocol that the database does not have.
 fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), Problem> {
     if (dialect, mode) != (Dialect::Mysql, Mode::Extended) {
         return Ok(());
@@ -116,9 +116,9 @@ fn check_mode(dialect: Dialect, mode: Mode) -> Result<(), Problem> {
     Err(Problem::new("spec", "`protocol: extended` is PostgreSQL's own", "use `simple` or `prepared`"))
 }
 
-/// What is tried again. Who wants that of serialisation failures (40001: with MySQL, a deadlock) means the errors, too, that
-/// stand for the same and have no SQLSTATE of their own: a lock that was waited for too long (1205), and a record that has
-/// changed since it was read (1020). sysbench tries the same three again.
+/// Codes of retryable errors. For MySQL, serialisation failures (40001, a deadlock) imply the equivalent
+/// errors without a SQLSTATE of their own: lock wait timeout (1205) and a record changed since it was read
+/// (1020). sysbench retries the same three.
 fn retried(dialect: Dialect, mut codes: Vec<String>) -> Vec<String> {
     if dialect == Dialect::Mysql && codes.iter().any(|code| code == "40001") {
         codes.extend(["1205", "1020"].map(String::from));
@@ -126,7 +126,7 @@ fn retried(dialect: Dialect, mut codes: Vec<String>) -> Vec<String> {
     codes
 }
 
-/// Refuses a workload of SQL on a target that does not speak it.
+/// SQL dialect of the target; rejects targets without SQL.
 pub fn dialect(spec: &Spec) -> Result<Dialect, Problem> {
     let finding = || format!("the workload {} is SQL, and the target does not speak it", spec.workload().0);
     spec.target.protocol.dialect().ok_or_else(|| Problem::new("spec", finding(), "run it on a database"))

@@ -1,4 +1,4 @@
-//! Sessions that carry SQL workloads: a workload's transactions over a database's protocol, and what is recorded of them.
+//! Sessions of SQL workloads: run transactions over a database protocol and record them.
 
 mod factory;
 mod session;
@@ -8,4 +8,4 @@ mod workload;
 
 pub use factory::{Sessions, dialect, only_postgres, pgbench, sysbench, tpcc, ycsb};
 pub use session::SqlSession;
-pub use workload::{Asked, Next, Transactions, Workload};
+pub use workload::{Next, SentRequest, Transactions, Workload};

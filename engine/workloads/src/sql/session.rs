@@ -1,44 +1,45 @@
-//! One connection that runs transactions, statement by statement, and records them.
+//! Session that runs transactions statement by statement and records them.
 //!
-//! Its life, one state after the other:
+//! States:
 //!
-//! | state | what is awaited |
+//! | state | awaited |
 //! | --- | --- |
-//! | `Opening` | the handshake: encryption, proof of identity, the server's settings |
-//! | `Parsing` | the answers to all prepared statements, asked for at once |
-//! | `Idle` | nothing: the next transaction is the pacer's business |
-//! | `Running` | the answer to the transaction's current statement |
-//! | `Pausing` | nothing of the server: the transaction waits by its own choice, or for a command of the operating system |
-//! | `RollingBack` | the answer to ROLLBACK, after a statement failed inside a transaction block |
+//! | `Opening` | the handshake: encryption, authentication, server settings |
+//! | `Parsing` | the responses to all prepared statements, sent at once |
+//! | `Idle` | nothing: the pacer starts the next transaction |
+//! | `Running` | the response to the current statement |
+//! | `Pausing` | nothing from the server: a sleep within the transaction, or an external command |
+//! | `RollingBack` | the response to ROLLBACK, after a statement failed in a transaction block |
 //!
-//! A statement that fails ends its transaction: rolled back if a block is open, then started again with the same random
-//! numbers where its SQLSTATE is one to be retried and the retries are not used up, else counted as failed.
-//! A statement that fails is a failure of its own operation, too, also when its transaction is retried with success.
-//! A transaction that rolls itself back has succeeded like any other; that it left nothing behind is counted apart.
+//! A failed statement ends its transaction: an open block is rolled back. If the SQLSTATE is retryable and
+//! retries remain, the transaction restarts with the same random numbers; otherwise it counts as failed. The
+//! failed statement also counts as a failure of its own operation, even if a retry of its transaction
+//! succeeds. A transaction that rolls itself back succeeds; that it changed nothing is counted separately.
 
 use std::sync::Arc;
 
-use crate::sql::{Asked, Next, Transactions};
+use crate::sql::{Next, SentRequest, Transactions};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::record::{Kind, OpId, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
 use loadcell_protocols::{Columns, Config, Event, Malformed, Message, Progress, SqlProtocol, StatementKind};
 
-/// How failures are dealt with.
+/// Treatment of failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// SQLSTATEs after which a transaction is tried again.
+    /// SQLSTATEs after which a transaction is retried.
     pub retry: Vec<String>,
     pub max_retries: u32,
-    /// Transactions that took longer are counted as this operation, too, and none is tried again after that time.
+    /// Time limit, and the operation that counts transactions beyond it; they are not retried after that
+    /// time.
     pub late: Option<(Nanos, OpId)>,
-    /// A transaction that is late by more than the limit before it is begun is not begun: it has failed, and is counted
-    /// apart. In an open loop only: in a closed one nothing is due before its client is free.
+    /// Skip a transaction that is late by more than the limit before it starts; it counts as failed. For open
+    /// loops only: in a closed loop nothing is due before its client is idle.
     pub skip: bool,
 }
 
-/// The code of transactions that were not begun.
+/// Failure code of skipped transactions.
 const SKIPPED: &str = "skipped";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,40 +53,40 @@ enum State {
     RollingBack,
 }
 
-/// The transaction in progress.
+/// The current transaction.
 #[derive(Clone, Copy, Default)]
 struct Transaction {
-    /// What it counts as besides `TRANSACTION`.
+    /// Its operation besides `TRANSACTION`.
     of_type: Option<OpId>,
     intended: Nanos,
     sent: Nanos,
     attempts: u32,
-    /// Statements that succeeded in this attempt.
+    /// Succeeded statements of this attempt.
     reads: u64,
     writes: u64,
     others: u64,
-    /// Rows that they changed and that are not committed yet.
+    /// Rows changed and not yet committed.
     rows: u64,
-    /// It rolled back by its own choice.
+    /// It rolled back voluntarily.
     rolled_back: bool,
 }
 
-/// A session of the client `T`, over the protocol `W`.
+/// Session of client `T` over protocol `P`.
 pub struct SqlSession<T, W> {
     wire: W,
     pub(super) retry_policy: Arc<RetryPolicy>,
     pub(super) client: T,
     state: State,
     transaction: Transaction,
-    /// The statement in progress, and when it was sent: at once when its predecessor was done.
-    asked: Asked,
+    /// The current statement, and when it was sent: directly after its predecessor completed.
+    request: SentRequest,
     sent: Nanos,
-    /// What a pause waits for, if that was not told of yet, and whether a transaction block is open meanwhile.
+    /// Pause not yet returned as an action, and whether a transaction block is open during it.
     pause: Option<NextAction>,
     open: bool,
-    /// What is waited for outside of the conversation, and since when.
+    /// External wait in progress, and its start.
     outside: Option<(OpId, Nanos)>,
-    /// What the server said against the statement in progress, or (rolling back) against the transaction.
+    /// Error of the current statement, or (when rolling back) of the transaction.
     error: Option<Box<Failure>>,
 }
 
@@ -97,7 +98,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
             client,
             state: State::Closed,
             transaction: Transaction::default(),
-            asked: Asked::new(TRANSACTION, Kind::Transaction),
+            request: SentRequest::new(TRANSACTION, Kind::Transaction),
             sent: 0,
             pause: None,
             open: false,
@@ -132,15 +133,15 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         Ok(Step { consumed, action })
     }
 
-    /// Sends the next statement, or ends the transaction when it has no more. `open`: within a transaction block.
+    /// Send the next statement, or end the transaction if there is none. `open`: a transaction block is open.
     #[inline]
     fn send_next(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         let start = out.len();
         match self.client.next(out) {
-            Next::Ask(asked) => {
-                self.wire.announce(&mut out[start..], asked.heard);
-                cx.recorder.start(asked.op, at);
-                self.asked = asked;
+            Next::Ask(request) => {
+                self.wire.announce(&mut out[start..], request.wants_rows);
+                cx.recorder.start(request.op, at);
+                self.request = request;
                 self.sent = at;
             }
             Next::Done(outcome) if !open => self.done(cx, at, outcome),
@@ -188,7 +189,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         self.state = State::Idle;
     }
 
-    /// Takes the next thing that the server says; how many bytes that took, none when it is not whole yet.
+    /// Process the next message. Returns the bytes consumed; `None` when more input is needed.
     #[inline]
     fn on_message(
         &mut self,
@@ -225,11 +226,11 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         if self.state != State::Running {
             return;
         }
-        if self.asked.heard {
+        if self.request.wants_rows {
             self.client.completed(rows);
         }
         match kind {
-            StatementKind::Change if self.asked.kind == Kind::Write => self.transaction.rows += changed,
+            StatementKind::Change if self.request.kind == Kind::Write => self.transaction.rows += changed,
             StatementKind::Rollback => {
                 self.transaction.rows = 0;
                 self.transaction.rolled_back = true;
@@ -238,7 +239,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         }
     }
 
-    /// The server is done with what it was last asked.
+    /// The response to the last request is complete.
     #[inline]
     fn ready(
         &mut self,
@@ -249,15 +250,15 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
     ) -> Result<(), Failure> {
         match self.state {
             State::Running if self.error.is_none() => {
-                cx.recorder.succeed(self.asked.op, self.sent, self.sent, at);
-                let statements = u64::from(self.asked.statements);
-                match self.asked.kind {
+                cx.recorder.succeed(self.request.op, self.sent, self.sent, at);
+                let statements = u64::from(self.request.statements);
+                match self.request.kind {
                     Kind::Read => self.transaction.reads += statements,
                     Kind::Write => self.transaction.writes += statements,
                     _ => self.transaction.others += statements,
                 }
                 if !open && self.transaction.rows > 0 {
-                    // Outside a block: whatever changed has changed for good.
+                    // In autocommit mode the change is final.
                     cx.recorder.rows_changed(std::mem::take(&mut self.transaction.rows));
                 }
                 self.send_next(cx, at, open, out);
@@ -282,7 +283,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         }
     }
 
-    /// The server said no. A fatal no ends the connection; any other waits for the answer's end.
+    /// The server reported an error. A fatal one ends the connection; for others the response continues.
     #[cold]
     fn refused(&mut self, why: Failure, fatal: bool) -> Result<(), Failure> {
         if fatal || matches!(self.state, State::Idle | State::Pausing | State::RollingBack) {
@@ -292,16 +293,16 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         Ok(())
     }
 
-    /// The statement in progress failed.
+    /// The current statement failed.
     #[cold]
     fn failed(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         if let Some(why) = &self.error {
-            cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
+            cx.recorder.fail(self.request.op, self.sent, self.sent, at, why);
         }
         self.roll_back(cx, at, open, out);
     }
 
-    /// Leaves no trace of the attempt.
+    /// Undo the attempt.
     #[cold]
     fn roll_back(&mut self, cx: &mut Context<'_>, at: Nanos, open: bool, out: &mut Vec<u8>) {
         if open {
@@ -310,11 +311,11 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
             self.wire.announce(&mut out[start..], false);
             self.state = State::RollingBack;
         } else {
-            self.rolled_back(cx, at, out); // No block was open, or the server has closed it.
+            self.rolled_back(cx, at, out); // No block is open, or the server has closed it.
         }
     }
 
-    /// The failed attempt has left no trace: try again, or give up.
+    /// The failed attempt is undone: retry or fail the transaction.
     #[cold]
     fn rolled_back(&mut self, cx: &mut Context<'_>, at: Nanos, out: &mut Vec<u8>) {
         let Some(why) = self.error.take() else { return };
@@ -337,7 +338,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
         }
     }
 
-    /// The transaction in progress has failed for good.
+    /// Record the final failure of the current transaction.
     #[cold]
     fn fail(&self, cx: &mut Context<'_>, at: Nanos, why: &Failure) {
         let Transaction { of_type, intended, sent, .. } = self.transaction;
@@ -348,7 +349,7 @@ impl<T: Transactions, W: SqlProtocol> SqlSession<T, W> {
     }
 }
 
-/// It is too late to begin a transaction.
+/// Skip an overdue transaction.
 #[cold]
 fn skip(cx: &mut Context<'_>, intended: Nanos, at: Nanos) {
     let message = "it was not begun: it was late by more than the latency limit already".into();
@@ -434,7 +435,7 @@ impl<T: Transactions, W: SqlProtocol> Session for SqlSession<T, W> {
         let state = std::mem::replace(&mut self.state, State::Closed);
         self.error = None;
         if state == State::Running {
-            cx.recorder.fail(self.asked.op, self.sent, self.sent, at, why);
+            cx.recorder.fail(self.request.op, self.sent, self.sent, at, why);
         }
         if let Some((op, since)) = self.outside.take() {
             cx.recorder.fail(op, since, since, at, why);

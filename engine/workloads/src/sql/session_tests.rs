@@ -1,11 +1,11 @@
-//! The session as a specification: what it says to which answers, and what it records.
+//! Sessions with byte strings as responses, as a specification: requests sent and operations recorded.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::session::{RetryPolicy, SqlSession};
-use crate::sql::{Asked, Next, Transactions};
+use crate::sql::{Next, SentRequest, Transactions};
 use loadcell_core::error::Failure;
 use loadcell_core::record::{Counts, Kind, OpId, Operation, Queries, Recorder, TRANSACTION};
 use loadcell_core::session::{Context, NextAction, Reconnect, Session, Step};
@@ -19,12 +19,12 @@ const SELECT: OpId = OpId(3);
 const COMMIT: OpId = OpId(4);
 const TYPE: OpId = OpId(5);
 const OUTCOME: OpId = OpId(6);
-/// A step at which the client finds that it cannot go on.
+/// Step that fails on the client's side.
 const STOP: OpId = OpId(99);
-/// A step at which it waits by its own choice, so long.
+/// Step with a pause of this length.
 const SLEEP: OpId = OpId(98);
 const NAP: u64 = 500;
-/// A step at which it waits for something outside, which counts as `SELECT`.
+/// Step with an external wait, recorded as `SELECT`.
 const OUTSIDE: OpId = OpId(97);
 const DESCRIPTOR: i32 = 7;
 
@@ -41,7 +41,7 @@ fn operations() -> Vec<Operation> {
     kinds.map(|(name, kind)| Operation { name, kind }).to_vec()
 }
 
-/// BEGIN, UPDATE, SELECT, COMMIT, each with the number of the transaction; or the middle two only.
+/// BEGIN, UPDATE, SELECT, COMMIT, each with the transaction's number; or only the middle two.
 struct Script {
     parse: Vec<u8>,
     steps: &'static [OpId],
@@ -49,10 +49,10 @@ struct Script {
     at: usize,
     of_type: Option<OpId>,
     outcome: Option<OpId>,
-    /// Whether it wants to hear answers, and what it heard.
-    hears: bool,
-    heard: Vec<String>,
-    /// Whether what it waits for outside goes wrong.
+    /// Whether responses are requested, and the ones received.
+    wants_rows: bool,
+    received: Vec<String>,
+    /// Whether the external wait fails.
     goes_wrong: bool,
 }
 
@@ -90,21 +90,21 @@ impl Transactions for Script {
         }
         let operation = &operations()[op.index()];
         encode::query(out, &format!("{} {}", operation.name, self.number));
-        let asked = Asked::new(op, operation.kind);
-        Next::Ask(if self.hears { asked.heard() } else { asked })
+        let asked = SentRequest::new(op, operation.kind);
+        Next::Ask(if self.wants_rows { asked.with_rows() } else { asked })
     }
 
     fn columns<'r>(&mut self, names: &mut impl Iterator<Item = &'r [u8]>) {
-        self.heard.extend(names.map(|name| format!("column {}", String::from_utf8_lossy(name))));
+        self.received.extend(names.map(|name| format!("column {}", String::from_utf8_lossy(name))));
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
         let texts = columns.map(|column| String::from_utf8_lossy(column.unwrap_or(b"NULL")).into_owned());
-        self.heard.push(texts.collect::<Vec<_>>().join("|"));
+        self.received.push(texts.collect::<Vec<_>>().join("|"));
     }
 
     fn completed(&mut self, rows: u64) {
-        self.heard.push(format!("{rows} rows"));
+        self.received.push(format!("{rows} rows"));
     }
 }
 
@@ -129,8 +129,8 @@ fn error(severity: &str, code: &str, status: Option<u8>) -> Vec<u8> {
     out
 }
 
-/// A session with its record, a buffer for what is not yet whole, and a clock that ticks 10 ns a call.
-struct Bench {
+/// A session with a recorder, a buffer for unconsumed input, and a clock that advances 10 ns per call.
+struct Harness {
     session: SqlSession<Script, Postgres>,
     recorder: Recorder,
     pending: Vec<u8>,
@@ -138,7 +138,7 @@ struct Bench {
     now: u64,
 }
 
-impl Bench {
+impl Harness {
     fn with(steps: &'static [OpId], parse: &[u8], max_retries: u32) -> Self {
         let config = Config {
             user: "u".into(),
@@ -157,8 +157,8 @@ impl Bench {
             at: 0,
             of_type: None,
             outcome: None,
-            hears: false,
-            heard: Vec::new(),
+            wants_rows: false,
+            received: Vec::new(),
             goes_wrong: false,
         };
         Self {
@@ -170,11 +170,11 @@ impl Bench {
         }
     }
 
-    /// A session that waits for its turn.
+    /// An idle session.
     fn idle() -> Self {
-        let mut bench = Self::with(BLOCK, b"", 2);
-        bench.open();
-        bench
+        let mut harness = Self::with(BLOCK, b"", 2);
+        harness.open();
+        harness
     }
 
     fn open(&mut self) {
@@ -206,7 +206,7 @@ impl Bench {
         self.session.resume(&mut cx, self.now, &mut self.out)
     }
 
-    /// Counts transactions beyond `limit` as late ones; in an open loop those that are late before they begin are skipped.
+    /// Set a latency limit; with `skip`, overdue transactions are skipped as in an open loop.
     fn limit(&mut self, limit: u64, skip: bool) {
         let retry_policy = RetryPolicy {
             late: Some((limit, OUTCOME)),
@@ -223,15 +223,15 @@ impl Bench {
         self.session.lost(&mut Context { recorder: &mut self.recorder }, self.now, &why)
     }
 
-    /// The queries that were sent since the last call.
+    /// Queries sent since the last call.
     fn sent(&mut self) -> Vec<String> {
         let out = std::mem::take(&mut self.out);
-        let mut rest = &out[..];
+        let mut remaining = &out[..];
         let mut queries = Vec::new();
-        while let Some(b'Q') = rest.first() {
-            let length = u32::from_be_bytes(rest[1..5].try_into().unwrap()) as usize;
-            queries.push(String::from_utf8_lossy(&rest[5..length]).into_owned());
-            rest = &rest[1 + length..];
+        while let Some(b'Q') = remaining.first() {
+            let length = u32::from_be_bytes(remaining[1..5].try_into().unwrap()) as usize;
+            queries.push(String::from_utf8_lossy(&remaining[5..length]).into_owned());
+            remaining = &remaining[1 + length..];
         }
         queries
     }
@@ -253,36 +253,36 @@ impl Bench {
 
 #[test]
 fn statements_run_in_sequence() {
-    let mut bench = Bench::idle();
-    bench.begin();
-    assert_eq!(bench.sent(), ["begin 1"]);
-    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["update 1"]);
-    assert_eq!(bench.on_message(UPDATED), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["select 1"]);
-    assert_eq!(bench.recorder.lifetime().rows_changed, 0, "not yet committed");
-    assert_eq!(bench.on_message(SELECTED), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["commit 1"]);
-    assert_eq!(bench.queries(), Queries::default(), "not yet a success");
-    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
-    assert!(bench.sent().is_empty());
+    let mut harness = Harness::idle();
+    harness.begin();
+    assert_eq!(harness.sent(), ["begin 1"]);
+    assert_eq!(harness.on_message(BEGUN), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["update 1"]);
+    assert_eq!(harness.on_message(UPDATED), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["select 1"]);
+    assert_eq!(harness.recorder.lifetime().rows_changed, 0, "not yet committed");
+    assert_eq!(harness.on_message(SELECTED), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["commit 1"]);
+    assert_eq!(harness.queries(), Queries::default(), "not yet a success");
+    assert_eq!(harness.on_message(COMMITTED), Ok(NextAction::Idle));
+    assert!(harness.sent().is_empty());
     for op in [TRANSACTION, BEGIN, UPDATE, SELECT, COMMIT] {
-        assert_eq!(bench.counts(op), (1, 1, 0, 0));
+        assert_eq!(harness.counts(op), (1, 1, 0, 0));
     }
-    assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 });
-    assert_eq!(bench.recorder.lifetime().rows_changed, 3);
-    bench.begin();
-    assert_eq!(bench.sent(), ["begin 2"]);
+    assert_eq!(harness.queries(), Queries { read: 1, write: 1, other: 2 });
+    assert_eq!(harness.recorder.lifetime().rows_changed, 3);
+    harness.begin();
+    assert_eq!(harness.sent(), ["begin 2"]);
 }
 
 #[test]
 fn response_from_intended_start_and_service_from_sending() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    let operations = &bench.recorder.resolved_stats().operations;
+    let operations = &harness.recorder.resolved_stats().operations;
     assert_eq!((operations[0].response.max(), operations[0].service.max()), (45, 40));
     assert_eq!((operations[2].response.max(), operations[2].service.max()), (10, 10));
 }
@@ -291,87 +291,87 @@ fn response_from_intended_start_and_service_from_sending() {
 fn responses_may_be_split_anywhere() {
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
     for cut in 0..stream.len() {
-        let mut bench = Bench::idle();
-        bench.begin();
-        // Bytes of a statement that was not yet asked never come: give each part of the stream its turn.
+        let mut harness = Harness::idle();
+        harness.begin();
+        // Responses follow their requests, so each part of the stream is fed after its request.
         let mut wants = Vec::new();
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
             let cut = cut.min(answer.len());
-            bench.on_message(&answer[..cut]).unwrap();
-            wants.push(bench.on_message(&answer[cut..]).unwrap());
+            harness.on_message(&answer[..cut]).unwrap();
+            wants.push(harness.on_message(&answer[cut..]).unwrap());
         }
         assert_eq!(wants, [NextAction::Reply, NextAction::Reply, NextAction::Reply, NextAction::Idle]);
-        assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
-        assert_eq!(bench.recorder.lifetime().rows_changed, 3);
+        assert_eq!(harness.counts(TRANSACTION), (1, 1, 0, 0));
+        assert_eq!(harness.recorder.lifetime().rows_changed, 3);
     }
 }
 
 #[test]
 fn bytes_may_arrive_one_by_one() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     let stream = [BEGUN, UPDATED, SELECTED, COMMITTED].concat();
-    let wants: Vec<_> = stream.chunks(1).map(|byte| bench.on_message(byte).unwrap()).collect();
+    let wants: Vec<_> = stream.chunks(1).map(|byte| harness.on_message(byte).unwrap()).collect();
     assert_eq!(wants.iter().position(|action| *action == NextAction::Idle), Some(stream.len() - 1));
 }
 
 #[test]
 fn error_in_a_block_is_rolled_back_and_counted() {
-    let mut bench = Bench::idle();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.sent();
-    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'E'))), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 0, 0), "not over before it is rolled back");
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
-    assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
-    assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
-    assert_eq!(bench.errors(), [("23505".into(), UPDATE, 1), ("23505".into(), TRANSACTION, 1)]);
-    assert_eq!(bench.queries(), Queries::default());
-    assert_eq!(bench.recorder.lifetime().rows_changed, 0);
-    bench.begin();
-    assert_eq!(bench.sent(), ["begin 2"]);
+    let mut harness = Harness::idle();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.sent();
+    assert_eq!(harness.on_message(&error("ERROR", "23505", Some(b'E'))), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["ROLLBACK"]);
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 0, 0), "not over before it is rolled back");
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(harness.counts(UPDATE), (1, 0, 1, 0));
+    assert_eq!(harness.counts(BEGIN), (1, 1, 0, 0));
+    assert_eq!(harness.errors(), [("23505".into(), UPDATE, 1), ("23505".into(), TRANSACTION, 1)]);
+    assert_eq!(harness.queries(), Queries::default());
+    assert_eq!(harness.recorder.lifetime().rows_changed, 0);
+    harness.begin();
+    assert_eq!(harness.sent(), ["begin 2"]);
 }
 
 #[test]
 fn error_outside_a_block_needs_no_rollback() {
     const ALONE: &[OpId] = &[UPDATE];
-    let mut bench = Bench::with(ALONE, b"", 2);
-    bench.open();
-    bench.begin();
-    assert_eq!(bench.on_message(&error("ERROR", "23505", Some(b'I'))), Ok(NextAction::Idle));
-    assert_eq!(bench.sent(), ["update 1"]);
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+    let mut harness = Harness::with(ALONE, b"", 2);
+    harness.open();
+    harness.begin();
+    assert_eq!(harness.on_message(&error("ERROR", "23505", Some(b'I'))), Ok(NextAction::Idle));
+    assert_eq!(harness.sent(), ["update 1"]);
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
 }
 
 #[test]
 fn autocommitted_rows_count_at_once() {
     const TWICE: &[OpId] = &[UPDATE, UPDATE];
-    let mut bench = Bench::with(TWICE, b"", 0);
-    bench.open();
-    bench.begin();
-    bench.on_message(b"C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05I").unwrap();
-    bench.on_message(&error("ERROR", "23505", Some(b'I'))).unwrap();
-    assert_eq!(bench.recorder.lifetime().rows_changed, 3);
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
+    let mut harness = Harness::with(TWICE, b"", 0);
+    harness.open();
+    harness.begin();
+    harness.on_message(b"C\0\0\0\x0dUPDATE 3\0Z\0\0\0\x05I").unwrap();
+    harness.on_message(&error("ERROR", "23505", Some(b'I'))).unwrap();
+    assert_eq!(harness.recorder.lifetime().rows_changed, 3);
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
 }
 
 #[test]
 fn client_receives_requested_rows() {
-    let mut bench = Bench::idle();
-    bench.session.client.hears = true;
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.session.client.wants_rows = true;
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    assert_eq!(bench.session.client.heard, ["0 rows", "3 rows", "7", "8", "2 rows"]);
+    assert_eq!(harness.session.client.received, ["0 rows", "3 rows", "7", "8", "2 rows"]);
     let row = b"D\0\0\0\x10\0\x02\xff\xff\xff\xff\0\0\0\x02it";
-    bench.on_message(row).unwrap();
-    assert_eq!(bench.session.client.heard.last().unwrap(), "NULL|it");
+    harness.on_message(row).unwrap();
+    assert_eq!(harness.session.client.received.last().unwrap(), "NULL|it");
     assert_eq!(
-        bench.on_message(b"D\0\0\0\x0b\0\x01\0\0\0\x021").unwrap_err().code,
+        harness.on_message(b"D\0\0\0\x0b\0\x01\0\0\0\x021").unwrap_err().code,
         "protocol",
         "a broken row"
     );
@@ -379,104 +379,104 @@ fn client_receives_requested_rows() {
 
 #[test]
 fn client_without_interest_receives_nothing() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    assert!(bench.session.client.heard.is_empty());
+    assert!(harness.session.client.received.is_empty());
 }
 
 #[test]
 fn transactions_are_counted_by_type_too() {
-    let mut bench = Bench::idle();
-    bench.session.client.of_type = Some(TYPE);
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    bench.on_message(ROLLED_BACK).unwrap();
+    let mut harness = Harness::idle();
+    harness.session.client.of_type = Some(TYPE);
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    harness.on_message(ROLLED_BACK).unwrap();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    assert_eq!(bench.counts(TYPE), (1, 1, 0, 1), "with its retry");
-    assert_eq!(bench.counts(TYPE), bench.counts(TRANSACTION));
-    let operations = &bench.recorder.resolved_stats().operations;
+    assert_eq!(harness.counts(TYPE), (1, 1, 0, 1), "with its retry");
+    assert_eq!(harness.counts(TYPE), harness.counts(TRANSACTION));
+    let operations = &harness.recorder.resolved_stats().operations;
     assert_eq!(operations[TYPE.index()].response.max(), operations[0].response.max());
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.lose("connection");
-    assert_eq!(bench.counts(TYPE), (2, 1, 1, 1));
-    assert_eq!(bench.counts(OUTCOME), (0, 0, 0, 0));
-    let codes: Vec<_> = bench.errors().into_iter().map(|(_, op, _)| op).collect();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.lose("connection");
+    assert_eq!(harness.counts(TYPE), (2, 1, 1, 1));
+    assert_eq!(harness.counts(OUTCOME), (0, 0, 0, 0));
+    let codes: Vec<_> = harness.errors().into_iter().map(|(_, op, _)| op).collect();
     assert!(!codes.contains(&TYPE), "its errors are those of the transaction: {codes:?}");
 }
 
 #[test]
 fn voluntary_rollback_succeeds_without_changes() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    bench.session.client.outcome = Some(OUTCOME);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
-    bench.session.client.outcome = None;
-    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
-    assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.resolved_stats().operations[OUTCOME.index()].response.max(), 45);
-    let lifetime = bench.recorder.lifetime();
+    harness.session.client.outcome = Some(OUTCOME);
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Idle));
+    harness.session.client.outcome = None;
+    assert_eq!(harness.counts(TRANSACTION), (1, 1, 0, 0));
+    assert_eq!(harness.counts(OUTCOME), (1, 1, 0, 0));
+    assert_eq!(harness.recorder.resolved_stats().operations[OUTCOME.index()].response.max(), 45);
+    let lifetime = harness.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (0, 1));
-    bench.begin();
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    let lifetime = bench.recorder.lifetime();
+    let lifetime = harness.recorder.lifetime();
     assert_eq!((lifetime.rows_changed, lifetime.rolled_back), (3, 1), "the next one is another");
-    assert_eq!(bench.counts(OUTCOME), (1, 1, 0, 0));
+    assert_eq!(harness.counts(OUTCOME), (1, 1, 0, 0));
 }
 
 #[test]
 fn client_failure_is_rolled_back_and_counted() {
     const STOPS: &[OpId] = &[BEGIN, UPDATE, STOP];
-    let mut bench = Bench::with(STOPS, b"", 2);
-    bench.open();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.sent();
-    assert_eq!(bench.on_message(UPDATED), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
-    assert_eq!(bench.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
-    assert_eq!(bench.errors(), [("no-row".into(), TRANSACTION, 1)]);
-    assert_eq!(bench.recorder.lifetime().rows_changed, 0);
+    let mut harness = Harness::with(STOPS, b"", 2);
+    harness.open();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.sent();
+    assert_eq!(harness.on_message(UPDATED), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["ROLLBACK"]);
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(harness.counts(UPDATE), (1, 1, 0, 0), "the statement did its work");
+    assert_eq!(harness.errors(), [("no-row".into(), TRANSACTION, 1)]);
+    assert_eq!(harness.recorder.lifetime().rows_changed, 0);
 }
 
 #[test]
 fn pause_is_part_of_the_transaction() {
     const NAPPING: &[OpId] = &[SLEEP, BEGIN, SLEEP, COMMIT];
-    let mut bench = Bench::with(NAPPING, b"", 2);
-    bench.open();
-    bench.now += 10;
-    let mut cx = Context { recorder: &mut bench.recorder };
-    let action = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
-    assert_eq!(action, NextAction::Pause(bench.now + NAP));
-    assert_eq!(bench.resume(), NextAction::Reply);
-    assert_eq!(bench.sent(), ["begin 1"]);
-    let until = bench.now + 10 + NAP;
-    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Pause(until)));
+    let mut harness = Harness::with(NAPPING, b"", 2);
+    harness.open();
+    harness.now += 10;
+    let mut cx = Context { recorder: &mut harness.recorder };
+    let action = harness.session.begin(&mut cx, harness.now, harness.now, &mut harness.out);
+    assert_eq!(action, NextAction::Pause(harness.now + NAP));
+    assert_eq!(harness.resume(), NextAction::Reply);
+    assert_eq!(harness.sent(), ["begin 1"]);
+    let until = harness.now + 10 + NAP;
+    assert_eq!(harness.on_message(BEGUN), Ok(NextAction::Pause(until)));
     assert_eq!(
-        bench.on_message(b"N\0\0\0\x05\0"),
+        harness.on_message(b"N\0\0\0\x05\0"),
         Ok(NextAction::Reply),
         "a notice does not make it pause again"
     );
-    assert_eq!(bench.resume(), NextAction::Reply);
-    assert_eq!(bench.sent(), ["commit 1"]);
-    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
-    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 0));
-    assert!(bench.recorder.resolved_stats().operations[0].response.max() >= 2 * NAP);
+    assert_eq!(harness.resume(), NextAction::Reply);
+    assert_eq!(harness.sent(), ["commit 1"]);
+    assert_eq!(harness.on_message(COMMITTED), Ok(NextAction::Idle));
+    assert_eq!(harness.counts(TRANSACTION), (1, 1, 0, 0));
+    assert!(harness.recorder.resolved_stats().operations[0].response.max() >= 2 * NAP);
     assert!(
-        bench.recorder.resolved_stats().operations[BEGIN.index()].response.max() < NAP,
+        harness.recorder.resolved_stats().operations[BEGIN.index()].response.max() < NAP,
         "no statement waited"
     );
 }
@@ -485,190 +485,190 @@ fn pause_is_part_of_the_transaction() {
 fn loss_in_a_pause_fails_only_the_transaction() {
     const NAPPING: &[OpId] = &[BEGIN, SLEEP, COMMIT];
     for fatal in [false, true] {
-        let mut bench = Bench::with(NAPPING, b"", 2);
-        bench.open();
-        bench.begin();
-        bench.on_message(BEGUN).unwrap();
+        let mut harness = Harness::with(NAPPING, b"", 2);
+        harness.open();
+        harness.begin();
+        harness.on_message(BEGUN).unwrap();
         if fatal {
-            assert_eq!(bench.on_message(&error("FATAL", "25P03", None)).unwrap_err().code, "25P03");
+            assert_eq!(harness.on_message(&error("FATAL", "25P03", None)).unwrap_err().code, "25P03");
         }
-        bench.lose("connection");
-        assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
-        assert_eq!(bench.counts(BEGIN), (1, 1, 0, 0));
+        harness.lose("connection");
+        assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
+        assert_eq!(harness.counts(BEGIN), (1, 1, 0, 0));
     }
 }
 
 #[test]
 fn unclosed_block_fails_and_is_rolled_back() {
     const OPEN: &[OpId] = &[BEGIN, UPDATE];
-    let mut bench = Bench::with(OPEN, b"", 2);
-    bench.open();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.sent();
-    bench.on_message(UPDATED).unwrap();
-    assert_eq!(bench.sent(), ["ROLLBACK"]);
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
-    assert_eq!(bench.errors(), [("open-block".into(), TRANSACTION, 1)]);
+    let mut harness = Harness::with(OPEN, b"", 2);
+    harness.open();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.sent();
+    harness.on_message(UPDATED).unwrap();
+    assert_eq!(harness.sent(), ["ROLLBACK"]);
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Idle));
+    assert_eq!(harness.errors(), [("open-block".into(), TRANSACTION, 1)]);
 }
 
 #[test]
 fn slow_transactions_are_counted_as_late_too() {
     for (limit, late) in [(45, 0), (44, 1)] {
-        let mut bench = Bench::with(BLOCK, b"", 2);
-        bench.limit(limit, false);
-        bench.open();
-        bench.begin();
+        let mut harness = Harness::with(BLOCK, b"", 2);
+        harness.limit(limit, false);
+        harness.open();
+        harness.begin();
         for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-            bench.on_message(answer).unwrap();
+            harness.on_message(answer).unwrap();
         }
-        assert_eq!(bench.recorder.resolved_stats().operations[0].response.max(), 45);
-        assert_eq!(bench.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
+        assert_eq!(harness.recorder.resolved_stats().operations[0].response.max(), 45);
+        assert_eq!(harness.counts(OUTCOME), (late, late, 0, 0), "limit {limit}");
     }
 }
 
 #[test]
 fn column_names_precede_the_rows() {
-    let mut bench = Bench::idle();
-    bench.session.client.hears = true;
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.on_message(UPDATED).unwrap();
+    let mut harness = Harness::idle();
+    harness.session.client.wants_rows = true;
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.on_message(UPDATED).unwrap();
     let described = [&b"T\0\0\0\x1a\0\x01n\0"[..], &[0; 18], &SELECTED[7..]].concat();
-    bench.on_message(&described).unwrap();
-    let heard = &bench.session.client.heard;
-    assert_eq!(heard[heard.len() - 4..], ["column n", "7", "8", "2 rows"]);
+    harness.on_message(&described).unwrap();
+    let received = &harness.session.client.received;
+    assert_eq!(received[received.len() - 4..], ["column n", "7", "8", "2 rows"]);
 }
 
 #[test]
 fn retryable_transactions_are_repeated() {
-    let mut bench = Bench::idle();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.on_message(UPDATED).unwrap();
-    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    bench.sent();
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["begin 1"], "the same transaction");
+    let mut harness = Harness::idle();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.on_message(UPDATED).unwrap();
+    harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    harness.sent();
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["begin 1"], "the same transaction");
     for answer in [BEGUN, UPDATED, SELECTED, COMMITTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    assert_eq!(bench.counts(TRANSACTION), (1, 1, 0, 1));
-    assert_eq!(bench.counts(UPDATE), (2, 2, 0, 0));
-    assert_eq!(bench.counts(SELECT), (2, 1, 1, 0));
-    assert_eq!(bench.queries(), Queries { read: 1, write: 1, other: 2 }, "of the attempt that succeeded");
-    assert_eq!(bench.recorder.lifetime().rows_changed, 3, "of the attempt that succeeded");
-    assert_eq!(bench.recorder.resolved_stats().operations[0].response.max(), 5 + 80, "over all attempts");
+    assert_eq!(harness.counts(TRANSACTION), (1, 1, 0, 1));
+    assert_eq!(harness.counts(UPDATE), (2, 2, 0, 0));
+    assert_eq!(harness.counts(SELECT), (2, 1, 1, 0));
+    assert_eq!(harness.queries(), Queries { read: 1, write: 1, other: 2 }, "of the attempt that succeeded");
+    assert_eq!(harness.recorder.lifetime().rows_changed, 3, "of the attempt that succeeded");
+    assert_eq!(harness.recorder.resolved_stats().operations[0].response.max(), 5 + 80, "over all attempts");
 }
 
 #[test]
 fn failed_commit_is_retried_without_rollback() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     for answer in [BEGUN, UPDATED, SELECTED] {
-        bench.on_message(answer).unwrap();
+        harness.on_message(answer).unwrap();
     }
-    bench.sent();
-    assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(NextAction::Reply));
-    assert_eq!(bench.sent(), ["begin 1"]);
+    harness.sent();
+    assert_eq!(harness.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(NextAction::Reply));
+    assert_eq!(harness.sent(), ["begin 1"]);
 }
 
 #[test]
 fn retries_are_limited() {
-    let mut bench = Bench::idle();
-    bench.begin();
+    let mut harness = Harness::idle();
+    harness.begin();
     for attempt in 0..3 {
-        assert_eq!(bench.on_message(BEGUN), Ok(NextAction::Reply));
-        bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+        assert_eq!(harness.on_message(BEGUN), Ok(NextAction::Reply));
+        harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
         let action = if attempt < 2 { NextAction::Reply } else { NextAction::Idle };
-        assert_eq!(bench.on_message(ROLLED_BACK), Ok(action));
+        assert_eq!(harness.on_message(ROLLED_BACK), Ok(action));
     }
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 2));
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Reply), "the next one has retries of its own");
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 2));
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Reply), "the next one has retries of its own");
 }
 
 #[test]
 fn fatal_error_ends_the_connection_with_the_servers_code() {
-    let mut bench = Bench::idle();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
+    let mut harness = Harness::idle();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    let failure = harness.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
-    assert_eq!(bench.lose(&failure.code), Reconnect::Later);
-    assert_eq!(bench.errors(), [("57P01".into(), UPDATE, 1), ("57P01".into(), TRANSACTION, 1)]);
-    bench.sent();
-    bench.open();
-    bench.begin();
-    assert_eq!(bench.sent(), ["begin 2"], "what was lost is not done again");
+    assert_eq!(harness.lose(&failure.code), Reconnect::Later);
+    assert_eq!(harness.errors(), [("57P01".into(), UPDATE, 1), ("57P01".into(), TRANSACTION, 1)]);
+    harness.sent();
+    harness.open();
+    harness.begin();
+    assert_eq!(harness.sent(), ["begin 2"], "what was lost is not done again");
 }
 
 #[test]
 fn shutdown_is_reported_to_idle_sessions() {
-    let mut bench = Bench::idle();
-    let failure = bench.on_message(&error("FATAL", "57P01", None)).unwrap_err();
+    let mut harness = Harness::idle();
+    let failure = harness.on_message(&error("FATAL", "57P01", None)).unwrap_err();
     assert_eq!(failure.code, "57P01");
-    bench.lose(&failure.code);
-    assert!(bench.errors().is_empty(), "nothing was in progress");
+    harness.lose(&failure.code);
+    assert!(harness.errors().is_empty(), "nothing was in progress");
 }
 
 #[test]
 fn loss_during_rollback_fails_the_transaction_once() {
-    let mut bench = Bench::idle();
-    bench.begin();
-    bench.on_message(BEGUN).unwrap();
-    bench.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
-    bench.lose("connection");
-    assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
-    assert_eq!(bench.counts(UPDATE), (1, 0, 1, 0));
+    let mut harness = Harness::idle();
+    harness.begin();
+    harness.on_message(BEGUN).unwrap();
+    harness.on_message(&error("ERROR", "40001", Some(b'E'))).unwrap();
+    harness.lose("connection");
+    assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
+    assert_eq!(harness.counts(UPDATE), (1, 0, 1, 0));
 }
 
 #[test]
 fn loss_while_idle_fails_nothing() {
-    let mut bench = Bench::idle();
-    bench.lose("connection");
-    bench.session.opened(&mut Vec::new());
-    bench.lose("connection");
-    assert!(bench.errors().is_empty());
-    assert_eq!(bench.counts(TRANSACTION), (0, 0, 0, 0));
+    let mut harness = Harness::idle();
+    harness.lose("connection");
+    harness.session.opened(&mut Vec::new());
+    harness.lose("connection");
+    assert!(harness.errors().is_empty());
+    assert_eq!(harness.counts(TRANSACTION), (0, 0, 0, 0));
 }
 
 #[test]
 fn statements_are_prepared_before_the_first_transaction() {
     let mut parse = Vec::new();
     encode::parse(&mut parse, "s0", "SELECT 1");
-    let mut bench = Bench::with(BLOCK, &parse, 2);
-    bench.session.opened(&mut bench.out);
-    bench.out.clear();
-    assert_eq!(bench.on_message(OPENING), Ok(NextAction::Reply));
-    assert_eq!(bench.out, [&parse[..], encode::SYNC].concat());
-    bench.out.clear();
-    assert_eq!(bench.on_message(b"1\0\0\0\x04"), Ok(NextAction::Reply));
-    assert_eq!(bench.on_message(b"Z\0\0\0\x05I"), Ok(NextAction::Idle));
+    let mut harness = Harness::with(BLOCK, &parse, 2);
+    harness.session.opened(&mut harness.out);
+    harness.out.clear();
+    assert_eq!(harness.on_message(OPENING), Ok(NextAction::Reply));
+    assert_eq!(harness.out, [&parse[..], encode::SYNC].concat());
+    harness.out.clear();
+    assert_eq!(harness.on_message(b"1\0\0\0\x04"), Ok(NextAction::Reply));
+    assert_eq!(harness.on_message(b"Z\0\0\0\x05I"), Ok(NextAction::Idle));
 }
 
 #[test]
 fn missing_table_fails_the_connect() {
-    let mut bench = Bench::with(BLOCK, b"P\0\0\0\x04", 2);
-    bench.session.opened(&mut bench.out);
-    bench.on_message(OPENING).unwrap();
-    let failure = bench.on_message(&error("ERROR", "42P01", Some(b'I'))).unwrap_err();
+    let mut harness = Harness::with(BLOCK, b"P\0\0\0\x04", 2);
+    harness.session.opened(&mut harness.out);
+    harness.on_message(OPENING).unwrap();
+    let failure = harness.on_message(&error("ERROR", "42P01", Some(b'I'))).unwrap_err();
     assert_eq!(failure.code, "42P01");
 }
 
 #[test]
 fn notices_and_parameter_changes_are_ignored() {
     const NOISE: &[u8] = b"N\0\0\0\x05\0S\0\0\0\x08a\0b\0A\0\0\0\x0a\0\0\0\x01a\0";
-    let mut bench = Bench::idle();
-    assert_eq!(bench.on_message(NOISE), Ok(NextAction::Idle));
-    bench.begin();
-    assert_eq!(bench.on_message(NOISE), Ok(NextAction::Reply));
+    let mut harness = Harness::idle();
+    assert_eq!(harness.on_message(NOISE), Ok(NextAction::Idle));
+    harness.begin();
+    assert_eq!(harness.on_message(NOISE), Ok(NextAction::Reply));
     for answer in [BEGUN, NOISE, UPDATED, NOISE, SELECTED] {
-        assert_eq!(bench.on_message(answer), Ok(NextAction::Reply));
+        assert_eq!(harness.on_message(answer), Ok(NextAction::Reply));
     }
-    assert_eq!(bench.on_message(COMMITTED), Ok(NextAction::Idle));
+    assert_eq!(harness.on_message(COMMITTED), Ok(NextAction::Idle));
 }
 
 #[test]
@@ -680,24 +680,24 @@ fn unrequested_messages_are_errors() {
         b"R\0\0\0\x08\0\0\0\0",
         b"HTTP/1.1 ",
     ] {
-        let mut bench = Bench::idle();
-        assert_eq!(bench.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
+        let mut harness = Harness::idle();
+        assert_eq!(harness.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
     }
     for stray in [&b"G\0\0\0\x07\0\0\0"[..], b"Z\0\0\0\x04", b"\0\0\0\0\0", b"D\xff\xff\xff\xff"] {
-        let mut bench = Bench::idle();
-        bench.begin();
-        assert_eq!(bench.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
+        let mut harness = Harness::idle();
+        harness.begin();
+        assert_eq!(harness.on_message(stray).unwrap_err().code, "protocol", "{stray:?}");
     }
 }
 
 #[test]
 fn goodbye_is_terminate() {
-    let mut bench = Bench::idle();
-    bench.session.goodbye(&mut bench.out);
-    assert_eq!(bench.out, encode::TERMINATE);
+    let mut harness = Harness::idle();
+    harness.session.goodbye(&mut harness.out);
+    assert_eq!(harness.out, encode::TERMINATE);
 }
 
-/// What a server may send, and things that none would.
+/// Valid messages and invalid ones.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => prop::sample::select(vec![BEGUN, UPDATED, SELECTED, COMMITTED, ROLLED_BACK, OPENING]).prop_map(<[u8]>::to_vec),
@@ -716,33 +716,33 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever comes, in whatever pieces: no panic, no endless loop, and what is counted adds up.
+    /// No input, split in any way, panics or loops forever, and the counting identity holds.
     #[test]
     fn arbitrary_messages_keep_the_counting_identity(pieces in prop::collection::vec((piece(), 0usize..30), 0..40)) {
-        let mut bench = Bench::idle();
+        let mut harness = Harness::idle();
         let mut begun = 0;
         for (piece, cut) in pieces {
             let cut = cut.min(piece.len());
             for part in [&piece[..cut], &piece[cut..]] {
-                match bench.on_message(part) {
+                match harness.on_message(part) {
                     Ok(NextAction::Idle) => {
-                        bench.begin();
+                        harness.begin();
                         begun += 1;
                     }
                     Ok(_) => {}
                     Err(failure) => {
-                        bench.lose(&failure.code);
-                        bench.session.opened(&mut bench.out);
+                        harness.lose(&failure.code);
+                        harness.session.opened(&mut harness.out);
                     }
                 }
             }
-            bench.out.clear();
+            harness.out.clear();
         }
-        bench.lose("connection");
-        let (started, succeeded, failed, _) = bench.counts(TRANSACTION);
+        harness.lose("connection");
+        let (started, succeeded, failed, _) = harness.counts(TRANSACTION);
         prop_assert_eq!((started, succeeded + failed), (begun, begun));
         for op in [BEGIN, UPDATE, SELECT, COMMIT] {
-            let (started, succeeded, failed, _) = bench.counts(op);
+            let (started, succeeded, failed, _) = harness.counts(op);
             prop_assert_eq!(started, succeeded + failed);
         }
     }
@@ -751,17 +751,17 @@ proptest! {
 #[test]
 fn overdue_transactions_are_skipped_in_open_loops_only() {
     for (limit, skip, begun) in [(4, true, false), (5, true, true), (4, false, true)] {
-        let mut bench = Bench::with(BLOCK, b"", 2);
-        bench.limit(limit, skip);
-        bench.open();
-        bench.now += 10;
-        let mut cx = Context { recorder: &mut bench.recorder };
-        let action = bench.session.begin(&mut cx, bench.now - 5, bench.now, &mut bench.out);
+        let mut harness = Harness::with(BLOCK, b"", 2);
+        harness.limit(limit, skip);
+        harness.open();
+        harness.now += 10;
+        let mut cx = Context { recorder: &mut harness.recorder };
+        let action = harness.session.begin(&mut cx, harness.now - 5, harness.now, &mut harness.out);
         assert_eq!(action, if begun { NextAction::Reply } else { NextAction::Idle });
-        assert_eq!(bench.sent().len(), usize::from(begun));
+        assert_eq!(harness.sent().len(), usize::from(begun));
         if !begun {
-            assert_eq!(bench.counts(TRANSACTION), (1, 0, 1, 0));
-            assert_eq!(bench.errors(), [("skipped".into(), TRANSACTION, 1)]);
+            assert_eq!(harness.counts(TRANSACTION), (1, 0, 1, 0));
+            assert_eq!(harness.errors(), [("skipped".into(), TRANSACTION, 1)]);
         }
     }
 }
@@ -769,47 +769,47 @@ fn overdue_transactions_are_skipped_in_open_loops_only() {
 #[test]
 fn no_retry_beyond_the_latency_limit() {
     for (limit, retried) in [(25, 1), (24, 0)] {
-        let mut bench = Bench::with(&[UPDATE], b"", 5);
-        bench.limit(limit, false);
-        bench.open();
-        bench.begin();
-        bench.now += 10;
+        let mut harness = Harness::with(&[UPDATE], b"", 5);
+        harness.limit(limit, false);
+        harness.open();
+        harness.begin();
+        harness.now += 10;
         let action = if retried == 1 { NextAction::Reply } else { NextAction::Idle };
-        assert_eq!(bench.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(action), "limit {limit}");
-        assert_eq!(bench.counts(TRANSACTION), (1, 0, 1 - retried, retried), "limit {limit}");
+        assert_eq!(harness.on_message(&error("ERROR", "40001", Some(b'I'))), Ok(action), "limit {limit}");
+        assert_eq!(harness.counts(TRANSACTION), (1, 0, 1 - retried, retried), "limit {limit}");
     }
 }
 
 #[test]
 fn external_waits_are_an_operation() {
     const ERRAND: &[OpId] = &[OUTSIDE, BEGIN, OUTSIDE, COMMIT];
-    let mut bench = Bench::with(ERRAND, b"", 2);
-    bench.open();
-    bench.now += 10;
-    let mut cx = Context { recorder: &mut bench.recorder };
-    let action = bench.session.begin(&mut cx, bench.now, bench.now, &mut bench.out);
+    let mut harness = Harness::with(ERRAND, b"", 2);
+    harness.open();
+    harness.now += 10;
+    let mut cx = Context { recorder: &mut harness.recorder };
+    let action = harness.session.begin(&mut cx, harness.now, harness.now, &mut harness.out);
     assert_eq!(action, NextAction::AwaitReadable(DESCRIPTOR));
-    assert_eq!(bench.resume(), NextAction::Reply);
-    assert_eq!(bench.counts(SELECT), (1, 1, 0, 0));
-    assert_eq!(bench.recorder.resolved_stats().operations[SELECT.index()].response.max(), NAP);
-    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
-    assert_eq!(bench.on_message(b"N\0\0\0\x05\0"), Ok(NextAction::Reply), "told of once");
-    bench.sent();
-    bench.session.client.goes_wrong = true;
-    assert_eq!(bench.resume(), NextAction::Reply);
-    assert_eq!(bench.sent(), ["ROLLBACK"], "the block it was in");
-    assert_eq!(bench.on_message(ROLLED_BACK), Ok(NextAction::Idle));
-    assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((2, 1, 1, 0), (1, 0, 1, 0)));
-    assert_eq!(bench.errors(), [("outside".into(), SELECT, 1), ("outside".into(), TRANSACTION, 1)]);
-    assert_eq!(bench.queries(), Queries::default(), "of no server's statements");
+    assert_eq!(harness.resume(), NextAction::Reply);
+    assert_eq!(harness.counts(SELECT), (1, 1, 0, 0));
+    assert_eq!(harness.recorder.resolved_stats().operations[SELECT.index()].response.max(), NAP);
+    assert_eq!(harness.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
+    assert_eq!(harness.on_message(b"N\0\0\0\x05\0"), Ok(NextAction::Reply), "told of once");
+    harness.sent();
+    harness.session.client.goes_wrong = true;
+    assert_eq!(harness.resume(), NextAction::Reply);
+    assert_eq!(harness.sent(), ["ROLLBACK"], "the block it was in");
+    assert_eq!(harness.on_message(ROLLED_BACK), Ok(NextAction::Idle));
+    assert_eq!((harness.counts(SELECT), harness.counts(TRANSACTION)), ((2, 1, 1, 0), (1, 0, 1, 0)));
+    assert_eq!(harness.errors(), [("outside".into(), SELECT, 1), ("outside".into(), TRANSACTION, 1)]);
+    assert_eq!(harness.queries(), Queries::default(), "of no server's statements");
 }
 
 #[test]
 fn loss_during_an_external_wait_fails_both() {
-    let mut bench = Bench::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
-    bench.open();
-    bench.begin();
-    assert_eq!(bench.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
-    bench.lose("connection");
-    assert_eq!((bench.counts(SELECT), bench.counts(TRANSACTION)), ((1, 0, 1, 0), (1, 0, 1, 0)));
+    let mut harness = Harness::with(&[BEGIN, OUTSIDE, COMMIT], b"", 2);
+    harness.open();
+    harness.begin();
+    assert_eq!(harness.on_message(BEGUN), Ok(NextAction::AwaitReadable(DESCRIPTOR)));
+    harness.lose("connection");
+    assert_eq!((harness.counts(SELECT), harness.counts(TRANSACTION)), ((1, 0, 1, 0), (1, 0, 1, 0)));
 }

@@ -8,24 +8,24 @@ use loadcell_core::record::{Kind, OpId, Operation};
 
 /// A request that was put into the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SentRequest {
     pub op: OpId,
     pub kind: Kind,
     /// How many statements it is made of: more than one when they are sent, and answered, together.
     pub statements: u32,
     /// Whether the client wants to hear the answer: `columns`, `row` and `completed` are called for no other.
-    pub heard: bool,
+    pub wants_rows: bool,
 }
 
-impl Asked {
+impl SentRequest {
     /// One statement whose answer matters only in that it comes.
     pub const fn new(op: OpId, kind: Kind) -> Self {
-        Self { op, kind, statements: 1, heard: false }
+        Self { op, kind, statements: 1, wants_rows: false }
     }
 
     /// The same, but the client wants to hear the answer.
-    pub const fn heard(self) -> Self {
-        Self { heard: true, ..self }
+    pub const fn with_rows(self) -> Self {
+        Self { wants_rows: true, ..self }
     }
 
     /// The same, but as so many statements at once.
@@ -38,7 +38,7 @@ impl Asked {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// A request was appended to the output.
-    Ask(Asked),
+    Ask(SentRequest),
     /// Nothing: it is done, with success; and the operation of its outcome, where some are counted apart.
     Done(Option<OpId>),
     /// Nothing for so long: it waits by its own choice, within the transaction; nothing was appended.
@@ -80,10 +80,10 @@ pub trait Transactions {
     /// The names of the columns of the rows that follow, where the request asked for them.
     fn columns<'r>(&mut self, _names: &mut impl Iterator<Item = &'r [u8]>) {}
 
-    /// A row of the answer to a request that is `heard`: the text of each column, none for NULL.
+    /// A row of the answer to a request that is `with_rows`: the text of each column, none for NULL.
     fn row<'r>(&mut self, _columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {}
 
-    /// A statement of a request that is `heard` is complete: how many rows it gave or changed.
+    /// A statement of a request that is `with_rows` is complete: how many rows it gave or changed.
     fn completed(&mut self, _rows: u64) {}
 }
 

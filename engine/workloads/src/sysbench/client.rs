@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::options::Options;
 use super::shape::Shape;
 use super::text;
-use crate::sql::{Asked, Next, Transactions, Workload};
+use crate::sql::{Next, SentRequest, Transactions, Workload};
 use loadcell_core::random::{Distribution, Random};
 use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
@@ -37,7 +37,7 @@ struct Plan {
 /// A statement of the transaction, with all that does not change from one transaction to the next.
 struct Step {
     shape: Shape,
-    asked: Asked,
+    sent_request: SentRequest,
     draws_table: bool,
     /// Where its statements start; the table's number is added if it has one for each table.
     first: usize,
@@ -78,8 +78,8 @@ impl Sysbench {
                     first
                 }
             };
-            let asked = Asked::new(OpId(op as u16), operation.kind);
-            steps.push(Step { shape, asked, draws_table: step.draws_table, first, by_table });
+            let sent_request = SentRequest::new(OpId(op as u16), operation.kind);
+            steps.push(Step { shape, sent_request, draws_table: step.draws_table, first, by_table });
         }
         let plan = Plan {
             steps,
@@ -203,7 +203,7 @@ impl Transactions for Client {
                 (0..plan.number_of_ranges).fold(request, range).end();
             }
         }
-        Next::Ask(step.asked)
+        Next::Ask(step.sent_request)
     }
 }
 

@@ -57,22 +57,22 @@ fn number_after(text: &str, what: &str) -> u64 {
 }
 
 /// What a terminal asked in one transaction, and how it ended.
-struct Asked {
+struct SentRequest {
     texts: Vec<String>,
-    requests: Vec<crate::sql::Asked>,
+    requests: Vec<crate::sql::SentRequest>,
     end: Next,
 }
 
 /// Does one transaction that was begun, with a database that answers so.
-fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> Asked {
+fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentRequest {
     let (mut texts, mut requests) = (Vec::new(), Vec::new());
     loop {
         let mut out = Vec::new();
-        let asked = match client.next(&mut out) {
-            Next::Ask(asked) => asked,
+        let request = match client.next(&mut out) {
+            Next::Ask(request) => request,
             end => {
                 assert!(out.is_empty(), "nothing is asked at the end");
-                return Asked { texts, requests, end };
+                return SentRequest { texts, requests, end };
             }
         };
         assert_eq!(out[0], b'Q');
@@ -82,8 +82,8 @@ fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> Asked {
             "one whole message"
         );
         let text = String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap();
-        assert_eq!(text.split(';').count(), asked.statements as usize);
-        if asked.heard {
+        assert_eq!(text.split(';').count(), request.statements as usize);
+        if request.wants_rows {
             // Of a DELETE that is heard the rows are only counted.
             let rows = if text.starts_with("DELETE") {
                 vec![vec![]; answer_count(&mut answer, &text)]
@@ -96,7 +96,7 @@ fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> Asked {
             client.completed(rows.len() as u64);
         }
         texts.push(text);
-        requests.push(asked);
+        requests.push(request);
         assert!(texts.len() < 500, "it ends");
     }
 }
@@ -106,14 +106,14 @@ fn answer_count(answer: &mut impl FnMut(&str) -> Rows, text: &str) -> usize {
     if answer(&text.replacen("DELETE", "SELECT no_o_id", 1)).is_empty() { 0 } else { 1 }
 }
 
-fn transaction(client: &mut Client) -> Asked {
+fn transaction(client: &mut Client) -> SentRequest {
     client.begin();
     talk(client, answer)
 }
 
 /// A transaction that commits: one in a hundred New-Orders does not.
-fn good(client: &mut Client) -> Asked {
-    std::iter::repeat_with(|| transaction(client)).find(|asked| asked.end == Next::Done(None)).unwrap()
+fn good(client: &mut Client) -> SentRequest {
+    std::iter::repeat_with(|| transaction(client)).find(|request| request.end == Next::Done(None)).unwrap()
 }
 
 /// The first two words of each statement that is not of a table, else its verb and table.
@@ -133,9 +133,9 @@ fn outline(texts: &[String]) -> Vec<String> {
 #[test]
 fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
     let mut client = only("new_order", &json!({}));
-    let Asked { texts, requests, .. } = good(&mut client);
+    let SentRequest { texts, requests, .. } = good(&mut client);
     let count =
-        requests.iter().find(|asked| asked.op == INSERT.op && asked.statements > 1).unwrap().statements;
+        requests.iter().find(|request| request.op == INSERT.op && request.statements > 1).unwrap().statements;
     assert!((5..=15).contains(&count));
     let mut expected = vec![
         "BEGIN",
@@ -169,8 +169,8 @@ fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
 fn stock_is_asked_for_in_one_order_by_all() {
     let mut client = only("new_order", &json!({"warehouses": 20}));
     for _ in 0..200 {
-        let asked = transaction(&mut client);
-        let stocks: Vec<_> = asked
+        let request = transaction(&mut client);
+        let stocks: Vec<_> = request
             .texts
             .iter()
             .filter(|text| text.starts_with("SELECT s_quantity"))
@@ -186,15 +186,20 @@ fn stock_that_runs_low_is_refilled_and_one_item_on_two_lines_is_taken_twice() {
     client.begin();
     let lines = &mut client.new_order;
     lines.draw_for_test(&[(500, 7), (500, 8), (600, 5)]);
-    let asked = talk(&mut client, |text| {
+    let request = talk(&mut client, |text| {
         let mut rows = answer(text);
         if text.starts_with("SELECT s_quantity") {
             rows[0][0] = if text.contains("s_i_id = 500") { "20" } else { "15" };
         }
         rows
     });
-    let taken: Vec<_> =
-        asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_stock")).unwrap().split(';').collect();
+    let taken: Vec<_> = request
+        .texts
+        .iter()
+        .find(|text| text.starts_with("UPDATE bmsql_stock"))
+        .unwrap()
+        .split(';')
+        .collect();
     // 20 - 7 leaves 13; of these 8 would leave fewer than 10: 13 - 8 + 91. And 15 - 5 leaves 10.
     let left: Vec<_> = taken.iter().map(|text| number_after(text, "s_quantity = ")).collect();
     assert_eq!(left, [13, 96, 10]);
@@ -206,14 +211,14 @@ fn one_new_order_in_a_hundred_is_rolled_back_after_all_its_work() {
     let mut client = only("new_order", &json!({}));
     let (mut count, draws) = (0, 5_000);
     for _ in 0..draws {
-        let asked = transaction(&mut client);
-        if asked.end == Next::Done(None) {
+        let request = transaction(&mut client);
+        if request.end == Next::Done(None) {
             continue;
         }
         count += 1;
-        assert_eq!(asked.end, Next::Done(Some(ROLLED_BACK)));
-        assert_eq!(*asked.requests.last().unwrap(), ROLLBACK);
-        let outline = outline(&asked.texts);
+        assert_eq!(request.end, Next::Done(Some(ROLLED_BACK)));
+        assert_eq!(*request.requests.last().unwrap(), ROLLBACK);
+        let outline = outline(&request.texts);
         let last = outline.len() - 1;
         assert_eq!(outline[last - 3..], ["SELECT item", "UPDATE stock", "INSERT order_line", "ROLLBACK"]);
         assert!(outline.iter().all(|text| text != "COMMIT"));
@@ -229,18 +234,18 @@ fn an_item_that_should_be_there_and_is_not_fails() {
     let mut client = only("new_order", &json!({}));
     good(&mut client);
     client.again();
-    let asked =
+    let request =
         talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
-    let Next::Fail(why) = asked.end else { panic!("{:?}", asked.end) };
+    let Next::Fail(why) = request.end else { panic!("{:?}", request.end) };
     assert_eq!((why.code.as_str(), why.message.contains("such item")), ("no-row", true));
     // Also of an order that would have ended at another item that there is not.
     let of_100 = std::iter::repeat_with(|| transaction(&mut client).end);
     assert!(of_100.take(1_000).any(|end| end == Next::Done(Some(ROLLED_BACK))));
     while transaction(&mut client).end == Next::Done(None) {}
     client.again();
-    let asked =
+    let request =
         talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
-    assert!(matches!(asked.end, Next::Fail(_)), "{:?}", asked.end);
+    assert!(matches!(request.end, Next::Fail(_)), "{:?}", request.end);
 }
 
 #[test]
@@ -282,19 +287,19 @@ fn a_payment_by_number_and_by_name() {
     let end = ["SELECT customer", "UPDATE customer", "INSERT history", "COMMIT"];
     let (mut by_name, draws) = (0, 3_000);
     for _ in 0..draws {
-        let asked = transaction(&mut client);
-        let name = asked.texts.iter().find(|text| text.starts_with("SELECT c_id"));
+        let request = transaction(&mut client);
+        let name = request.texts.iter().find(|text| text.starts_with("SELECT c_id"));
         let middle: &[&str] = if name.is_some() { &["SELECT customer"] } else { &[] };
-        assert_eq!(outline(&asked.texts), [&common[..], middle, &end[..]].concat());
+        assert_eq!(outline(&request.texts), [&common[..], middle, &end[..]].concat());
         if name.is_some() {
             by_name += 1;
-            let update = &asked.texts[asked.texts.len() - 3];
+            let update = &request.texts[request.texts.len() - 3];
             assert!(update.contains("c_id = 8"), "the second of three: {update}");
         }
-        let history = &asked.texts[asked.texts.len() - 2];
+        let history = &request.texts[request.texts.len() - 2];
         assert!(history.ends_with("'warehouse    district')"), "{history}");
-        assert_eq!(asked.end, Next::Done(None));
-        assert_eq!(*asked.requests.last().unwrap(), COMMIT);
+        assert_eq!(request.end, Next::Done(None));
+        assert_eq!(*request.requests.last().unwrap(), COMMIT);
     }
     // A standard deviation of 27.
     assert!((1_690..=1_910).contains(&by_name), "{by_name} of {draws} by last name");
@@ -304,11 +309,11 @@ fn a_payment_by_number_and_by_name() {
 fn a_customer_of_bad_credit_gets_a_note_that_fits() {
     let mut client = only("payment", &json!({}));
     client.begin();
-    let asked = talk(&mut client, |text| match text {
+    let request = talk(&mut client, |text| match text {
         _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
         _ => answer(text),
     });
-    let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+    let update = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
     assert!(update.contains(" | what was there'"), "{update}");
     let note = update.split('\'').nth(1).unwrap();
     let amount = update.split(['=', '-', ',']).nth(2).unwrap().trim();
@@ -316,12 +321,12 @@ fn a_customer_of_bad_credit_gets_a_note_that_fits() {
 
     client.begin();
     let long: &'static str = Box::leak("é".repeat(300).into_boxed_str());
-    let asked = talk(&mut client, |text| match text {
+    let request = talk(&mut client, |text| match text {
         _ if text.starts_with("SELECT c_credit") => vec![vec!["BC"]],
         _ if text.starts_with("SELECT c_data") => vec![vec![long]],
         _ => answer(text),
     });
-    let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+    let update = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
     let note = update.split('\'').nth(1).unwrap();
     assert!((499..=500).contains(&note.len()), "{} bytes", note.len());
 }
@@ -331,10 +336,10 @@ fn fifteen_payments_in_a_hundred_are_for_another_warehouse() {
     let mut client = only("payment", &json!({"warehouses": 5}));
     let (mut remote, draws) = (0, 4_000);
     for _ in 0..draws {
-        let asked = transaction(&mut client);
-        let update = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
+        let request = transaction(&mut client);
+        let update = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_customer")).unwrap();
         remote += u32::from(number_after(update, "c_w_id = ") != 1);
-        let warehouse = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_warehouse")).unwrap();
+        let warehouse = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_warehouse")).unwrap();
         assert_eq!(number_after(warehouse, "w_id = "), 1, "paid at home");
     }
     // A standard deviation of 23.
@@ -346,17 +351,17 @@ fn one_line_in_a_hundred_is_supplied_by_another_warehouse() {
     let mut client = only("new_order", &json!({"warehouses": 5}));
     let (mut remote, mut lines) = (0u32, 0u32);
     for _ in 0..3_000 {
-        let asked = transaction(&mut client);
-        let order = asked.texts.iter().find(|text| text.starts_with("INSERT INTO bmsql_oorder")).unwrap();
+        let request = transaction(&mut client);
+        let order = request.texts.iter().find(|text| text.starts_with("INSERT INTO bmsql_oorder")).unwrap();
         let mut any = false;
-        for text in asked.texts.iter().filter(|text| text.starts_with("SELECT s_quantity")) {
+        for text in request.texts.iter().filter(|text| text.starts_with("SELECT s_quantity")) {
             lines += 1;
             let elsewhere = number_after(text, "s_w_id = ") != 1;
             remote += u32::from(elsewhere);
             any |= elsewhere;
         }
-        let take = asked.texts.iter().find(|text| text.starts_with("UPDATE bmsql_stock"));
-        if let (Some(take), Next::Done(None)) = (take, &asked.end) {
+        let take = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_stock"));
+        if let (Some(take), Next::Done(None)) = (take, &request.end) {
             assert_eq!(take.contains("s_remote_cnt = s_remote_cnt + 1"), any);
             assert_eq!(order.ends_with(", 0)"), any, "o_all_local: {order}");
         }
@@ -370,12 +375,12 @@ fn an_order_status_reads_the_customer_the_last_order_and_its_lines() {
     let mut client = only("order_status", &json!({}));
     let mut seen = HashSet::new();
     for _ in 0..50 {
-        let asked = transaction(&mut client);
-        let named = asked.texts.iter().any(|text| text.starts_with("SELECT c_id"));
+        let request = transaction(&mut client);
+        let named = request.texts.iter().any(|text| text.starts_with("SELECT c_id"));
         let middle: &[&str] = if named { &["SELECT customer"] } else { &[] };
         let end = ["SELECT customer", "SELECT oorder", "SELECT order_line", "COMMIT"];
-        assert_eq!(outline(&asked.texts), [&["BEGIN"][..], middle, &end[..]].concat());
-        assert_eq!(number_after(&asked.texts[asked.texts.len() - 2], "ol_o_id = "), 3_000);
+        assert_eq!(outline(&request.texts), [&["BEGIN"][..], middle, &end[..]].concat());
+        assert_eq!(number_after(&request.texts[request.texts.len() - 2], "ol_o_id = "), 3_000);
         seen.insert(named);
     }
     assert_eq!(seen.len(), 2);
@@ -384,7 +389,7 @@ fn an_order_status_reads_the_customer_the_last_order_and_its_lines() {
 #[test]
 fn a_delivery_takes_the_oldest_order_of_each_district() {
     let mut client = only("delivery", &json!({}));
-    let asked = transaction(&mut client);
+    let request = transaction(&mut client);
     let each = [
         "SELECT new_order",
         "DELETE new_order",
@@ -394,9 +399,9 @@ fn a_delivery_takes_the_oldest_order_of_each_district() {
         "SELECT order_line",
         "UPDATE customer",
     ];
-    assert_eq!(outline(&asked.texts), [&["BEGIN"][..], &each.repeat(10), &["COMMIT"]].concat());
-    assert_eq!(asked.end, Next::Done(None));
-    for (district, texts) in asked.texts[1..71].chunks(7).enumerate() {
+    assert_eq!(outline(&request.texts), [&["BEGIN"][..], &each.repeat(10), &["COMMIT"]].concat());
+    assert_eq!(request.end, Next::Done(None));
+    for (district, texts) in request.texts[1..71].chunks(7).enumerate() {
         assert_eq!(number_after(&texts[0], "no_d_id = "), district as u64 + 1);
         assert_eq!(number_after(&texts[1], "no_o_id = "), 2_101);
         assert!(texts[6].contains("c_balance + 1234.56") && texts[6].ends_with("c_id = 77"), "{}", texts[6]);
@@ -407,11 +412,11 @@ fn a_delivery_takes_the_oldest_order_of_each_district() {
 fn a_district_without_waiting_orders_is_skipped_and_that_is_counted() {
     let mut client = only("delivery", &json!({}));
     client.begin();
-    let asked = talk(&mut client, |text| {
+    let request = talk(&mut client, |text| {
         if text.starts_with("SELECT no_o_id") && text.contains("no_d_id = 4") { vec![] } else { answer(text) }
     });
-    assert_eq!(asked.end, Next::Done(Some(SKIPPED)));
-    assert_eq!(asked.texts.len(), 1 + 9 * 7 + 1 + 1);
+    assert_eq!(request.end, Next::Done(Some(SKIPPED)));
+    assert_eq!(request.texts.len(), 1 + 9 * 7 + 1 + 1);
     client.begin();
     assert_eq!(talk(&mut client, answer).end, Next::Done(None), "the next one is another");
 }
@@ -421,7 +426,7 @@ fn an_order_that_another_delivery_took_first_is_left_to_it() {
     let mut client = only("delivery", &json!({}));
     client.begin();
     let mut taken = false;
-    let asked = talk(&mut client, |text| {
+    let request = talk(&mut client, |text| {
         // What `talk` asks of a DELETE is how many rows it takes.
         let delete = text.starts_with("SELECT no_o_id FROM") && text.contains("no_o_id = ");
         if delete && !std::mem::replace(&mut taken, true) { vec![] } else { answer(text) }
@@ -434,17 +439,17 @@ fn an_order_that_another_delivery_took_first_is_left_to_it() {
         "DELETE new_order",
         "UPDATE oorder",
     ];
-    assert_eq!(outline(&asked.texts)[..6], expected);
-    assert_eq!(asked.end, Next::Done(None));
+    assert_eq!(outline(&request.texts)[..6], expected);
+    assert_eq!(request.end, Next::Done(None));
 }
 
 #[test]
 fn a_stock_level_is_one_question_about_the_terminals_own_district() {
     let mut client = only("stock_level", &json!({"warehouses": 3}));
     client.home = Home { warehouse: 2, district: 9 };
-    let asked = transaction(&mut client);
-    assert_eq!(outline(&asked.texts), ["BEGIN", "SELECT stock", "COMMIT"]);
-    let count = &asked.texts[1];
+    let request = transaction(&mut client);
+    assert_eq!(outline(&request.texts), ["BEGIN", "SELECT stock", "COMMIT"]);
+    let count = &request.texts[1];
     assert_eq!((number_after(count, " s_w_id = "), number_after(count, "d_w_id = ")), (2, 2));
     assert!(count.ends_with("d_id = 9)"), "{count}");
     assert!((10..=20).contains(&number_after(count, "s_quantity < ")));

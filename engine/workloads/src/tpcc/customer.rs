@@ -50,7 +50,7 @@ impl Customer {
     pub fn ask(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.named.clear();
         sql.by_last_name.request(out).int(self.warehouse).int(self.district).text(&self.last_name).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 
     pub fn named(&mut self, id: Option<&[u8]>) {

@@ -33,7 +33,7 @@ pub struct Delivery {
     carrier: u64,
     /// The district in work.
     district: u64,
-    heard: bool,
+    has_row: bool,
     /// What the last answer that was to be heard held, and how many rows were changed.
     found: Option<u64>,
     taken: bool,
@@ -45,9 +45,9 @@ pub struct Delivery {
 impl Delivery {
     fn ask_oldest(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Oldest;
-        (self.heard, self.found) = (false, None);
+        (self.has_row, self.found) = (false, None);
         sql.delivery.oldest.request(out).int(self.warehouse).int(self.district).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 
     fn next_district(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
@@ -82,7 +82,7 @@ impl Profile for Delivery {
                 Next::Ask(BEGIN)
             }
             At::Begin | At::Pay => self.next_district(sql, out),
-            At::Oldest if !self.heard => {
+            At::Oldest if !self.has_row => {
                 self.skipped = true;
                 self.next_district(sql, out)
             }
@@ -90,7 +90,7 @@ impl Profile for Delivery {
                 Some(order) => {
                     (self.at, self.order, self.taken) = (At::Take, order, false);
                     statements.take.request(out).int(warehouse).int(district).int(order).end();
-                    Next::Ask(DELETE.heard())
+                    Next::Ask(DELETE.with_rows())
                 }
                 None => unexpected("the number of a waiting order"),
             },
@@ -110,11 +110,11 @@ impl Profile for Delivery {
             }
             At::Carrier => {
                 self.at = At::Customer;
-                (self.heard, self.found) = (false, None);
+                (self.has_row, self.found) = (false, None);
                 statements.customer.request(out).int(warehouse).int(district).int(order).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::Customer if !self.heard => missing("order for one that waits"),
+            At::Customer if !self.has_row => missing("order for one that waits"),
             At::Customer => match self.found {
                 Some(customer) => {
                     (self.at, self.customer) = (At::Lines, customer);
@@ -125,9 +125,9 @@ impl Profile for Delivery {
             },
             At::Lines => {
                 self.at = At::Sum;
-                (self.heard, self.found) = (false, None);
+                (self.has_row, self.found) = (false, None);
                 statements.sum.request(out).int(warehouse).int(district).int(order).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
             At::Sum => match self.found {
                 Some(sum) => {
@@ -143,10 +143,10 @@ impl Profile for Delivery {
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
-        if self.heard {
+        if self.has_row {
             return; // Only the oldest matters, and that comes first.
         }
-        self.heard = true;
+        self.has_row = true;
         let value = columns.next().flatten();
         self.found = match self.at {
             At::Sum => value.and_then(amount::parse_hundredths),

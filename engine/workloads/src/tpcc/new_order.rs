@@ -60,7 +60,7 @@ pub struct NewOrder {
     /// The line in work; those before it are ready to be taken and written.
     line: usize,
     order: Option<u64>,
-    heard: bool,
+    has_row: bool,
     understood: bool,
 }
 
@@ -71,17 +71,17 @@ impl NewOrder {
 
     fn ask_item(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Item;
-        (self.heard, self.understood) = (false, false);
+        (self.has_row, self.understood) = (false, false);
         sql.new_order.item.request(out).int(self.lines[self.line].item).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 
     fn ask_stock(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Stock;
-        (self.heard, self.understood) = (false, false);
+        (self.has_row, self.understood) = (false, false);
         let line = &self.lines[self.line];
         sql.new_order.stock.request(out).int(line.supply).int(line.item).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 
     /// Takes the stock of all lines that are ready.
@@ -178,19 +178,19 @@ impl Profile for NewOrder {
             }
             At::Begin => {
                 self.at = At::District;
-                self.heard = false;
+                self.has_row = false;
                 statements.district.request(out).int(warehouse).int(district).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::District if !self.heard => missing("such district"),
+            At::District if !self.has_row => missing("such district"),
             At::District if self.order.is_none() => unexpected("the number of the next order"),
             At::District => {
                 self.at = At::Customer;
-                self.heard = false;
+                self.has_row = false;
                 statements.customer.request(out).int(warehouse).int(district).int(self.customer).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::Customer if !self.heard => missing("such customer"),
+            At::Customer if !self.has_row => missing("such customer"),
             At::Customer => {
                 self.at = At::NextOrder;
                 statements.next_order.request(out).int(warehouse).int(district).end();
@@ -212,11 +212,11 @@ impl Profile for NewOrder {
             }
             At::Waiting => self.ask_item(sql, out),
             // All that came before it is done, and undone (clause 2.4.2.3).
-            At::Item if !self.heard && self.is_failing() => self.take(sql, out),
-            At::Item if !self.heard => missing("such item"),
+            At::Item if !self.has_row && self.is_failing() => self.take(sql, out),
+            At::Item if !self.has_row => missing("such item"),
             At::Item if !self.understood => unexpected("the price of an item"),
             At::Item => self.ask_stock(sql, out),
-            At::Stock if !self.heard => missing("such stock"),
+            At::Stock if !self.has_row => missing("such stock"),
             At::Stock if !self.understood => unexpected("the stock of an item"),
             At::Stock => {
                 self.line += 1;
@@ -235,7 +235,7 @@ impl Profile for NewOrder {
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
-        self.heard = true;
+        self.has_row = true;
         match self.at {
             At::District => self.order = columns.nth(1).flatten().and_then(amount::parse),
             At::Item => {

@@ -24,17 +24,17 @@ enum At {
 pub struct OrderStatus {
     at: At,
     customer: Customer,
-    heard: bool,
+    has_row: bool,
     order: Option<u64>,
 }
 
 impl OrderStatus {
     fn ask_customer(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Customer;
-        self.heard = false;
+        self.has_row = false;
         let Customer { warehouse, district, id, .. } = self.customer;
         sql.order_status.customer.request(out).int(warehouse).int(district).int(id).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 }
 
@@ -68,15 +68,15 @@ impl Profile for OrderStatus {
                 Some(()) => self.ask_customer(sql, out),
                 None => missing("customer of that name"),
             },
-            At::Customer if !self.heard => missing("such customer"),
+            At::Customer if !self.has_row => missing("such customer"),
             At::Customer => {
                 self.at = At::LastOrder;
-                (self.heard, self.order) = (false, None);
+                (self.has_row, self.order) = (false, None);
                 let request = statements.last_order.request(out).int(warehouse).int(district).int(id);
                 request.int(warehouse).int(district).int(id).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::LastOrder if !self.heard => missing("order of that customer"),
+            At::LastOrder if !self.has_row => missing("order of that customer"),
             At::LastOrder => match self.order {
                 Some(order) => {
                     self.at = At::Lines;
@@ -95,7 +95,7 @@ impl Profile for OrderStatus {
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
-        self.heard = true;
+        self.has_row = true;
         match self.at {
             At::Named => self.customer.named(columns.next().flatten()),
             At::LastOrder => self.order = columns.next().flatten().and_then(amount::parse),

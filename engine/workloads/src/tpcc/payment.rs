@@ -38,7 +38,7 @@ pub struct Payment {
     customer: Customer,
     /// In hundredths.
     amount: u64,
-    heard: bool,
+    has_row: bool,
     warehouse_name: Vec<u8>,
     district_name: Vec<u8>,
     bad_credit: bool,
@@ -48,10 +48,10 @@ pub struct Payment {
 impl Payment {
     fn ask_customer(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Customer;
-        (self.heard, self.bad_credit) = (false, false);
+        (self.has_row, self.bad_credit) = (false, false);
         let request = sql.payment.customer.request(out);
         request.int(self.customer.warehouse).int(self.customer.district).int(self.customer.id).end();
-        Next::Ask(SELECT.heard())
+        Next::Ask(SELECT.with_rows())
     }
 
     fn pay_customer(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
@@ -128,11 +128,11 @@ impl Profile for Payment {
             }
             At::PayDistrict => {
                 self.at = At::District;
-                self.heard = false;
+                self.has_row = false;
                 statements.district.request(out).int(warehouse).int(district).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::District if !self.heard => missing("such district"),
+            At::District if !self.has_row => missing("such district"),
             At::District => {
                 self.at = At::PayWarehouse;
                 statements.pay_warehouse.request(out).hundredths(self.amount).int(warehouse).end();
@@ -140,11 +140,11 @@ impl Profile for Payment {
             }
             At::PayWarehouse => {
                 self.at = At::Warehouse;
-                self.heard = false;
+                self.has_row = false;
                 statements.warehouse.request(out).int(warehouse).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::Warehouse if !self.heard => missing("such warehouse"),
+            At::Warehouse if !self.has_row => missing("such warehouse"),
             At::Warehouse if self.customer.is_named() => {
                 self.at = At::Named;
                 self.customer.ask(sql, out)
@@ -154,15 +154,15 @@ impl Profile for Payment {
                 Some(()) => self.ask_customer(sql, out),
                 None => missing("customer of that name"),
             },
-            At::Customer if !self.heard => missing("such customer"),
+            At::Customer if !self.has_row => missing("such customer"),
             At::Customer if self.bad_credit => {
                 self.at = At::Data;
-                self.heard = false;
+                self.has_row = false;
                 let Customer { warehouse, district, id, .. } = self.customer;
                 statements.data.request(out).int(warehouse).int(district).int(id).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::Data if !self.heard => missing("such customer"),
+            At::Data if !self.has_row => missing("such customer"),
             At::Customer | At::Data => self.pay_customer(sql, out),
             At::PayCustomer => {
                 self.at = At::History;
@@ -185,7 +185,7 @@ impl Profile for Payment {
     }
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
-        self.heard = true;
+        self.has_row = true;
         let first = columns.next().flatten();
         let keep = |into: &mut Vec<u8>| {
             into.clear();

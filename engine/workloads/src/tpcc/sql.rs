@@ -1,7 +1,7 @@
 //! The statements of all five transactions, built once and shared by all terminals.
 
 use super::DISTRICTS;
-use crate::sql::Asked;
+use crate::sql::SentRequest;
 use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::{Mode, Part, Statement};
@@ -29,13 +29,13 @@ pub const OPERATIONS: [(&str, Kind); 15] = [
 pub const ROLLED_BACK: OpId = OpId(6);
 /// Deliveries that found no order to deliver in one of the districts, or more.
 pub const SKIPPED: OpId = OpId(7);
-pub const BEGIN: Asked = Asked::new(OpId(8), Kind::Other);
-pub const SELECT: Asked = Asked::new(OpId(9), Kind::Read);
-pub const INSERT: Asked = Asked::new(OpId(10), Kind::Write);
-pub const UPDATE: Asked = Asked::new(OpId(11), Kind::Write);
-pub const DELETE: Asked = Asked::new(OpId(12), Kind::Write);
-pub const COMMIT: Asked = Asked::new(OpId(13), Kind::Other);
-pub const ROLLBACK: Asked = Asked::new(OpId(14), Kind::Other);
+pub const BEGIN: SentRequest = SentRequest::new(OpId(8), Kind::Other);
+pub const SELECT: SentRequest = SentRequest::new(OpId(9), Kind::Read);
+pub const INSERT: SentRequest = SentRequest::new(OpId(10), Kind::Write);
+pub const UPDATE: SentRequest = SentRequest::new(OpId(11), Kind::Write);
+pub const DELETE: SentRequest = SentRequest::new(OpId(12), Kind::Write);
+pub const COMMIT: SentRequest = SentRequest::new(OpId(13), Kind::Other);
+pub const ROLLBACK: SentRequest = SentRequest::new(OpId(14), Kind::Other);
 
 pub fn operations() -> Vec<Operation> {
     OPERATIONS.map(|(name, kind)| Operation { name, kind }).into()

@@ -20,7 +20,7 @@ pub struct StockLevel {
     at: At,
     home: Home,
     threshold: u64,
-    heard: bool,
+    has_row: bool,
 }
 
 impl Profile for StockLevel {
@@ -43,13 +43,13 @@ impl Profile for StockLevel {
             }
             At::Begin => {
                 self.at = At::Count;
-                self.heard = false;
+                self.has_row = false;
                 let Home { warehouse, district } = self.home;
                 let request = sql.stock_level.request(out).int(warehouse).int(self.threshold);
                 request.int(warehouse).int(district).end();
-                Next::Ask(SELECT.heard())
+                Next::Ask(SELECT.with_rows())
             }
-            At::Count if !self.heard => missing("answer to a count"),
+            At::Count if !self.has_row => missing("answer to a count"),
             At::Count => {
                 self.at = At::Commit;
                 sql.commit.request(out).end();
@@ -60,7 +60,7 @@ impl Profile for StockLevel {
     }
 
     fn row<'r>(&mut self, _: &mut impl Iterator<Item = Option<&'r [u8]>>) {
-        self.heard = true;
+        self.has_row = true;
     }
 
     fn completed(&mut self, _: u64) {}

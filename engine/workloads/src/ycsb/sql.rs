@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::client::{Act, Client as Requests, Clients, Request};
 use super::options::Options;
-use crate::sql::{Asked, Next, Transactions, Workload};
+use crate::sql::{Next, SentRequest, Transactions, Workload};
 use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::{Mode, Part, Statement};
@@ -119,20 +119,20 @@ impl Client {
     /// Appends the statement that does `act`.
     fn ask(&mut self, act: Act, out: &mut Vec<u8>) -> Next {
         let Self { requests, statements, request, key, value, .. } = self;
-        let asked = |kind| Asked::new(requests.op(act), kind);
+        let sent_request = |kind| SentRequest::new(requests.op(act), kind);
         key.clear();
         requests.key(request.record, key);
         match act {
             Act::Read | Act::ReadModifyWrite => {
                 statements.read[request.read.unwrap_or(0)].request(out).text(key).end();
-                Next::Ask(asked(Kind::Read).heard())
+                Next::Ask(sent_request(Kind::Read).with_rows())
             }
             Act::Scan => {
                 statements.scan[request.read.unwrap_or(0)].request(out).text(key).int(request.rows).end();
-                Next::Ask(asked(Kind::Read))
+                Next::Ask(sent_request(Kind::Read))
             }
             Act::Update => {
-                let asked = asked(Kind::Write).heard();
+                let sent_request = sent_request(Kind::Write).with_rows();
                 let count = if request.written.is_some() { 1 } else { requests.fields() };
                 let mut writing = statements.update[request.written.unwrap_or(0)].request(out);
                 for _ in 0..count {
@@ -141,10 +141,10 @@ impl Client {
                     writing = writing.text(value);
                 }
                 writing.text(key).end();
-                Next::Ask(asked)
+                Next::Ask(sent_request)
             }
             Act::Insert => {
-                let asked = asked(Kind::Write);
+                let sent_request = sent_request(Kind::Write);
                 let mut writing = statements.insert.request(out).text(key);
                 for _ in 0..requests.fields() {
                     value.clear();
@@ -152,7 +152,7 @@ impl Client {
                     writing = writing.text(value);
                 }
                 writing.end();
-                Next::Ask(asked)
+                Next::Ask(sent_request)
             }
         }
     }
@@ -220,10 +220,10 @@ mod tests {
     fn transaction(client: &mut Client, names: &[Operation]) -> Vec<(String, &'static str)> {
         let mut texts = Vec::new();
         let mut out = Vec::new();
-        while let Next::Ask(asked) = client.next(&mut out) {
+        while let Next::Ask(sent_request) = client.next(&mut out) {
             texts.push((
                 String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap(),
-                names[asked.op.index()].name,
+                names[sent_request.op.index()].name,
             ));
             client.completed(1);
             out.clear();
