@@ -1,4 +1,4 @@
-//! Preparations: which part of the engine loads the data of a workload.
+//! Data loading: dispatch to the loader of a workload.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use loadcell_workloads::dataload::{Prepared, load};
 use loadcell_workloads::sql::{dialect, only_postgres};
 use loadcell_workloads::{pgbench, redis, sysbench, tpcc, ycsb};
 
-/// Loads what the workload of `spec` needs.
+/// Load the data of the workload of `spec`.
 pub fn prepare(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
     match spec.target.protocol {
         Protocol::Store => return loadcell_embedded::load(spec, observer),

@@ -1,4 +1,4 @@
-//! What clients do to a target: operations, their mix and their data, as sessions over the protocols.
+//! Client behaviour: operations, their mix and their data, as sessions over the protocols.
 
 pub mod dataload;
 pub mod http;

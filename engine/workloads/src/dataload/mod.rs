@@ -1,8 +1,8 @@
-//! Loads data into a target, fast and in parallel: tables are made, rows are copied by several connections at once
-//! (one big table by all of them), then indexes are built, tables vacuumed, and foreign keys checked.
+//! Fast parallel data loading: creates tables, copies rows over several connections (which share a big
+//! table), then builds indexes, vacuums, and adds foreign keys.
 //!
-//! Blocking, with a thread a connection, on the same sans-I/O protocol as the load itself. What is loaded depends on the
-//! data set only, never on how many workers loaded it or in which order.
+//! Blocking, with a thread per connection, on the sans-I/O protocols of the load itself. The data depends
+//! only on the data set, not on the number of workers or their timing.
 
 mod loader;
 mod parallel;
@@ -13,41 +13,41 @@ use std::ops::Range;
 pub use loader::{Prepared, load};
 pub use parallel::{Progress, parallel_for};
 
-/// A table, as SQL.
+/// A table in SQL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub name: String,
     pub create: String,
-    /// `COPY ... FROM STDIN` in text format, or `LOAD DATA LOCAL INFILE`, which reads the same.
+    /// `COPY ... FROM STDIN` in text format, or `LOAD DATA LOCAL INFILE`, which accepts the same format.
     pub copy: String,
     pub rows: u64,
-    /// What rows are made by: one by one, or several that belong together (an order's lines) as one unit.
+    /// Number of units of generation: single rows, or groups of related rows such as the lines of an order.
     pub units: u64,
-    /// About how many bytes a unit is: what its making and loading costs.
+    /// Approximate size of a unit in bytes, as a measure of its cost.
     pub unit_bytes: u64,
-    /// Fill it on the server's side, where that is wanted; several at once.
+    /// Statements that fill the table on the server instead; executed in parallel.
     pub inserts: Vec<String>,
-    /// Made when all rows are there; several at once, also of one table.
+    /// Executed after all rows are loaded; in parallel, also for one table.
     pub indexes: Vec<String>,
-    /// What makes keys of indexes, when all are there; in order.
+    /// Statements that turn indexes into keys; in order, after all indexes exist.
     pub keys: Vec<String>,
-    /// What gathers statistics and cleans up, when every table has its keys; in order.
+    /// Statements for statistics and cleanup; in order, after all keys of all tables exist.
     pub finish: Vec<String>,
-    /// Foreign keys, made last: with the statistics their checks are planned well. Several at once, also of one table.
+    /// Foreign keys, last, as their checks need statistics for good plans. In parallel, also for one table.
     pub references: Vec<String>,
 }
 
-/// What is to be loaded.
+/// Data to load.
 pub trait Data: Sync {
     fn tables(&self) -> &[Table];
 
-    /// Into how many parts each worker's share of the rows is cut: more than one where they do not cost the same, so that
-    /// whoever is done early takes another.
+    /// Number of parts into which each worker's share is split: more than one if the cost of rows varies, to
+    /// balance the workers.
     fn cuts(&self) -> u64 {
         1
     }
 
-    /// Appends the rows of a table's units (counted from 0), in COPY's text format (which LOAD DATA reads, too), and says how many rows that were. The
-    /// same rows for the same units, always.
+    /// Append the rows of a table's units (numbered from 0) in COPY's text format, which LOAD DATA accepts
+    /// too. Returns the number of rows. Deterministic.
     fn rows(&self, table: usize, units: Range<u64>, out: &mut Vec<u8>) -> u64;
 }

@@ -1,15 +1,15 @@
-//! One client of a key-value load: what it does next, to which keys, with which values; and whether the answers are right.
+//! Client of a key-value load: chooses operations, keys and values, and checks the answers.
 //!
-//! How a session or a thread uses it:
+//! Usage by a session or a thread:
 //!
-//! 1. `next` chooses an action. `key`, `key_size`, `value`, `value_size` and `number` speak of its keys, by their place in it,
-//!    until the next `next`.
-//! 2. Any number of actions may be chosen before the first is answered; answers come in the same order. `complete` takes what
-//!    each key of the *oldest* action gave, where it reads; `check_answer_of` what those of a younger one did.
-//! 3. `done` or `failed` ends the oldest action; when a connection is lost, that of all there are.
+//! 1. `next` chooses an operation. `key`, `key_size`, `value`, `value_size` and `number` refer to its keys by
+//!    index, until the next call of `next`.
+//! 2. Several operations may be pending; they are answered in order. `check_answer` takes the result for each
+//!    key of the *oldest* operation, if it reads; `check_answer_of` those of a younger one.
+//! 3. `done` or `failed` ends the oldest operation; when a connection is lost, each pending one in turn.
 //!
-//! Of a read-modify-write the read comes first; when it was answered, `modify` makes `key` and `value` speak of the oldest action
-//! again, and its writing follows.
+//! A read-modify-write reads first. Once the read is answered, `modify` makes `key` and `value` refer to the
+//! oldest operation again, and its write follows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub enum OpKind {
     MultiGet,
     MultiSet,
     Delete,
-    /// A `Set` of a key that was not there.
+    /// A `Set` of a new key.
     Insert,
-    /// Rows in the order of keys, from a key on.
+    /// A range read in key order.
     Scan,
     ReadModifyWrite,
-    /// The one of that number in [`Clients::commands`].
+    /// The command with this index in [`Clients::commands`].
     Command(usize),
 }
 
@@ -70,7 +70,7 @@ impl OpKind {
         Operation { name, kind }
     }
 
-    /// Whether it says of a key that it is not there.
+    /// True if it detects missing keys.
     fn misses(self) -> bool {
         matches!(self, Self::Get | Self::MultiGet | Self::ReadModifyWrite)
     }
@@ -84,26 +84,26 @@ impl OpKind {
     }
 }
 
-/// What a client does next.
+/// One operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KvOperation {
-    /// What it counts as besides the transaction.
+    /// Id of its record besides the transaction.
     pub op: OpId,
     pub kind: Kind,
     pub op_kind: OpKind,
-    /// How many keys it is about.
+    /// Number of keys.
     pub keys: usize,
-    /// Of a scan: the most rows it asks for.
+    /// Row limit of a scan.
     pub rows: u64,
 }
 
-/// The operations of a load: the transaction, then one for each verb and command that the mix has; last, where keys are
-/// read, the outcome that some key was not there (`missed`).
+/// Operations of a load: the transaction, then one for each kind and command of the mix; last, if keys are
+/// read, the outcome that a key was missing (`missed`).
 pub fn operations(options: &Options) -> Result<Vec<Operation>, Problem> {
     Ok(Clients::new(options, 0, 1)?.operations)
 }
 
-/// What the clients of a load share.
+/// Shared state of a load's clients.
 pub struct Clients {
     operations: Vec<Operation>,
     plan: Arc<Plan>,
@@ -111,7 +111,7 @@ pub struct Clients {
 }
 
 struct Plan {
-    /// With each the sum of its share and those before it, where all shares sum up to 1.
+    /// Operations with cumulative shares, normalised to 1.
     choices: Vec<(f64, KvOperation)>,
     missed: Option<OpId>,
     commands: Vec<Command>,
@@ -122,14 +122,14 @@ struct Plan {
     rows: (u64, u64),
     items: u64,
     clients: u32,
-    /// When keys are inserted.
+    /// Present if keys are inserted.
     allocator: Option<KeyAllocator>,
-    /// When answers are verified.
+    /// Present if answers are verified.
     versions: Option<VersionTracker>,
 }
 
 impl Clients {
-    /// For `clients` clients, whose random numbers come from `seed`.
+    /// State for `clients` clients, whose random numbers derive from `seed`.
     pub fn new(options: &Options, seed: u64, clients: u32) -> Result<Self, Problem> {
         options.check_clients(clients)?;
         let commands = options.commands()?;
@@ -186,7 +186,7 @@ impl Clients {
         &self.plan.commands
     }
 
-    /// Whether nothing is written, so that what an action comes to does not bear on any other.
+    /// True if nothing is written, so that operations do not affect each other.
     pub fn only_read(&self) -> bool {
         self.plan
             .choices
@@ -194,7 +194,7 @@ impl Clients {
             .all(|(_, operation)| matches!(operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::Scan))
     }
 
-    /// Client number `client`, with its own random numbers.
+    /// Client number `client`, with its own random stream.
     pub fn client(&self, client: u32) -> Client {
         let plan = self.plan.clone();
         Client {
@@ -215,11 +215,11 @@ pub struct Client {
     random: Random,
     chooser: Chooser,
     number: u32,
-    /// Actions that are not over, the oldest first.
+    /// Operations not yet answered, the oldest first.
     pending: VecDeque<Pending>,
-    /// Their keys, one after the other.
+    /// Their keys, in sequence.
     accesses: VecDeque<KeyAccess>,
-    /// Where in `accesses` the keys start that are spoken of.
+    /// Index in `accesses` of the current operation's first key.
     at: usize,
 }
 
@@ -228,17 +228,17 @@ struct Pending {
     missed: bool,
 }
 
-/// A key of an action.
+/// A key of an operation.
 struct KeyAccess {
     number: u64,
     size: u64,
     version: u32,
-    /// When the action was chosen. Only if answers are verified.
+    /// State of the key when the operation was chosen; only if answers are verified.
     known: Option<Known>,
 }
 
 impl Client {
-    /// Chooses the next action. There is always one.
+    /// Choose the next operation. Never ends.
     #[expect(clippy::should_implement_trait, reason = "it never ends, and is not to be looped over")]
     #[inline]
     pub fn next(&mut self) -> KvOperation {
@@ -300,20 +300,20 @@ impl Client {
         }
     }
 
-    /// The key of its own that is next to `number`: with verification, each key has one writer.
+    /// This client's key nearest to `number`: with verification, each key has a single writer.
     fn own(&self, number: u64, items: u64) -> u64 {
         let clients = u64::from(self.plan.clients);
         let own = number - number % clients + u64::from(self.number);
         if own < items { own } else { own - clients }
     }
 
-    /// The number of a key of the action spoken of.
+    /// Number of a key of the current operation.
     #[inline]
     pub fn number(&self, place: usize) -> u64 {
         self.accesses[self.at + place].number
     }
 
-    /// Appends the name of a key.
+    /// Append a key.
     #[inline]
     pub fn key(&self, place: usize, out: &mut Vec<u8>) {
         self.plan.keys.write(self.number(place), out);
@@ -324,7 +324,7 @@ impl Client {
         self.plan.keys.size(self.number(place))
     }
 
-    /// Appends the value that a key gets.
+    /// Append the value to write to a key.
     #[inline]
     pub fn value(&mut self, place: usize, out: &mut Vec<u8>) {
         let KeyAccess { number, version, size, .. } = self.accesses[self.at + place];
@@ -336,29 +336,29 @@ impl Client {
         self.accesses[self.at + place].size as usize
     }
 
-    /// A number of this client's own choice, each equally likely.
+    /// A uniformly distributed number.
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         self.random.uniform(low, high)
     }
 
-    /// The command of that number.
+    /// The command with this index.
     pub fn command(&self, at: usize) -> &Command {
         &self.plan.commands[at]
     }
 
-    /// The oldest action was told what it reads, and goes on to write: it is spoken of again.
+    /// Return to the oldest operation, whose read is answered, for its write.
     pub fn modify(&mut self) {
         self.at = 0;
     }
 
-    /// What a key of the oldest action gave: its value, or none where there is none.
+    /// Check the value of a key of the oldest operation; `None` if the key is missing.
     #[inline]
     pub fn check_answer(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         self.check_answer_of(0, place, value)
     }
 
-    /// The same of an action that has so many `older` ones before it; `key` counts the keys of those, too.
+    /// The same for the operation after `older` pending ones; `key` is the index over all pending keys.
     #[inline]
     pub fn check_answer_of(
         &mut self,
@@ -377,7 +377,7 @@ impl Client {
         }
     }
 
-    /// A value that the oldest action, a scan, came upon. What is missing, or old, is not found out in this way.
+    /// Check a value returned by the oldest operation, a scan. Missing or stale rows are not detected.
     #[inline]
     pub fn scanned(&self, value: &[u8]) -> Result<(), IntegrityError> {
         match self.plan.versions.is_some() && opened(value).is_none() {
@@ -386,24 +386,24 @@ impl Client {
         }
     }
 
-    /// The oldest action is over, with success; the operation of its outcome, where that is counted apart.
+    /// The oldest operation succeeded. Returns the operation of its outcome, if it has one.
     #[inline]
     pub fn done(&mut self) -> Option<OpId> {
         self.end(true)
     }
 
-    /// The oldest action is over, and has failed: whether it did anything is not known.
+    /// The oldest operation failed; its effect is unknown.
     pub fn failed(&mut self) {
         self.end(false);
     }
 
-    /// The oldest action that is not over.
+    /// The oldest pending operation.
     #[inline]
     pub fn oldest(&self) -> Option<KvOperation> {
         self.pending.front().map(|pending| pending.operation)
     }
 
-    /// Actions that are not over.
+    /// Number of pending operations.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
@@ -431,7 +431,7 @@ impl From<IntegrityError> for Failure {
     }
 }
 
-/// The records that are there before a load: the same in every run.
+/// The records loaded before a run; deterministic.
 pub struct Data {
     pub count: u64,
     keys: KeyShape,
@@ -445,7 +445,7 @@ impl Data {
         Self { count, keys: options.key_shape(), values: options.value_shape(), seed }
     }
 
-    /// Appends the key of record `number`.
+    /// Append the key of record `number`.
     pub fn key(&self, number: u64, out: &mut Vec<u8>) {
         self.keys.write(number, out);
     }
@@ -454,7 +454,7 @@ impl Data {
         self.keys.size(number)
     }
 
-    /// Appends its value.
+    /// Append its value.
     pub fn value(&self, number: u64, out: &mut Vec<u8>) {
         self.values.write(number, LOADED, &mut Random::stream(self.seed, number), out);
     }

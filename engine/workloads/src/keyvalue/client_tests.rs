@@ -1,4 +1,4 @@
-//! What clients do and say, and what they find wrong.
+//! Operations of clients, and their checks of answers.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn value(client: &mut Client, place: usize) -> Vec<u8> {
     out
 }
 
-/// A value as somebody else wrote it.
+/// A value as written by another client.
 fn written(key: u64, version: u32) -> Vec<u8> {
     let mut out = Vec::new();
     let shape = ValueShape { size: Size::Fixed(40), checksummed: true };

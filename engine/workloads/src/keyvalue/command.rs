@@ -1,16 +1,16 @@
-//! A command of the user's own, as a template: `LPUSH list:${key} ${value}`.
+//! User-defined commands as templates: `LPUSH list:${key} ${value}`.
 
 use super::options::problem;
 use loadcell_core::error::Problem;
 use loadcell_core::record::Kind;
 
-/// A piece of an argument.
+/// Segment of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(Vec<u8>),
-    /// The name of a key, drawn anew for each command: all of one command are the same.
+    /// A key, drawn for each command; the same everywhere in one command.
     Key,
-    /// Its number.
+    /// The number of the key.
     Number,
     /// A value.
     Value,
@@ -20,13 +20,13 @@ pub enum Piece {
 pub struct Command {
     pub name: &'static str,
     pub kind: Kind,
-    /// Each argument is the pieces one after the other; the first argument is the command's own name.
+    /// Arguments with their segments; the first one is the command name.
     pub arguments: Vec<Vec<Piece>>,
 }
 
 impl Command {
-    /// Arguments are parted by blanks; one in double or single quotes may hold some. `${key}`, `${number}` and `${value}` are
-    /// replaced everywhere.
+    /// Parse a template. Arguments are separated by blanks, or quoted with single or double quotes. `${key}`,
+    /// `${number}` and `${value}` are placeholders everywhere.
     pub fn read(name: &str, kind: Kind, template: &str) -> Result<Self, Problem> {
         let wrong = |finding: &str, advice: &str| problem(format!("the command `{name}` {finding}"), advice);
         let mut arguments = Vec::new();
@@ -57,7 +57,7 @@ impl Command {
     }
 }
 
-/// The pieces of an argument, or the placeholder that there is not.
+/// Segments of an argument, or its unknown placeholder.
 fn pieces(argument: &str) -> Result<Vec<Piece>, String> {
     let mut found = Vec::new();
     let mut rest = argument;

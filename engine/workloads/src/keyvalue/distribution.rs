@@ -1,36 +1,37 @@
-//! Which keys are asked for: numbers drawn from `0..items`, where `items` may grow from one draw to the next.
+//! Key distributions: numbers drawn from `0..items`, where `items` may grow between draws.
 
 use super::keys::fnv;
 use super::zipf::{Gray, Zipf};
 use loadcell_core::random::Random;
 
-/// How keys are chosen. Numbers are in the order in which keys came to be: 0 is the oldest.
+/// Distribution of keys. Numbers are in the order of insertion: 0 is the oldest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Every key is equally likely.
     Uniform,
-    /// Zipf's law, exactly: key k in proportion to (k + 1)^-theta.
+    /// Exact Zipf distribution: key k in proportion to (k + 1)^-theta.
     Zipfian { theta: f64 },
-    /// YCSB's `zipfian`: the law over ten billion ranks, which are hashed onto the keys. So the hottest keys are scattered, and
-    /// the hottest one gets the same share (3.78% with theta 0.99) however many keys there are.
+    /// YCSB's `zipfian`: ranks of a Zipf distribution over ten billion, hashed onto the keys. Hot keys are
+    /// scattered, and the hottest one has the same share (3.78% with theta 0.99) for any number of keys.
     ScrambledZipfian { theta: f64 },
-    /// YCSB's `latest`: the law, counted back from the newest key.
+    /// YCSB's `latest`: Zipf distribution, counted from the newest key.
     Latest { theta: f64 },
-    /// The first `data` (a share) of the keys get `operations` (a share) of the draws, both evenly.
+    /// The first `data` (a share) of the keys get `operations` (a share) of the draws, both uniformly.
     Hotspot { data: f64, operations: f64 },
-    /// A bell round the middle; `deviation` is its standard deviation as a share of all keys. What falls outside is drawn again.
+    /// Normal distribution around the middle; `deviation` is its standard deviation as a share of all keys.
+    /// Draws outside the range are repeated.
     Gaussian { deviation: f64 },
-    /// YCSB's `exponential`: counted back from the newest key, `percentile` (such as 95) of a hundred draws fall within the
-    /// newest `fraction` of the keys.
+    /// YCSB's `exponential`: counted from the newest key, `percentile` percent (such as 95) of the draws are
+    /// within the newest `fraction` of the keys.
     Exponential { percentile: f64, fraction: f64 },
-    /// One after the other, and again from the start. Clients share the keys out: together they walk over all.
+    /// All keys in order, repeatedly. Clients partition the keys.
     Sequential,
 }
 
-/// Ranks that the scrambled law is drawn over, whatever the number of keys.
+/// Number of ranks of the scrambled distribution.
 const SCRAMBLED_RANKS: u64 = 10_000_000_000;
 
-/// Draws keys for one client.
+/// Sampler of one client.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     kind: Kind,
@@ -49,12 +50,12 @@ enum Kind {
 }
 
 impl Chooser {
-    /// For the only client.
+    /// Sampler of a single client.
     pub fn new(distribution: &Distribution, items: u64) -> Self {
         Self::of_client(distribution, items, 0, 1)
     }
 
-    /// For client number `client` of `clients`, who share a sequence.
+    /// Sampler of client `client` of `clients`.
     pub fn of_client(distribution: &Distribution, items: u64, client: u32, clients: u32) -> Self {
         let kind = match *distribution {
             Distribution::Uniform => Kind::Uniform,
@@ -71,7 +72,7 @@ impl Chooser {
         Self { kind }
     }
 
-    /// A number in `0..items`; `items` is at least 1.
+    /// Draw a number in `0..items`; `items` is at least 1.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, items: u64) -> u64 {
         debug_assert!(items > 0, "there are no keys");
@@ -109,7 +110,7 @@ impl Chooser {
     }
 }
 
-/// A number of the standard normal distribution (Box and Muller, 1958).
+/// Draw from the standard normal distribution (Box and Muller, 1958).
 #[inline]
 pub fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * (1.0 - random.unit()).ln()).sqrt();
@@ -166,7 +167,7 @@ mod tests {
             let draws = 200_000;
             let share = (0..draws).filter(|_| chooser.draw(&mut random, items) == hottest).count() as f64
                 / draws as f64;
-            // 1 / 26.469 = 3.778%, and what else is hashed onto the same key: 1 / items of the rest.
+            // 1 / 26.469 = 3.778%, and the share hashed onto the same key: 1 / items of the remainder.
             let expected = 1.0 / 26.469_028_201_783_02 + (1.0 - 0.0378) / items as f64;
             assert!((share - expected).abs() < 0.002, "{share} of {items}");
         }
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn scrambled_hashes_the_ranks() {
-        // Ranks below a bound are computed one by one, the rest spreads evenly: a key's share of many hashes.
+        // Ranks below a bound are computed one by one; the remaining ones spread evenly, as a key's share of
+        // many hashes.
         let items = 50u64;
         let (n, theta) = (SCRAMBLED_RANKS as f64, 0.99);
         let (zeta_n, zeta_2) = (zeta(SCRAMBLED_RANKS, theta), zeta(2, theta));
@@ -201,7 +203,7 @@ mod tests {
         };
         fits(Distribution::Hotspot { data: 0.2, operations: 0.8 }, 1_000, hot(0.2, 0.8, 1_000));
         fits(Distribution::Hotspot { data: 0.01, operations: 0.5 }, 300, hot(0.01, 0.5, 300));
-        // Nothing hot, and nothing cold: all are alike.
+        // No hot keys: the distribution is uniform.
         fits(Distribution::Hotspot { data: 0.0, operations: 0.8 }, 100, |_| 0.01);
         fits(Distribution::Hotspot { data: 1.0, operations: 0.8 }, 100, |_| 0.01);
     }
@@ -239,7 +241,7 @@ mod tests {
         for client in 0..3 {
             let mut chooser = Chooser::of_client(&Distribution::Sequential, 9, client, 3);
             drawn.extend((0..3).map(|_| chooser.draw(&mut random, 9)));
-            assert_eq!(chooser.draw(&mut random, 9), u64::from(client)); // Round again.
+            assert_eq!(chooser.draw(&mut random, 9), u64::from(client)); // From the start again.
         }
         drawn.sort_unstable();
         assert_eq!(drawn, (0..9).collect::<Vec<_>>());

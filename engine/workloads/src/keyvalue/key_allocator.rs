@@ -1,40 +1,41 @@
-//! Keys that are added during a load: who gets which number, and up to where all of them are there.
+//! Allocation of keys inserted during a load, and the range in which all keys exist.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One for all clients of a load. Numbers are given out one after the other; reads are drawn from those below `items`, up to
-/// which every insertion was answered.
+/// Shared by all clients of a load. Numbers are allocated in sequence; reads are drawn from those below
+/// `items`, all of whose inserts are complete.
 pub struct KeyAllocator {
     next: AtomicU64,
     items: AtomicU64,
-    /// At `number % WINDOW`: the number plus 1, once it was answered.
+    /// At `number % WINDOW`: the number plus 1, once its insert is complete.
     answered: Box<[AtomicU64]>,
 }
 
-/// So many numbers may be waited for at once. When one is not answered while so many others are, it is waited for no longer.
+/// Maximum of inserts waited for. An insert that is incomplete after as many later ones is skipped.
 const WINDOW: u64 = 1 << 16;
 
 impl KeyAllocator {
-    /// The keys below `items` are there.
+    /// Keys below `items` exist.
     pub fn new(items: u64) -> Self {
         let answered = (0..WINDOW).map(|_| AtomicU64::new(0)).collect();
         Self { next: AtomicU64::new(items), items: AtomicU64::new(items), answered }
     }
 
-    /// Keys that can be asked for.
+    /// Number of readable keys.
     #[inline]
     pub fn items(&self) -> u64 {
         self.items.load(Ordering::SeqCst)
     }
 
-    /// The number of a new key.
+    /// Allocate the number of a new key.
     pub fn allocate(&self) -> u64 {
         let number = self.next.fetch_add(1, Ordering::SeqCst);
         self.items.fetch_max((number + 1).saturating_sub(WINDOW), Ordering::SeqCst);
         number
     }
 
-    /// The insertion of this number is over, with whatever success: a failed one shall not hold up all that follow.
+    /// Mark the insert of this number as complete, even if it failed: a failure must not block all later
+    /// ones.
     pub fn complete(&self, number: u64) {
         self.answered[(number % WINDOW) as usize].store(number + 1, Ordering::SeqCst);
         loop {
@@ -42,7 +43,7 @@ impl KeyAllocator {
             if self.answered[(items % WINDOW) as usize].load(Ordering::SeqCst) != items + 1 {
                 return;
             }
-            // Another thread may have done it; then look again.
+            // If another thread was faster, check again.
             let _ = self.items.compare_exchange(items, items + 1, Ordering::SeqCst, Ordering::SeqCst);
         }
     }

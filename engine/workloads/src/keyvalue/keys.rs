@@ -1,31 +1,31 @@
-//! What the key of a number is called.
+//! Key names.
 
 use loadcell_protocols::digits;
 
-/// A key is a prefix and a number in decimal digits.
+/// Format of a key: a prefix and a decimal number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyShape {
     pub prefix: String,
-    /// The least number of digits: zeros are put in front.
+    /// Minimum number of digits, with leading zeros.
     pub digits: usize,
-    /// The number is hashed first, as YCSB names its keys with `insertorder=hashed`.
+    /// Hash the number first, as YCSB does with `insertorder=hashed`.
     pub hashed: bool,
 }
 
 impl KeyShape {
-    /// YCSB's: `user` and the number, hashed or not.
+    /// YCSB's format: `user` and the number, hashed or not.
     pub fn ycsb(hashed: bool, digits: usize) -> Self {
         Self { prefix: "user".into(), digits, hashed }
     }
 
-    /// Appends the key of `number`.
+    /// Append the key of `number`.
     #[inline]
     pub fn write(&self, number: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.as_bytes());
         digits::padded_decimal(out, self.named(number), self.digits);
     }
 
-    /// Bytes that `write` appends.
+    /// Length of the key in bytes.
     #[inline]
     pub fn size(&self, number: u64) -> usize {
         let named = self.named(number);
@@ -39,7 +39,8 @@ impl KeyShape {
     }
 }
 
-/// FNV-1a of the eight octets of a number, the lowest first, as YCSB's `fnvhash64` has it: the absolute value of the result.
+/// FNV-1a of the eight bytes of a number, in little-endian order, as YCSB's `fnvhash64`: the absolute value
+/// of the result.
 #[inline]
 pub fn fnv(number: u64) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,5 +1,5 @@
-//! What a client of a key-value store does, whatever the store is and however it is talked to: which keys, how often,
-//! with what values, and whether what comes back is right. No input and output here.
+//! Key-value clients, independent of store and protocol: choice of operations, keys and values, and
+//! verification of answers. Performs no I/O.
 
 pub mod client;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use loadcell_core::error::Problem;
 use loadcell_core::record::Kind;
 use loadcell_protocols::digits;
 
-/// How often each verb is, in shares of their sum.
+/// Relative frequencies of the operation kinds.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mix {
@@ -29,7 +29,7 @@ pub struct Mix {
     pub read_modify_write: f64,
 }
 
-/// Names of the ways to choose keys.
+/// Names of the key distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
@@ -44,7 +44,7 @@ pub enum Name {
     Sequential,
 }
 
-/// One size, or how sizes vary. In octets.
+/// A size or a distribution of sizes, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Sizes {
@@ -67,7 +67,7 @@ pub struct Bell {
     pub deviation: u64,
 }
 
-/// One number, or a range that is drawn from evenly.
+/// A number, or a range with uniform distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Numbers {
@@ -76,7 +76,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// The lowest and the highest.
+    /// Minimum and maximum.
     pub fn bounds(self) -> (u64, u64) {
         match self {
             Self::One(number) => (number, number),
@@ -85,14 +85,14 @@ impl Numbers {
     }
 }
 
-/// What a command does, and how often.
+/// A user-defined command and its relative frequency.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandOption {
     pub command: String,
     #[serde(default = "one_share")]
     pub share: f64,
-    /// Whether it is counted as a read or as a write.
+    /// Whether it counts as a read or a write.
     #[serde(default)]
     pub kind: CommandKind,
 }
@@ -112,13 +112,13 @@ fn one_share() -> f64 {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// None: as `reads` says, unless there are only commands.
+    /// `None`: according to `reads`, unless there are only commands.
     pub mix: Option<Mix>,
-    /// The share of `get` among `get` and `set`.
+    /// Share of `get` among `get` and `set`.
     pub reads: Option<f64>,
     pub keys: u64,
     pub key_prefix: String,
-    /// Octets of a key, prefix included; its number is padded with zeros.
+    /// Length of a key in bytes, prefix included; its number is padded with zeros.
     pub key_size: u64,
     pub distribution: Name,
     pub theta: f64,
@@ -128,16 +128,16 @@ pub struct Options {
     pub percentile: f64,
     pub fraction: f64,
     pub value_size: Sizes,
-    /// Keys of one `mget` or `mset`.
+    /// Keys per `mget` or `mset`.
     pub multi: u32,
-    /// How long what is written lives.
+    /// Expiry of written keys.
     pub ttl_ns: Option<Numbers>,
-    /// Commands that a connection sends before it waits for their answers.
+    /// Commands sent per batch on a connection.
     pub pipeline: u32,
-    /// Operations that an embedded store does in one of its transactions.
+    /// Operations per transaction of an embedded store.
     pub batch: u32,
     pub scan_length: Numbers,
-    /// The keys are there before the load.
+    /// The keys are loaded before the run.
     pub load: bool,
     pub verify: bool,
     pub commands: BTreeMap<String, CommandOption>,
@@ -171,16 +171,16 @@ impl Default for Options {
     }
 }
 
-/// `get` and `set` where nothing is said of them.
+/// Share of `get` by default.
 const USUAL_READS: f64 = 0.8;
 const MOST_KEY_SIZE: u64 = 1_024;
-/// Of a value: what Redis takes.
+/// Maximum size of a value in bytes, as limited by Redis.
 const MOST_VALUE_SIZE: u64 = 512 << 20;
 const MOST_AT_ONCE: u32 = 10_000;
 const MOST_ROWS: u64 = 1_000_000;
 
 impl Options {
-    /// Reads and checks what stands under the key `kv`.
+    /// Parse and validate the `kv` section.
     pub fn read(section: &Value) -> Result<Self, Problem> {
         let options: Self = serde_json::from_value(section.clone())
             .map_err(|error| problem(format!("the kv workload cannot be read: {error}"), "correct it"))?;
@@ -235,7 +235,7 @@ impl Options {
         share("hot_operations", self.hot_operations)?;
         let most = match self.distribution {
             Name::Zipfian => 10.0,
-            _ => 0.9999, // The method of the others has no answer at 1.
+            _ => 0.9999, // The other method has no solution at 1.
         };
         if !(0.0 < self.theta && self.theta <= most) {
             return Err(problem(
@@ -308,7 +308,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether each of so many clients has keys of its own to write.
+    /// Check that each of `clients` clients has keys of its own to write.
     pub fn check_clients(&self, clients: u32) -> Result<(), Problem> {
         if !self.verify || self.keys >= clients.into() {
             return Ok(());
@@ -320,7 +320,7 @@ impl Options {
         Err(problem(finding, "use more keys, or fewer clients"))
     }
 
-    /// What is done, with `reads` and what is usual filled in.
+    /// Mix with `reads` and defaults applied.
     pub fn mix(&self) -> Mix {
         match &self.mix {
             Some(mix) => mix.clone(),
@@ -375,7 +375,7 @@ impl Options {
         ValueShape { size, checksummed: self.verify }
     }
 
-    /// The fewest and most rows of a scan.
+    /// Minimum and maximum of a scan's rows.
     pub fn rows(&self) -> (u64, u64) {
         self.scan_length.bounds()
     }

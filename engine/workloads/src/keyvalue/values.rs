@@ -1,30 +1,30 @@
-//! What stands in a value: random bytes, or bytes that tell whether they are what was written.
+//! Values: random bytes, optionally with a verifiable header.
 //!
-//! A checksummed value begins with the number of its key (8 octets, little-endian), the version of its writing (4) and the
-//! CRC-32 of these and of all that follows (4); the rest is random. So a value that was cut, mixed up with that of another key, or
-//! changed in any octet is found out by itself.
+//! A checksummed value starts with the number of its key (8 bytes, little-endian), the version of the write
+//! (4) and the CRC-32 of these and all later bytes (4); the remainder is random. A truncated, misplaced or
+//! modified value is therefore detected by itself.
 
 use flate2::Crc;
 
 use super::distribution::normal;
 use loadcell_core::random::Random;
 
-/// Octets before the random part of a checksummed value: the smallest one.
+/// Header size of a checksummed value in bytes, its minimum size.
 pub const HEAD: u64 = 16;
 
-/// The version of values that were there before the load.
+/// Version of values loaded before the run.
 pub const LOADED: u32 = 1;
 
-/// How large values are.
+/// Distribution of sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     Fixed(u64),
-    /// Every size from the first to the last is equally likely.
+    /// All sizes of the range are equally likely.
     Uniform {
         from: u64,
         to: u64,
     },
-    /// A bell; what falls below 0 or beyond twice the mean is drawn again, so that the mean stays what it is.
+    /// Normal distribution; draws below 0 or above twice the mean are repeated, which preserves the mean.
     Normal {
         mean: f64,
         deviation: f64,
@@ -46,7 +46,7 @@ impl Size {
         }
     }
 
-    /// The largest value that can be drawn.
+    /// Maximum size.
     pub fn most(&self) -> u64 {
         match *self {
             Self::Fixed(size) => size,
@@ -56,19 +56,19 @@ impl Size {
     }
 }
 
-/// What is wrong with what was read.
+/// Violation detected by a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegrityError {
-    /// The key is not there, though its writing was acknowledged.
+    /// The key is missing, although its write was acknowledged.
     Lost,
-    /// An older value than the one that was acknowledged last.
+    /// A value older than the last acknowledged write.
     Stale,
     /// Bytes that were never written to this key.
     Corrupt,
 }
 
 impl IntegrityError {
-    /// The code of the error as which it is counted.
+    /// Code under which it is counted.
     pub fn code(self) -> &'static str {
         match self {
             Self::Lost => "lost",
@@ -93,14 +93,14 @@ pub struct ValueShape {
 }
 
 impl ValueShape {
-    /// How large the next value is.
+    /// Draw the size of the next value.
     #[inline]
     pub fn draw_size(&self, random: &mut Random) -> u64 {
         let size = self.size.draw(random);
         if self.checksummed { size.max(HEAD) } else { size }
     }
 
-    /// Appends a value of `size` octets (as drawn) for a key.
+    /// Append a value of `size` bytes (as drawn) for a key.
     #[inline]
     pub fn write_sized(&self, key: u64, version: u32, size: u64, random: &mut Random, out: &mut Vec<u8>) {
         if !self.checksummed {
@@ -116,14 +116,14 @@ impl ValueShape {
         out[start + 12..start + 16].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// Appends a value of a size of its own.
+    /// Append a value, drawing its size.
     pub fn write(&self, key: u64, version: u32, random: &mut Random, out: &mut Vec<u8>) {
         let size = self.draw_size(random);
         self.write_sized(key, version, size, random, out);
     }
 }
 
-/// The version of a checksummed value of `key`; wrong if it is none, or older than `oldest`.
+/// Version of a checksummed value of `key`. Fails if it is damaged, or older than `oldest`.
 pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, IntegrityError> {
     match opened(bytes) {
         Some((found, version)) if found == key => {
@@ -136,7 +136,7 @@ pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, IntegrityError>
     }
 }
 
-/// The key and version of a checksummed value, if it is whole.
+/// Key and version of a checksummed value, if it is intact.
 pub fn opened(bytes: &[u8]) -> Option<(u64, u32)> {
     let (head, _) = bytes.split_first_chunk::<{ HEAD as usize }>()?;
     let key = u64::from_le_bytes(head[..8].try_into().ok()?);
@@ -145,7 +145,7 @@ pub fn opened(bytes: &[u8]) -> Option<(u64, u32)> {
     (checksum(bytes) == sum).then_some((key, version))
 }
 
-/// Of all octets but its own.
+/// Checksum of all bytes but its own.
 fn checksum(value: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(&value[..12]);
@@ -153,7 +153,7 @@ fn checksum(value: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Appends random octets, eight at a time.
+/// Append random bytes, eight at a time.
 #[inline]
 fn fill(size: usize, random: &mut Random, out: &mut Vec<u8>) {
     out.reserve(size);

@@ -1,36 +1,38 @@
-//! What is known to have been written: for each key the version acknowledged last, and whether it may be missing.
+//! Write history by key: the last acknowledged version, and whether the key may be missing.
 //!
-//! Each key is written by one client only, so its versions are in an order, and its word is changed by one thread only.
-//! Everybody reads it: when a read is sent, and when it is answered.
+//! Each key has a single writing client, so its versions are ordered and its word is modified by one thread.
+//! All clients read it, when a read is sent and when it is answered.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::values::{IntegrityError, LOADED, check};
 
-/// Keys come in blocks, made when the first of them is written: nobody knows how many will be inserted.
+/// Keys are stored in blocks, allocated on first write, as the number of inserted keys is not known in
+/// advance.
 const BLOCK: u64 = 1 << 16;
 const BLOCKS: u64 = 1 << 16;
-/// More keys cannot be watched.
+/// Maximum number of tracked keys.
 pub const MOST_KEYS: u64 = BLOCK * BLOCKS;
 
-/// One for all clients of a load.
+/// Shared by all clients of a load.
 pub struct VersionTracker {
     blocks: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// The state of keys below this number before anything was written.
+    /// Keys below this number were loaded before the run.
     loaded: u64,
 }
 
-/// What was known of a key at one instant.
+/// State of a key at one instant.
 ///
-/// Bit 0: it may be missing. Bits 1 to 31: the version acknowledged last. Bits 32 and on: the version sent last.
+/// Bit 0: it may be missing. Bits 1 to 31: the last acknowledged version. Bits 32 and up: the last sent
+/// version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known(u64);
 
 impl Known {
     const NOTHING: Self = Self::of(0, 0, true);
     const LOADED: Self = Self::of(LOADED, LOADED, false);
-    /// A key has no more versions than fit into 31 bits.
+    /// Maximum version, limited by 31 bits.
     const LAST: u32 = (1 << 31) - 1;
 
     const fn of(sent: u32, acknowledged: u32, may_miss: bool) -> Self {
@@ -51,7 +53,7 @@ impl Known {
 }
 
 impl VersionTracker {
-    /// The keys below `loaded` are there.
+    /// Keys below `loaded` exist.
     pub fn new(loaded: u64) -> Self {
         Self { blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(), loaded }
     }
@@ -66,7 +68,7 @@ impl VersionTracker {
         &block[(key % BLOCK) as usize]
     }
 
-    /// What is known now: to be kept until the read that is being sent is answered.
+    /// Current state; to be stored until the read about to be sent is answered.
     pub fn known(&self, key: u64) -> Known {
         Known(self.word(key).load(Ordering::Acquire))
     }
@@ -75,7 +77,7 @@ impl VersionTracker {
         self.word(key).store(to.0, Ordering::Release);
     }
 
-    /// A writing is about to be sent; its version.
+    /// Announce a write. Returns its version.
     pub fn writing(&self, key: u64) -> u32 {
         let known = self.known(key);
         let version = if known.sent() < Known::LAST { known.sent() + 1 } else { known.sent() };
@@ -83,7 +85,7 @@ impl VersionTracker {
         version
     }
 
-    /// A deletion is about to be sent; its version: from now on the key may be missing.
+    /// Announce a deletion, from which on the key may be missing. Returns its version.
     pub fn deleting(&self, key: u64) -> u32 {
         let version = self.writing(key);
         let known = self.known(key);
@@ -91,21 +93,22 @@ impl VersionTracker {
         version
     }
 
-    /// The writing (`gone`: the deletion) of this version was acknowledged. The last one sent decides whether the key is there.
+    /// The write of this version (`gone`: the deletion) was acknowledged. The last one sent decides whether
+    /// the key exists.
     pub fn acknowledged(&self, key: u64, version: u32, gone: bool) {
         let known = self.known(key);
         let may_miss = if version == known.sent() { gone } else { known.may_miss() };
         self.change(key, Known::of(known.sent(), known.acknowledged().max(version), may_miss));
     }
 
-    /// Whether a read was answered rightly: with `value`, or none; `then` was known when it was sent. What was written
-    /// meanwhile may be there already, or not yet.
+    /// Check the answer to a read: a value, or `None`; `then` is the state when it was sent. Concurrent
+    /// writes may or may not be visible.
     pub fn judge(&self, key: u64, then: Known, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         match value {
             Some(bytes) => check(key, then.acknowledged(), bytes).map(|_| ()),
             None => {
                 let now = self.known(key);
-                // It may have been deleted and written again meanwhile.
+                // It may have been deleted and rewritten meanwhile.
                 let touched = now.sent() != then.sent();
                 if then.may_miss() || now.may_miss() || touched { Ok(()) } else { Err(IntegrityError::Lost) }
             }
@@ -126,7 +129,7 @@ mod tests {
         out
     }
 
-    /// What a read says that begins and ends now.
+    /// Check a read that starts and ends now.
     fn read(versions: &VersionTracker, key: u64, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         versions.judge(key, versions.known(key), value)
     }
@@ -146,7 +149,7 @@ mod tests {
         let version = versions.writing(3);
         assert_eq!(version, 2);
         for seen in [LOADED, 2] {
-            assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(())); // Sent: it may be there or not.
+            assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(())); // Sent: it may or may not be visible.
         }
         versions.acknowledged(3, version, false);
         assert_eq!(read(&versions, 3, Some(&value(3, 2))), Ok(()));
@@ -172,12 +175,12 @@ mod tests {
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, gone, true);
         assert_eq!(read(&versions, 7, None), Ok(()));
-        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // Back from the dead.
+        assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // An old value reappeared.
         let version = versions.writing(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, version, false);
         assert_eq!(read(&versions, 7, None), Err(IntegrityError::Lost));
-        // For a read that was under way all the time it may have been missing.
+        // The key may have been missing at some time during this read.
         assert_eq!(versions.judge(7, before, None), Ok(()));
     }
 

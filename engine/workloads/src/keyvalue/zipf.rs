@@ -1,13 +1,14 @@
-//! Zipf's law, twice: exactly, and as YCSB computes it. Rank 0 is the likeliest; rank k is drawn in proportion to (k + 1)^-theta.
+//! Zipf samplers: an exact one, and YCSB's. Rank 0 is the most likely; rank k is drawn in proportion to (k +
+//! 1)^-theta.
 
 use loadcell_core::random::Random;
 
-/// Exact for any theta above 0, by rejection-inversion (Hörmann and Derflinger, 1996): no sum over all ranks is needed, so
-/// the number of items may change with every draw.
+/// Exact sampler for any theta above 0, by rejection-inversion (Hörmann and Derflinger, 1996). It needs no
+/// sum over all ranks, so the number of items may change with every draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zipf {
     theta: f64,
-    /// A proposal this close to its rank is accepted without a look at the law.
+    /// A proposal this close to its rank is accepted without evaluating the density.
     near: f64,
     first: f64,
     last: f64,
@@ -27,7 +28,7 @@ impl Zipf {
         self.last = area(items as f64 + 0.5, self.theta);
     }
 
-    /// A rank in `0..items`.
+    /// Draw a rank in `0..items`.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, items: u64) -> u64 {
         if items != self.items {
@@ -44,31 +45,31 @@ impl Zipf {
     }
 }
 
-/// The integral of x^-theta, up to a constant: (x^(1-theta) - 1) / (1 - theta), which is ln x where theta is 1.
+/// Integral of x^-theta, up to a constant: (x^(1-theta) - 1) / (1 - theta), or ln x if theta is 1.
 fn area(x: f64, theta: f64) -> f64 {
     let ln = x.ln();
     ln * expm1_over((1.0 - theta) * ln)
 }
 
 fn inverse(under: f64, theta: f64) -> f64 {
-    // Rounding could lead below the end of what ln can take.
+    // Rounding could leave the domain of ln.
     let t = (under * (1.0 - theta)).max(-1.0);
     (under * ln1p_over(t)).exp()
 }
 
-/// (e^x - 1) / x, also where x is next to 0.
+/// (e^x - 1) / x, also for x near 0.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.exp_m1() / x } else { 1.0 + x / 2.0 * (1.0 + x / 3.0) }
 }
 
-/// ln(1 + x) / x, also where x is next to 0.
+/// ln(1 + x) / x, also for x near 0.
 fn ln1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x * (0.5 - x / 3.0) }
 }
 
-/// As YCSB computes it (Gray et al., *Quickly Generating Billion-Record Synthetic Databases*, 1994), for theta between 0
-/// and 1. The first two ranks are exact, those behind are close: of a thousand ranks with theta 0.99 the third gets
-/// 17% too much, and 1.6% of all draws are not where the law wants them.
+/// YCSB's sampler (Gray et al., *Quickly Generating Billion-Record Synthetic Databases*, 1994), for theta
+/// between 0 and 1. The first two ranks are exact, later ones approximate: of a thousand ranks with theta
+/// 0.99 the third is drawn 17% too often, and 1.6% of all draws deviate from the distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gray {
     theta: f64,
@@ -88,7 +89,7 @@ impl Gray {
     }
 
     fn fit(&mut self, items: u64) {
-        // Keys are added one by one, mostly: then the sum needs but another term.
+        // Keys are mostly added one by one: then the sum needs one more term.
         self.zeta_n = match items.checked_sub(self.items) {
             Some(more) if self.items > 0 && more <= EXACT_TERMS => {
                 (self.items + 1..=items).fold(self.zeta_n, |sum, i| sum + (i as f64).powf(-self.theta))
@@ -99,7 +100,7 @@ impl Gray {
         self.eta = (1.0 - (2.0 / items as f64).powf(1.0 - self.theta)) / (1.0 - self.zeta_2 / self.zeta_n);
     }
 
-    /// A rank in `0..items`.
+    /// Draw a rank in `0..items`.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, items: u64) -> u64 {
         if items != self.items {
@@ -117,7 +118,7 @@ impl Gray {
         (rank as u64).min(items - 1)
     }
 
-    /// The probability of each rank of `items`, by this very method: what draws are held against.
+    /// Probability of each rank of `items` under this method, as a reference for tests.
     #[cfg(test)]
     pub fn probabilities(theta: f64, items: u64) -> Vec<f64> {
         let gray = Self::new(theta, items);
@@ -133,11 +134,11 @@ impl Gray {
     }
 }
 
-/// So many terms of a sum are added one by one: some microseconds.
+/// Number of terms summed directly, which takes some microseconds.
 const EXACT_TERMS: u64 = 100;
 
-/// The sum of i^-theta for i from 1 to n: its first terms as they are, the rest by the formula of Euler and Maclaurin, whose
-/// error with this many terms is below 1e-12.
+/// Sum of i^-theta for i from 1 to n: the first terms directly, the others by the Euler-Maclaurin formula,
+/// with an error below 1e-12.
 pub fn zeta(n: u64, theta: f64) -> f64 {
     let term = |i: u64| (i as f64).powf(-theta);
     let head: f64 = (1..=n.min(EXACT_TERMS)).map(term).sum();
@@ -162,7 +163,7 @@ mod tests {
             let sum: f64 = (1..=n).map(|i| (i as f64).powf(-theta)).sum();
             assert!((zeta(n, theta) / sum - 1.0).abs() < 1e-12, "zeta({n}, {theta})");
         }
-        // What YCSB has as a constant, for it adds up ten billion terms.
+        // YCSB has it as a constant, as it adds ten billion terms.
         assert!((zeta(10_000_000_000, 0.99) - 26.469_028_201_783_02).abs() < 1e-8);
     }
 

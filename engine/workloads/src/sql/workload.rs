@@ -1,4 +1,4 @@
-//! A workload over SQL: the transactions of its clients, statement by statement.
+//! Interface of SQL workloads: the transactions of their clients, statement by statement.
 
 use std::os::fd::RawFd;
 
@@ -6,88 +6,88 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::record::{Kind, OpId, Operation};
 
-/// A request that was put into the output.
+/// A request appended to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentRequest {
     pub op: OpId,
     pub kind: Kind,
-    /// How many statements it is made of: more than one when they are sent, and answered, together.
+    /// Number of statements, which are sent and answered together.
     pub statements: u32,
-    /// Whether the client wants to hear the answer: `columns`, `row` and `completed` are called for no other.
+    /// The client reads the response: `columns`, `row` and `completed` are called for no other.
     pub wants_rows: bool,
 }
 
 impl SentRequest {
-    /// One statement whose answer matters only in that it comes.
+    /// One statement whose response is not read.
     pub const fn new(op: OpId, kind: Kind) -> Self {
         Self { op, kind, statements: 1, wants_rows: false }
     }
 
-    /// The same, but the client wants to hear the answer.
+    /// The same, but the response is read.
     pub const fn with_rows(self) -> Self {
         Self { wants_rows: true, ..self }
     }
 
-    /// The same, but as so many statements at once.
+    /// The same with `statements` statements at once.
     pub const fn times(self, statements: u32) -> Self {
         Self { statements, ..self }
     }
 }
 
-/// What comes next in a transaction.
+/// Next step of a transaction.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// A request was appended to the output.
     Ask(SentRequest),
-    /// Nothing: it is done, with success; and the operation of its outcome, where some are counted apart.
+    /// The transaction succeeded; with the operation of its outcome, if it has one. Nothing was appended.
     Done(Option<OpId>),
-    /// Nothing for so long: it waits by its own choice, within the transaction; nothing was appended.
+    /// Sleep within the transaction. Nothing was appended.
     Pause(Nanos),
-    /// Nothing until this descriptor can be read: it waits for something outside of the conversation, which counts as an
-    /// operation of its own; nothing was appended. [`Transactions::returned`] tells how that went.
+    /// Wait until this descriptor is readable: an external wait, recorded as the given operation. Nothing was
+    /// appended. [`Transactions::returned`] returns its result.
     Until(RawFd, OpId),
-    /// It cannot go on, for a reason that is not the server's; nothing was appended. What it did is rolled back.
+    /// The transaction fails on the client's side and is rolled back. Nothing was appended.
     Fail(Box<Failure>),
 }
 
-/// One client's transactions over SQL, statement by statement. Each request is whole: with PostgreSQL, it ends with what
-/// makes the server answer `ReadyForQuery`.
+/// Transactions of one client over SQL, statement by statement. Each request is complete: with PostgreSQL, it
+/// ends with a message that the server answers with `ReadyForQuery`.
 pub trait Transactions {
-    /// What makes prepared statements known to a new connection: `Statement::parse` of each, in order; may be empty. (With
-    /// MySQL's protocol it may hold whole requests, too, for what else is to be done once a connection.)
+    /// Requests that prepare the statements on a new connection: the concatenated `Statement::parse`, in
+    /// order; may be empty. (With MySQL's protocol it may contain further requests for per-connection setup.)
     fn parse(&self) -> &[u8];
 
-    /// How long the client rests before its next transaction, by its own choice; `elapsed` is the time since the start of
-    /// its last one, if it had one. Called once for each transaction, before `begin`.
+    /// Think time before the next transaction; `elapsed` is the time since the start of the previous one.
+    /// Called once per transaction, before `begin`.
     fn think_time(&mut self, _elapsed: Option<Nanos>) -> Nanos {
         0
     }
 
-    /// Chooses the next transaction; the operation of its type, where transactions are counted by type, too.
+    /// Choose the next transaction. Returns the operation of its type, if types are recorded.
     fn begin(&mut self) -> Option<OpId>;
 
-    /// Goes back to the start of the chosen transaction, with the same random numbers.
+    /// Restart the chosen transaction with the same random numbers.
     fn again(&mut self);
 
-    /// What it waited for outside of the conversation is over: whether it went well.
+    /// Result of the external wait.
     fn returned(&mut self) -> Result<(), Box<Failure>> {
         Ok(())
     }
 
-    /// Appends the next request. Called when the last one was answered without an error, and after a pause.
+    /// Append the next request. Called after a successful response, and after a pause.
     fn next(&mut self, out: &mut Vec<u8>) -> Next;
 
-    /// The names of the columns of the rows that follow, where the request asked for them.
+    /// Column names of the following rows, if requested.
     fn columns<'r>(&mut self, _names: &mut impl Iterator<Item = &'r [u8]>) {}
 
-    /// A row of the answer to a request that is `with_rows`: the text of each column, none for NULL.
+    /// A row of a requested response: the text of each column, `None` for NULL.
     fn row<'r>(&mut self, _columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {}
 
-    /// A statement of a request that is `with_rows` is complete: how many rows it gave or changed.
+    /// A statement of a requested response is complete, with the rows returned or changed.
     fn completed(&mut self, _rows: u64) {}
 }
 
-/// What a workload's clients share.
+/// Shared state of a workload's clients.
 pub trait Workload: Send + Sync {
     type Client: Transactions + Send;
 
