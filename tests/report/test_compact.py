@@ -15,7 +15,7 @@ from rich.console import Console
 
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.adhoc_summary import print_compact
 from loadcell.report.context import Scene
 from loadcell.store.read import StoredRun, read_run

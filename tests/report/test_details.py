@@ -11,7 +11,8 @@ import pytest
 
 import fake_runs
 from loadcell.analysis.phrase import Phrase
-from loadcell.report import html, markdown, numbers
+from loadcell.model import numbers
+from loadcell.report import html, markdown
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import percentiles, style, throughput

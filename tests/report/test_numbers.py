@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadcell.report import numbers
+from loadcell.model import numbers
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from loadcell.analysis.best import reach
 from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.context import Scene
 from loadcell.report.sections import reproduce
 from loadcell.report.sections.levels import factor_columns

@@ -12,7 +12,7 @@ from loadcell.analysis.analyse import Analysis, analyse
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.steadiness import Judged
 from loadcell.analysis.treatments import Treatment
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.texts import Texts
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from loadcell.report import numbers
+from loadcell.model import numbers
 
 if TYPE_CHECKING:
     from loadcell.analysis.treatments import Treatment

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadcell.analysis.phrase import Finding, Phrase
-from loadcell.report import numbers, spans
+from loadcell.model import numbers
+from loadcell.report import spans
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
 

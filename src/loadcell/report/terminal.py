@@ -11,7 +11,8 @@ from loadcell.analysis.open_loop_capacity import all_kept, kept
 from loadcell.analysis.phrase import Finding
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import Trial, lack
-from loadcell.report import blocks, evidence, figures, numbers, spans
+from loadcell.model import numbers
+from loadcell.report import blocks, evidence, figures, spans
 from loadcell.report.context import Scene
 from loadcell.report.sections import memory, reproduce, summary
 from loadcell.report.sections.levels import factor_columns

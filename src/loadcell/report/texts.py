@@ -17,8 +17,9 @@ from typing import Any
 
 from loadcell import reasons
 from loadcell.analysis.phrase import FigureName, Meaning, Phrase, Recorded
+from loadcell.model import numbers
 from loadcell.reasons import Reason
-from loadcell.report import figures, numbers
+from loadcell.report import figures
 
 LANGUAGES = ("en", "zh")
 

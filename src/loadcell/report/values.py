@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from loadcell.report.numbers import milliseconds, seconds, size, whole
+from loadcell.model.numbers import milliseconds, seconds, size, whole
 from loadcell.report.texts import Texts
 
 #: What of a Redis's memory is bytes, without saying so.

@@ -9,7 +9,7 @@ from loadcell import __version__
 from loadcell.analysis.compare import findings
 from loadcell.analysis.compare.compare import OVERALL, Row
 from loadcell.analysis.phrase import Finding
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import (
     Block,
     Cell,

@@ -9,7 +9,7 @@ from loadcell.analysis.compare.compare import OVERALL, Comparison, Row
 from loadcell.analysis.compare.metrics import Metric
 from loadcell.analysis.compare.sides import Sides
 from loadcell.analysis.phrase import Phrase
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.texts import Texts
 from loadcell.stats.hodges_lehmann import Effect
 

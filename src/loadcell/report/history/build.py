@@ -7,7 +7,8 @@ from pathlib import Path
 from loadcell import __version__
 from loadcell.analysis.history import findings
 from loadcell.analysis.history.changes import Event
-from loadcell.report import html, numbers
+from loadcell.model import numbers
+from loadcell.report import html
 from loadcell.report.blocks import (
     Block,
     Cell,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.analysis.history import findings
 from loadcell.analysis.history.changes import Change
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.history.gather import Gathered
 from loadcell.report.terminal import WIDTH, print_findings
 from loadcell.report.texts import Texts

@@ -10,7 +10,7 @@ import altair as alt
 from loadcell.analysis.hosts.facts import cache_sizes
 from loadcell.analysis.hosts.roofs import roofs
 from loadcell.analysis.hosts.scores import Score
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
 from loadcell.report.palette import SERIES

@@ -15,7 +15,7 @@ from loadcell.analysis.hosts.compare import Row
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis
 from loadcell.analysis.hosts.names import candidate_name
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import (
     Block,
     Cell,

@@ -12,7 +12,7 @@ from loadcell.analysis.hosts.compare import Machine
 from loadcell.analysis.hosts.findings import WIDE
 from loadcell.analysis.hosts.scores import Score
 from loadcell.analysis.phrase import Finding, Phrase
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import (
     Block,
     Cell,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from loadcell.analysis.hosts.facts import cache_sizes, clock_mhz, memory_mts
 from loadcell.analysis.hosts.scores import Score
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.host import Host, in_words
 from loadcell.report.hosts import words
 from loadcell.report.hosts.read import Source

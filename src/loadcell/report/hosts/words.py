@@ -8,7 +8,7 @@ from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.names import row_name, score_name
 from loadcell.analysis.hosts.scores import Score
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.host import in_words
 from loadcell.report.texts import Texts
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from loadcell.analysis import effects_findings, recommend_findings
 from loadcell.analysis.effects import Main, Together
-from loadcell.report import charts, numbers
+from loadcell.model import numbers
+from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
 from loadcell.report.context import Scene
 

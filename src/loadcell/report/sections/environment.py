@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from loadcell.model.numbers import seconds, size
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Details, Paragraph, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.host import in_words, reason
-from loadcell.report.numbers import seconds, size
 from loadcell.report.texts import Texts
 from loadcell.report.values import fact, plain
 from loadcell.report.values import name as called

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadcell.analysis.groups import OfGroup, over
 from loadcell.analysis.treatments import Treatment
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
 from loadcell.report.context import Scene

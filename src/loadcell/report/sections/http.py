@@ -7,7 +7,7 @@ import math
 from loadcell.analysis import ab
 from loadcell.analysis.ab import Ab, Times
 from loadcell.analysis.treatments import Treatment
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.sections.levels import factor_columns, treatment_cells

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadcell.analysis.import_findings import sources
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Definitions, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.sections.environment import facts, said

@@ -8,7 +8,7 @@ from typing import Any
 from loadcell.analysis import failure_reasons, flames
 from loadcell.analysis.flames import Profile
 from loadcell.analysis.phrase import Finding, Phrase, Severity
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Flame, Paragraph, Section, Sentences, Table
 from loadcell.report.context import Scene
 from loadcell.store.layout import FLAMES, FOLDED, TRIALS

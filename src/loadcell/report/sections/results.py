@@ -6,7 +6,8 @@ from loadcell.analysis.import_findings import samples_alone
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
 from loadcell.analysis.unit import OPERATION
-from loadcell.report import figures, numbers
+from loadcell.model import numbers
+from loadcell.report import figures
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.columns import known
 from loadcell.report.context import Scene

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Section, Table
 from loadcell.report.context import Scene
 

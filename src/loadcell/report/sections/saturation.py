@@ -7,7 +7,8 @@ from collections.abc import Callable
 from loadcell.analysis import saturation_findings
 from loadcell.analysis.saturation import Mark, Saturation
 from loadcell.analysis.usl import Estimate
-from loadcell.report import charts, numbers
+from loadcell.model import numbers
+from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Section, Sentences, Table
 from loadcell.report.context import Scene
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from loadcell.analysis.search import Bound, Searched, Step
-from loadcell.report import charts, numbers
+from loadcell.model import numbers
+from loadcell.report import charts
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import Scene
 

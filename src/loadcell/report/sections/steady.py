@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadcell.analysis.steadiness import Judged
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.context import Scene
 

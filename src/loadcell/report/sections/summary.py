@@ -12,7 +12,8 @@ from loadcell.analysis.open_loop_capacity import fell_behind
 from loadcell.analysis.phrase import Finding, Phrase, Value
 from loadcell.analysis.treatments import short_keys
 from loadcell.analysis.unit import DATA
-from loadcell.report import evidence, numbers
+from loadcell.model import numbers
+from loadcell.report import evidence
 from loadcell.report.blocks import Block, Paragraph, Section, Sentences, Tile, Tiles
 from loadcell.report.context import Scene
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from loadcell.analysis import validity
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Block, Cell, Column, Paragraph, Section, Table
 from loadcell.report.context import Scene
 from loadcell.report.sections.results import names

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.types import FIGURES, OfType
-from loadcell.report import numbers
+from loadcell.model import numbers
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.columns import known
 from loadcell.report.context import Scene

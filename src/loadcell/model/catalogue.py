@@ -1,0 +1,85 @@
+"""The one catalogue of texts: every `messages.toml` and `messages-*.toml` of loadcell and of installed plug-ins.
+
+An entry is a code with a text for each language; beneath it may stand `advice` (the remedy) and `exact` (a more precise text,
+used when the message has all arguments that it names). A placeholder is `{name}`; `{name|one|many}` is the first form where the
+number is 1, else the second. `{unit}`, `{units}`, `{Units}`, `{unit_short}` and `{time_unit}` are what throughput counts and
+the unit of response times, `{count:units}` by a number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+_FILE = re.compile(r"messages(-[\w-]+)?\.toml")
+LANGUAGES = ("en", "zh")
+PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
+#: Placeholders that are no arguments -> the suffix of their code.
+UNIT_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
+#: Suffixes of a code under which it may have more texts.
+VARIANTS = ("", ".advice", ".exact", ".advice.exact")
+#: Entry points whose packages may contribute texts.
+GROUPS = ("loadcell.targets", "loadcell.workloads", "loadcell.monitors")
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """Code -> language -> text. Raises ValueError where two files have the same code."""
+    entries: dict[str, Mapping[str, str]] = {}
+    for file in files():
+        section = flattened(tomllib.loads(file.read_text(encoding="utf-8")))
+        if repeated := sorted(entries.keys() & section.keys()):
+            raise ValueError(f"{file}: {', '.join(repeated)} is in another file already")
+        entries |= section
+    return entries
+
+
+def files() -> Iterator[Path]:
+    """The files that the catalogue consists of."""
+    for directory in (Path(__file__).parents[1], *_plugin_directories()):
+        for folder, folders, names in os.walk(directory):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+            yield from (Path(folder, name) for name in sorted(names) if _FILE.fullmatch(name))
+
+
+def flattened(table: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[str, str]]:
+    """The texts of nested tables, each under its full dotted code."""
+    entries: dict[str, Mapping[str, str]] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            languages = {language: text for language, text in value.items() if isinstance(text, str)}
+            if languages:
+                entries[prefix + name] = languages
+            entries |= flattened(value, f"{prefix}{name}.")
+    return entries
+
+
+def placeholders(text: str) -> frozenset[str]:
+    """The names of the arguments that a text takes."""
+    names = (match["name"] for match in PLACEHOLDER.finditer(text))
+    return frozenset(name for name in names if name not in UNIT_WORDS)
+
+
+def fill(text: str, written: Callable[[str], str]) -> str:
+    """The text with each placeholder replaced by `written(name)`; singular and plural by the written number."""
+
+    def value(match: re.Match[str]) -> str:
+        number = written(match["name"])
+        return number if match["one"] is None else match["one"] if number == "1" else match["many"]
+
+    return PLACEHOLDER.sub(value, text)
+
+
+def _plugin_directories() -> Iterator[Path]:
+    """The top-level packages that entry points name."""
+    names = {entry.module.partition(".")[0] for group in GROUPS for entry in entry_points(group=group)}
+    for name in sorted(names - {"loadcell"}):
+        spec = find_spec(name)
+        yield from (Path(location) for location in (spec.submodule_search_locations if spec else None) or ())

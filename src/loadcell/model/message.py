@@ -1,0 +1,249 @@
+"""Messages: codes with typed arguments.
+
+A part declares a `MessageCode` and calls it to make a `Message`; the texts lie in `messages.toml` (`loadcell.model.catalogue`).
+Reasons, remarks, findings, problems and advice are messages. Standard library only, because the worker raises them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Union
+
+from loadcell.model import catalogue, numbers
+
+Severity = Literal["good", "info", "caution", "problem"]
+#: The value of an argument. A number's unit is the suffix of the argument's name (`UNITS`).
+Argument = Union[str, int, float, "Message", Sequence["Message"], Sequence[str]]
+
+
+class Count(int):
+    """A number of things, written with thousands separators."""
+
+
+class Number(float):
+    """A number without a unit."""
+
+
+class Bytes(int):
+    """A size in bytes."""
+
+
+class Seconds(float):
+    """A duration in seconds."""
+
+
+class Milliseconds(float):
+    """A response time in milliseconds."""
+
+
+class Microseconds(float):
+    """A short time in microseconds."""
+
+
+class Rate(float):
+    """A number per second."""
+
+
+class Share(float):
+    """A part of a total, from 0 to 1."""
+
+
+class Change(float):
+    """A relative change; 0.1 is 10 % more."""
+
+
+class Factor(float):
+    """A ratio of two values."""
+
+
+class ForeignText(str):
+    """Text from outside (a server's error, a program's output); renderers escape it for their medium."""
+
+    __slots__ = ()
+
+
+#: The suffix of an argument's name -> its unit; the first that fits. Records are formatted by it long after they were written.
+UNITS: Mapping[str, type[float] | type[int]] = {
+    "_per_s": Rate,
+    "_ms": Milliseconds,
+    "_us": Microseconds,
+    "_share": Share,
+    "change": Change,
+    "_bytes": Bytes,
+    "_times": Factor,
+    "_s": Seconds,
+}
+_WRITERS = {
+    Rate: numbers.rate,
+    Milliseconds: numbers.milliseconds,
+    Microseconds: numbers.microseconds,
+    Share: numbers.share,
+    Change: numbers.change,
+    Bytes: numbers.size,
+    Factor: numbers.significant,
+    Seconds: numbers.seconds,
+}
+
+_declared: dict[str, MessageCode] = {}
+
+
+def declared() -> Mapping[str, MessageCode]:
+    """Every message code of the modules imported so far."""
+    return _declared
+
+
+def unit_of(name: str) -> type[float] | type[int] | None:
+    """The unit that an argument's name states."""
+    return next((unit for suffix, unit in UNITS.items() if name.endswith(suffix)), None)
+
+
+def format_number(name: str, value: float) -> str:
+    """A numeric argument with its unit."""
+    if (unit := unit_of(name)) is not None:
+        return _WRITERS[unit](value)
+    return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A code with its arguments.
+
+    `recorded` holds text and advice as a record or another process wrote them; they are shown where the catalogue lacks the code.
+    """
+
+    code: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity = "problem"
+    recorded: tuple[str, str] | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.code)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """The message in English, for records and logs."""
+        return self.recorded[0] if self.recorded else self._in_english(self.code)
+
+    @property
+    def advice(self) -> str:
+        """The remedy in English; without one, that of the message it wraps as `why`."""
+        if self.recorded:
+            return self.recorded[1]
+        if f"{self.code}.advice" in catalogue.texts():
+            return self._in_english(f"{self.code}.advice")
+        why = self.arguments.get("why")
+        return why.advice if isinstance(why, Message) else ""
+
+    @property
+    def plain_arguments(self) -> dict[str, Any]:
+        """The arguments as JSON values."""
+        return {name: _plain(value) for name, value in self.arguments.items()}
+
+    def document(self) -> dict[str, Any]:
+        """The message as JSON, with its English text and advice."""
+        return {
+            "code": self.code or None,
+            "args": self.plain_arguments,
+            "finding": self.text,
+            "advice": self.advice,
+        }
+
+    def rated(self, severity: Severity) -> Message:
+        """The same message with another severity."""
+        return replace(self, severity=severity)
+
+    def _in_english(self, code: str) -> str:
+        text = catalogue.texts()[code]["en"]
+        return catalogue.fill(text, lambda name: _in_english(name, self.arguments[name]))
+
+
+def as_written(text: str, advice: str = "") -> Message:
+    """A message without a code, in the words of its source."""
+    return Message("", {}, recorded=(text, advice))
+
+
+class MessageCode:
+    """A declared code: severity and argument types. Declaring it registers it; calling it makes a message."""
+
+    def __init__(self, code: str, severity: Severity = "problem", /, **arguments: type[Any]) -> None:
+        """Raises ValueError for a code that is declared already or an argument whose name states another unit."""
+        if code in _declared:
+            raise ValueError(f"message code {code!r} is declared twice")
+        for name, kind in arguments.items():
+            if kind in _WRITERS and unit_of(name) is not kind:
+                raise ValueError(f"{code}: the name of argument {name!r} does not end in the suffix of its unit")
+        self.code = code
+        self.severity: Severity = severity
+        self.arguments: Mapping[str, type[Any]] = arguments
+        _declared[code] = self
+
+    def __call__(self, **arguments: object) -> Message:
+        """The message with these arguments. Raises TypeError for missing, unexpected or mistyped ones."""
+        if arguments.keys() != self.arguments.keys():
+            raise TypeError(f"{self.code} takes {sorted(self.arguments)}, not {sorted(arguments)}")
+        values = {name: self._checked(name, value) for name, value in arguments.items()}
+        return Message(self.code, values, self.severity)
+
+    def _checked(self, name: str, value: object) -> Argument:
+        kind = self.arguments[name]
+        if kind is list:
+            if not isinstance(value, list | tuple):
+                raise TypeError(f"{self.code}: argument {name!r} is no list")
+            return [item if isinstance(item, Message) else str(item) for item in value]
+        if isinstance(value, Message):
+            return value
+        if issubclass(kind, int | float):
+            if not isinstance(value, int | float):
+                raise TypeError(f"{self.code}: argument {name!r} is no number")
+            return value
+        if isinstance(value, list | tuple):
+            raise TypeError(f"{self.code}: argument {name!r} is a list")
+        return ForeignText(value) if kind is ForeignText else str(value)
+
+    def __repr__(self) -> str:
+        return f"MessageCode({self.code!r})"
+
+
+class MessageError(Exception):
+    """Base of errors that carry a message."""
+
+    def __init__(self, message: Message | str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = as_written(message, advice) if isinstance(message, str) else message
+
+    @property
+    def finding(self) -> str:
+        """The text in English."""
+        return self.message.text
+
+    @property
+    def advice(self) -> str:
+        """The remedy in English."""
+        return self.message.advice
+
+    def __str__(self) -> str:
+        return self.finding
+
+
+def _in_english(name: str, value: Any) -> str:
+    if isinstance(value, Message):
+        return value.text
+    if isinstance(value, Mapping):
+        return str(value.get("finding", ""))
+    if isinstance(value, list | tuple):
+        return ", ".join(_in_english(name, item) for item in value)
+    return value if isinstance(value, str) else format_number(name, value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return value.document()
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+#: In place of the output of a program that printed nothing.
+NO_OUTPUT = MessageCode("nothing-said")
