@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import in_words
+from loadcell.model.message import as_written
 from loadcell.systems.base import TargetError
 from loadcell.systems.redis.connection import Address
 from servers import die_with_parent, free_port
@@ -112,12 +112,12 @@ class RedisServer:
 
     def ask_all(self, commands: list[tuple[Any, ...]], *, database: int = 0) -> list[Any]:
         """The same for several commands."""
-        with self.address(database=database).session(in_words("ask"), during="test") as connection:
+        with self.address(database=database).session(as_written("ask"), during="test") as connection:
             return connection.ask_all(commands)
 
     def calls(self) -> dict[str, int]:
         """How often each command was carried out since the server started."""
-        with self.address().session(in_words("ask"), during="test") as connection:
+        with self.address().session(as_written("ask"), during="test") as connection:
             stats = connection.info("commandstats")
         return {
             name.removeprefix("cmdstat_"): int(said.partition(",")[0].removeprefix("calls="))

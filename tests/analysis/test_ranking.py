@@ -13,7 +13,7 @@ from loadcell.analysis.analyse import Analysis
 from loadcell.analysis.phrase import Finding, Phrase, Severity
 from loadcell.analysis.ranking import _LAST, MOST, ORDER, Concern, place_of, ranked, summary
 from loadcell.analysis.trials import Trial
-from loadcell.report.texts import catalogue
+from loadcell.model.catalogue import texts as catalogue
 
 #: Texts of findings that only a section of their own says, and those that stand in other sentences.
 SECTIONS = ("found.profile",)
@@ -137,7 +137,11 @@ def test_that_all_was_well_is_one_sentence() -> None:
 
 def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
     def noticed(name: str, *trials: str) -> Finding:
-        params = {"count": len(trials), "check": Phrase(f"check.{name}"), "advice": Phrase(f"advice.{name}")}
+        params = {
+            "count": len(trials),
+            "check": Phrase(f"check-name.{name}"),
+            "advice": Phrase(f"advice.{name}"),
+        }
         return Finding("checks", "caution", Phrase("found.check.advice", params), trials)
 
     assert keys(summary([noticed("steal", "001")])) == ["found.check.advice"]
@@ -145,7 +149,7 @@ def test_checks_are_one_sentence_for_all_that_they_noticed() -> None:
     assert whole.phrase.key == "found.checks"
     assert whole.phrase.params == {
         "checks": tuple(
-            Phrase("mark.quoted", {"text": Phrase(f"check.{name}")}) for name in ("steal", "swap")
+            Phrase("mark.quoted", {"text": Phrase(f"check-name.{name}")}) for name in ("steal", "swap")
         ),
         "count": 3,
     }

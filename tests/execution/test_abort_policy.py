@@ -6,27 +6,29 @@ from typing import Any
 
 from loadcell.analysis.findings import given_up
 from loadcell.execution.abort_policy import AFTER, hopeless
-from loadcell.reasons import Reason, because, in_words
+from loadcell.execution.messages import RUN_INTERRUPTED
+from loadcell.model.message import Message, as_written
 from loadcell.report.texts import Texts
+from loadcell.systems.messages import CONNECTION_REFUSED
 
-REFUSED = because("connection.refused", where="127.0.0.1:6379", said="Connection refused")
+REFUSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 
 
-def record(reason: Reason = REFUSED, *, status: str = "failed", up: str = "failed") -> dict[str, Any]:
+def record(reason: Message = REFUSED, *, status: str = "failed", up: str = "failed") -> dict[str, Any]:
     """A trial that ended like this; `up` is how its first phase ended."""
     return {
-        "status": status, "phases": [{"name": "up", "status": up}], "reason": reason.finding, "advice": reason.advice,
-        "reason_code": reason.code, "reason_args": reason.arguments,
+        "status": status, "phases": [{"name": "up", "status": up}], "reason": reason.text, "advice": reason.advice,
+        "reason_code": reason.code, "reason_args": reason.plain_arguments,
     }  # fmt: skip
 
 
-def said(reason: Reason, language: str, state: str = "failed") -> list[str]:
+def said(reason: Message, language: str, state: str = "failed") -> list[str]:
     """The run's findings about its own end, in sentences."""
     run = {
         "state": state,
-        "reason": reason.finding,
+        "reason": reason.text,
         "reason_code": reason.code,
-        "reason_args": reason.arguments,
+        "reason_args": reason.plain_arguments,
     }
     return [Texts(language).say(one.phrase) for one in given_up(run)]
 
@@ -35,34 +37,34 @@ def test_a_target_that_never_came_up_for_one_reason_is_given_up() -> None:
     assert hopeless([record()] * (AFTER - 1)) is None
     reason = hopeless([record()] * AFTER)
     assert reason is not None
-    assert reason.finding == f"given up after 3 trials, none of which could begin: {REFUSED.finding}"
-    assert said(reason, "en") == [f"The run was {reason.finding}."]
+    assert reason.text == f"given up after 3 trials, none of which could begin: {REFUSED.text}"
+    assert said(reason, "en") == [f"The run was {reason.text}."]
     assert said(reason, "zh") == [
         "运行在 3 次试验都未能开始之后被放弃：127.0.0.1:6379 没有服务器应答：“Connection refused”。"
     ]
 
 
 def test_other_ends_are_not_hopeless() -> None:
-    assert hopeless([*[record()] * AFTER, record(in_words("something else"))]) is None
+    assert hopeless([*[record()] * AFTER, record(as_written("something else"))]) is None
     assert hopeless([*[record()] * AFTER, record(up="ok")]) is None
     assert hopeless([*[record()] * AFTER, record(status="timed-out")]) is None
 
 
 def test_a_reason_in_words_alone_and_one_of_a_dead_target_are_said_too() -> None:
-    bare = hopeless([record(in_words("it broke"))] * AFTER)
+    bare = hopeless([record(as_written("it broke"))] * AFTER)
     assert bare is not None
     assert said(bare, "zh") == ["运行在 3 次试验都未能开始之后被放弃：it broke。"]
     died = {**record(), "reason": "the target died during up (x)", "died_during": "up"}
     reason = hopeless([died] * AFTER)
     assert reason is not None
-    assert reason.finding.endswith("none of which could begin: the target died during up (x)")
+    assert reason.text.endswith("none of which could begin: the target died during up (x)")
     assert said(reason, "zh") == [
         "运行在 3 次试验都未能开始之后被放弃：目标在启动期间死亡（127.0.0.1:6379 没有服务器应答：“Connection refused”）。"
     ]
 
 
 def test_an_interrupted_run_and_records_of_before() -> None:
-    assert said(because("run.interrupted"), "zh", "interrupted") == []
+    assert said(RUN_INTERRUPTED(), "zh", "interrupted") == []
     assert list(given_up({"state": "finished", "reason": None})) == []
     before = {"state": "failed", "reason": "given up after 3 trials, none of which could begin: x"}
     [finding] = given_up(before)

@@ -161,7 +161,7 @@ def test_a_server_that_cannot_be_asked_for_want_of_a_port_is_not_taken_for_dead(
         postgres: postgres.not_connected(of_libpq, "10.0.0.5:5432", "me"),
     }
     for kind, error in found.items():
-        assert error.reason.code in kind.NONE_LEFT
+        assert error.message.code in kind.NONE_LEFT
         assert "this machine has no port left for a connection to 10.0.0.5" in error.finding
         assert RANGE in error.advice
 

@@ -9,11 +9,11 @@ import pytest
 
 from linux import trees
 from loadcell.analysis.failure_reasons import remedy, why
+from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.topology import topology
 from loadcell.plan.affinity import Affinity, PlacementError, ranges
 from loadcell.plan.affinity_check import of
 from loadcell.plan.topology import Pin, Topology
-from loadcell.reasons import because
 from loadcell.report.texts import Texts
 
 
@@ -35,12 +35,12 @@ def in_chinese(where: Topology, placement: str) -> str:
     """What a report says of a trial whose placement could not be had any more."""
     with pytest.raises(PlacementError) as caught:
         where.memory_of(placement) if placement.startswith("memory") else where.cpus_of(placement)
-    gone = because("affinity.gone", finding=caught.value.reason, allowed=caught.value.there_is)
+    gone = AFFINITY_GONE(finding=caught.value.message, allowed=caught.value.there_is)
     record = {
-        "reason": gone.finding,
+        "reason": gone.text,
         "advice": gone.advice,
         "reason_code": gone.code,
-        "reason_args": gone.arguments,
+        "reason_args": gone.plain_arguments,
     }
     texts = Texts("zh")
     return f"{texts.recorded(why(record))}；{texts.recorded(remedy(record))}"

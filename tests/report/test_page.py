@@ -93,7 +93,7 @@ def test_what_a_reader_needs_is_there(page: Callable[..., Page], lang: str) -> N
 
 def test_chinese_pages_are_chinese(page: Callable[..., Page]) -> None:
     """Of the catalogue's English sentences none is left, and the page says what language it is in."""
-    from loadcell.report.texts import catalogue
+    from loadcell.model.catalogue import texts as catalogue
 
     found = page("trouble", "zh")
     assert ("html", {"lang": "zh-CN"}) in found.tags

@@ -10,27 +10,38 @@ import pytest
 
 from fake_runs import Fate, Shape, write_run
 from loadcell.analysis.failure_reasons import remedy, why
+from loadcell.execution.engine_messages import load_failure
+from loadcell.execution.messages import CHECK_CLIENT_LIMIT, PHASE_PREPARE, TIMED_OUT_WITHIN
 from loadcell.execution.trial import _of_outcome
-from loadcell.reasons import Reason, because, of_load, texts
+from loadcell.model import catalogue
+from loadcell.model.message import Message
 from loadcell.report import write
 from loadcell.report.texts import Texts
+from loadcell.store.messages import DAMAGED_CUT_OFF, LEFT_LINES
 from loadcell.store.read import Damage
+from loadcell.systems.messages import CONNECTION_REFUSED
+from loadcell.systems.redis.messages import (
+    DOING_REMOVE_THE_KEYS,
+    REDIS_MAXMEMORY,
+    SERVER_CANNOT,
+    WHERE_SERVER,
+)
 
 
-def record(reason: Reason, **more: Any) -> Mapping[str, Any]:
+def record(reason: Message, **more: Any) -> Mapping[str, Any]:
     """The keys of a trial's record that say why."""
     return {
-        "reason": reason.finding, "advice": reason.advice, "reason_code": reason.code, "reason_args": reason.arguments, **more,
+        "reason": reason.text, "advice": reason.advice, "reason_code": reason.code, "reason_args": reason.plain_arguments, **more,
     }  # fmt: skip
 
 
 def said(of: Mapping[str, Any], language: str = "zh") -> tuple[str, str]:
-    """Reason and advice."""
+    """Message and advice."""
     texts = Texts(language)
     return texts.recorded(why(of)), texts.recorded(remedy(of))
 
 
-CLOSED = because("connection.refused", where="127.0.0.1:6379", said="Connection refused")
+CLOSED = CONNECTION_REFUSED(where="127.0.0.1:6379", said="Connection refused")
 
 
 def test_a_code_is_said_in_the_readers_language_with_the_servers_words_as_they_are() -> None:
@@ -38,18 +49,18 @@ def test_a_code_is_said_in_the_readers_language_with_the_servers_words_as_they_a
         "127.0.0.1:6379 没有服务器应答：“Connection refused”",
         "请检查主机和端口，以及服务器是否在运行并在那里监听",
     )
-    assert said(record(CLOSED), "en") == (CLOSED.finding, CLOSED.advice)
+    assert said(record(CLOSED), "en") == (CLOSED.text, CLOSED.advice)
 
 
 def test_numbers_are_written_as_the_report_writes_them() -> None:
-    late = because("timed-out.within", phase=because("phase.prepare"), limit="prepare", limit_s=90.0)
+    late = TIMED_OUT_WITHIN(phase=PHASE_PREPARE(), limit="prepare", limit_s=90.0)
     assert said(record(late))[0] == "准备未在 1 min 30 s 的时限内结束"
     assert said(record(late), "en")[0] == "prepare did not end within its limit of 1 min 30 s"
 
 
 def test_a_reason_within_a_reason_is_said_in_the_same_language_and_lends_its_advice() -> None:
-    full = because("redis.maxmemory", where=because("where.server"), said="OOM")
-    assert said(record(because("server.cannot", doing=because("doing.remove-the-keys"), why=full))) == (
+    full = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
+    assert said(record(SERVER_CANNOT(doing=DOING_REMOVE_THE_KEYS(), why=full))) == (
         "无法删除键：服务器已用尽其 maxmemory：“OOM”",
         "请提高它，或减少加载的键",
     )
@@ -69,19 +80,19 @@ def test_that_the_target_died_stands_round_the_reason() -> None:
 
 
 def test_what_the_engine_says_is_quoted_behind_what_it_means() -> None:
-    known = of_load("spec", "the plan is odd", "mend it")
+    known = load_failure("spec", "the plan is odd", "mend it")
     assert said(record(known)) == ("引擎不接受对它的要求（“the plan is odd”）", "引擎的建议：“mend it”")
     assert said(record(known), "en") == ("the plan is odd", "mend it")
-    of_server = of_load("42P01", "cannot copy: no such table", "")
+    of_server = load_failure("42P01", "cannot copy: no such table", "")
     assert said(record(of_server)) == ("表不存在（“cannot copy: no such table”）", "")
-    assert said(record(of_load("IOException", "it broke", "mend it")))[0] == "it broke"
+    assert said(record(load_failure("IOException", "it broke", "mend it")))[0] == "it broke"
 
 
 def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
-    found = record(of_load("OOM", "cannot fill the keys: command not allowed", "mend it"))
+    found = record(load_failure("OOM", "cannot fill the keys: command not allowed", "mend it"))
     assert said(found, "en")[0].startswith("cannot fill the keys: command not allowed")
     assert "无法写入各键：command not allowed" in said(found)[0]
-    store = record(of_load("no-space", "cannot load the store in /a: No space left on device", ""))
+    store = record(load_failure("no-space", "cannot load the store in /a: No space left on device", ""))
     assert said(store)[0] == "设备上没有剩余空间（“无法把数据加载到 /a 中的存储：No space left on device”）"
 
 
@@ -95,8 +106,8 @@ def test_what_the_engine_was_doing_is_said_in_the_readers_language() -> None:
     ],
 )
 def test_what_the_engine_advises_is_said_in_the_readers_language(protocol: str, code: str, zh: str) -> None:
-    engines_own = texts()[f"remedy.{protocol}.{code}"]["en"]
-    found = record(of_load(code, "cannot load", engines_own))
+    engines_own = catalogue.texts()[f"remedy.{protocol}.{code}"]["en"]
+    found = record(load_failure(code, "cannot load", engines_own))
     assert said(found, "en")[1] == engines_own
     assert zh in said(found)[1]
 
@@ -177,7 +188,7 @@ def test_the_group_whose_load_ended_is_named_before_the_exact_sentence() -> None
     ],
 )
 def test_what_has_no_code_here_or_lacks_its_arguments_stands_as_recorded(more: Mapping[str, Any]) -> None:
-    assert said(record(CLOSED, **more))[0] == CLOSED.finding
+    assert said(record(CLOSED, **more))[0] == CLOSED.text
 
 
 def test_records_of_before_stand_as_they_are() -> None:
@@ -191,21 +202,23 @@ def test_records_of_before_stand_as_they_are() -> None:
 def test_files_that_are_not_whole_are_said_in_the_readers_language() -> None:
     damage = Damage(
         "trials/001/host.csv",
-        because("damaged.cut-off", size="81", whole="90"),
-        because("left.lines", count=7),
+        DAMAGED_CUT_OFF(size="81", whole="90"),
+        LEFT_LINES(count=7),
     )
     assert str(damage) == "trials/001/host.csv: is cut: 81 of 90 bytes; its first 7 lines are used"
     assert (
-        Texts("zh").reason(damage.reason)
+        Texts("zh").message(damage.reason)
         == "trials/001/host.csv：已被截断：90 字节中只有 81 字节；使用其前 7 行"
     )
 
 
 def test_a_report_says_them_in_both_languages(tmp_path: Path) -> None:
-    limit = because("check.client-limit")
+    limit = CHECK_CLIENT_LIMIT()
     fates = {
-        1: Fate("failed", CLOSED.finding, CLOSED.advice, code=CLOSED.code, args=CLOSED.arguments),
-        2: Fate("invalid", limit.finding, limit.advice, measured=True, code=limit.code, args=limit.arguments),
+        1: Fate("failed", CLOSED.text, CLOSED.advice, code=CLOSED.code, args=CLOSED.plain_arguments),
+        2: Fate(
+            "invalid", limit.text, limit.advice, measured=True, code=limit.code, args=limit.plain_arguments
+        ),
         3: Fate("failed", "<b>as it was said</b>", "do something"),
     }
     run = write_run(tmp_path / "run", Shape(fates=fates, seconds=10, monitors=False))

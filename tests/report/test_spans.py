@@ -10,12 +10,13 @@ import pytest
 from rich.console import Console
 
 from loadcell.analysis.phrase import Finding, Phrase
+from loadcell.model.catalogue import texts as catalogue
 from loadcell.report import markdown
 from loadcell.report.blocks import Cell, Column, Definitions, Paragraph, Report, Section, Sentences, Table
 from loadcell.report.html import coded, render
 from loadcell.report.spans import on_terminal, pieces
 from loadcell.report.terminal import print_findings
-from loadcell.report.texts import Texts, catalogue
+from loadcell.report.texts import Texts
 
 EVIL = "`<script>alert(1)</script>` & `a`<b>``"
 

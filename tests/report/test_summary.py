@@ -17,13 +17,15 @@ from fake_runs import Fate, Shape
 from lines import CliRunner
 from loadcell.analysis.ranking import MOST
 from loadcell.cli import main
+from loadcell.model.catalogue import LANGUAGES
+from loadcell.model.catalogue import texts as catalogue
 from loadcell.report import evidence, html, markdown
 from loadcell.report.blocks import Report, Sentences
 from loadcell.report.build import build
 from loadcell.report.context import Scene
 from loadcell.report.html import render as page
 from loadcell.report.sections import summary
-from loadcell.report.texts import LANGUAGES, Texts, catalogue
+from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
 from report.test_groups import run as run_of_groups
 from report.test_search import searched

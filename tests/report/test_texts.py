@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 import loadcell.analysis
 import loadcell.linux
 import loadcell.report
-from loadcell import reasons
 from loadcell.analysis import usl
 from loadcell.analysis.compare.findings import GRAVE
 from loadcell.analysis.compare.verdict import Reason
@@ -33,6 +33,8 @@ from loadcell.analysis.unit import UNITS
 from loadcell.design.search.model import Stage, Why
 from loadcell.execution import error_codes
 from loadcell.linux.inventory import questions
+from loadcell.model.catalogue import LANGUAGES, flattened, placeholders
+from loadcell.model.catalogue import texts as catalogue
 from loadcell.report import figures, flame
 from loadcell.report.charts import saturation
 from loadcell.report.host import REASONS, SAID
@@ -43,7 +45,7 @@ from loadcell.report.sections.http import ROWS
 from loadcell.report.sections.method import DESIGNS
 from loadcell.report.sections.summary import COUNTS
 from loadcell.report.sections.trouble import EVIDENCE
-from loadcell.report.texts import LANGUAGES, Texts, catalogue, placeholders
+from loadcell.report.texts import Texts
 from loadcell.report.values import FIELDS, TARGET_FACTS
 from loadcell.systems.postgres.monitor import monitor
 from loadcell.workloads.probe.cpu import CpuOptions
@@ -86,7 +88,7 @@ FAMILIES = {
     "count": STATUSES,
     "state": STATES,
     "verdict": ("met", "missed", "unknown"),
-    "check": (*CHECKS, "other"),
+    "check-name": (*CHECKS, "other"),
     "advice": (*CHECKS, "other"),
     "page.theme": ("auto", "light", "dark"),
     "figure": (*figures.KNOWN, *(f"sync.{key}" for key in figures.SYNC)),
@@ -116,7 +118,6 @@ FAMILIES = {
     "history.metric": tuple(METRICS),
     "history.method": ("t-test", "permutation", "windows"),
     "with": ("checkpoints", *HOST, *TARGET),
-    "reason": tuple(reasons.texts()),  # held against the code by tests/reasons
     "code": (*error_codes.KNOWN, *(f"class-{kind}" for kind in error_codes.CLASSES)),
     "held": VERIFIED,
     "outcome": ("new_order_rolled_back", "delivery_skipped", "late", "missed"),
@@ -226,9 +227,9 @@ def test_chinese_is_chinese() -> None:
         "terminal.p50",
         "terminal.p95",
         "terminal.p99",
-        "reason.lost.advice.exact",
-        "reason.connect-failed.advice.exact",
-        "reason.load.other.advice.exact",
+        "lost.advice.exact",
+        "connect-failed.advice.exact",
+        "load.other.advice.exact",
     }
     latin = {
         key for key, texts in catalogue().items() if not re.search(r"[\u3400-\u9fff]", texts["zh"])
@@ -236,12 +237,22 @@ def test_chinese_is_chinese() -> None:
     assert latin == {
         "found.figure", "found.figure.alone", "hosts.found.why", "hosts.found.why.bare", "mark.list", "mark.colon", "mark.of", "figure.of-part", "compare.place.bare",
         "column.p50", "column.p95", "column.p99", "column.percentile",
-        "reason.load.other", "reason.tool.failed", "reason.damaged",
+        "load.other", "tool.failed", "damaged",
     }  # fmt: skip
 
 
+def labels() -> set[str]:
+    """The keys of the report's texts; those of messages are declared (tests/model/test_catalogue.py)."""
+    home = Path(str(files(loadcell.report)))
+    return {
+        key
+        for file in home.glob("messages*.toml")
+        for key in flattened(tomllib.loads(file.read_text(encoding="utf-8")))
+    }
+
+
 def test_no_key_is_unused() -> None:
-    assert set(catalogue()) - named() - put_together() == set()
+    assert labels() - named() - put_together() == set()
 
 
 def test_no_key_is_missing() -> None:
@@ -321,7 +332,9 @@ def test_figures_are_marked_and_everything_is_passed_through_the_escape() -> Non
 
 def test_what_to_do_is_a_sentence_and_no_figure() -> None:
     advice = Phrase("advice.neighbour")
-    phrase = Phrase("found.check.advice", {"check": Phrase("check.neighbour"), "count": 3, "advice": advice})
+    phrase = Phrase(
+        "found.check.advice", {"check": Phrase("check-name.neighbour"), "count": 3, "advice": advice}
+    )
     assert in_brackets(Texts("en"), phrase).endswith("in [3] trials. Run one experiment at a time.")
 
 

@@ -193,7 +193,7 @@ def test_memory_that_is_too_little_is_said(bench: Bench) -> None:
     target = bench.target(memory_limit="16MiB", threads=1)
     with pytest.raises(LoadError, match="Out of Memory") as caught:
         bench.prepare(target, rows=1_000_000, distinct=900_000, pages=1)
-    assert caught.value.reason.code == "duckdb.no-memory"
+    assert caught.value.message.code == "duckdb.no-memory"
     assert "a larger `target.duckdb.memory_limit`" in caught.value.advice
 
 

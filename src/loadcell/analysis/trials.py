@@ -12,7 +12,6 @@ from loadcell.analysis.leaks import Lost
 from loadcell.analysis.open_loop import OpenLoop
 from loadcell.analysis.phrase import Meaning, Recorded
 from loadcell.analysis.types import Counted
-from loadcell.reasons import SHORT_OF
 
 #: Every state a trial can be in; `not-run` stands for one that was planned and has no record.
 STATUSES = ("ok", "failed", "timed-out", "aborted", "invalid", "not-run")
@@ -284,4 +283,4 @@ def _remedy(code: str, error: Mapping[str, Any]) -> Recorded | None:
     """What a record says is to be done about an error. Those of earlier versions give no code of the sentence."""
     if not error.get("advice"):
         return None
-    return Recorded(str(error.get("advice_code") or f"{SHORT_OF}{code}"), {}, error["advice"])
+    return Recorded(str(error.get("advice_code") or f"short-of.{code}"), {}, error["advice"])

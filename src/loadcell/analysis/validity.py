@@ -63,14 +63,14 @@ def findings(trials: Sequence[Trial]) -> Iterator[Finding]:
     for name, where in noticed.items():
         params: dict[str, Value] = {"count": len(where)}
         if name in CHECKS:
-            check = Phrase(f"check.{name}")
+            check = Phrase(f"check-name.{name}")
             if name == OTHERS and used:
                 busiest = sorted(used, key=lambda process: -used[process])[:MOST_NAMED]
-                check = Phrase("check.other-processes.named", {"names": tuple(busiest)})
+                check = Phrase("check-name.other-processes.named", {"names": tuple(busiest)})
             params |= {"check": check, "advice": Phrase(f"advice.{name}")}
             phrase = Phrase("found.check.advice", params)
         else:
-            params |= {"check": Phrase("check.other", {"name": name})}
+            params |= {"check": Phrase("check-name.other", {"name": name})}
             phrase = Phrase("found.check", params)
         yield Finding("checks", "problem" if name in broken else "caution", phrase, tuple(where))
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadcell.reasons import Reason, because
+from loadcell.execution.messages import DIED, RUN_GIVEN_UP
+from loadcell.execution.phases import PHASES
+from loadcell.model.message import Message
 
 #: When the target has never come up and this many trials in a row failed for one and the same reason, the rest would too.
 AFTER = 3
 
 
-def hopeless(records: Sequence[Mapping[str, Any]]) -> Reason | None:
+def hopeless(records: Sequence[Mapping[str, Any]]) -> Message | None:
     """Why going on makes no sense: the target has never come up, always for the same reason."""
     if len(records) < AFTER:
         return None
@@ -21,13 +23,13 @@ def hopeless(records: Sequence[Mapping[str, Any]]) -> Reason | None:
     )
     if not stuck or len({record["reason"] for record in records}) != 1:
         return None
-    return because("run.given-up", count=len(records), why=_why(records[0]))
+    return RUN_GIVEN_UP(count=len(records), why=_why(records[0]))
 
 
-def _why(record: Mapping[str, Any]) -> Reason:
+def _why(record: Mapping[str, Any]) -> Message:
     """The reason of a trial, as its record has it."""
     words = record["reason"], record["advice"] or ""
-    own = Reason(record["reason_code"], record["reason_args"], words)
+    own = Message(record["reason_code"] or "", record["reason_args"], recorded=words)
     if not (phase := record.get("died_during")):
         return own
-    return Reason("died", {"phase": because(f"phase.{phase}"), "why": own}, words)
+    return Message(DIED.code, {"phase": PHASES[phase], "why": own}, recorded=words)

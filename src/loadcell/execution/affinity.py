@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from loadcell.execution.checks import Check
 from loadcell.execution.machine_watch import workers
+from loadcell.execution.messages import AFFINITY_GONE
 from loadcell.linux.procfs import read_small, tree
 from loadcell.plan import affinity_check
 from loadcell.plan.affinity import PlacementError, numbers, ranges
@@ -22,7 +23,6 @@ from loadcell.plan.affinity_check import Pins
 from loadcell.plan.model import Resolved
 from loadcell.plan.parts import Parts
 from loadcell.plan.topology import Pin
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
 
 Side = Literal["target", "client"]
@@ -139,7 +139,7 @@ def of(settings: Resolved, parts: Parts, root: Path = Path("/")) -> Pinning:
     try:
         pins = affinity_check.of(settings.affinity, parts.topology(), in_worker=in_worker)
     except PlacementError as error:
-        raise TargetError(because("affinity.gone", finding=error.reason, allowed=error.there_is)) from error
+        raise TargetError(AFFINITY_GONE(finding=error.message, allowed=error.there_is)) from error
     return Pinning(pins, settings.affinity.placements, in_worker, root)
 
 

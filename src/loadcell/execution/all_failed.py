@@ -9,15 +9,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loadcell.execution.engine_messages import failure_remedy, load_failure
+from loadcell.execution.messages import (
+    NOTHING_SUCCEEDED,
+    NOTHING_SUCCEEDED_LOOK,
+    NOTHING_SUCCEEDED_STATUS,
+    NOTHING_SUCCEEDED_UNCODED,
+)
 from loadcell.execution.record import TRANSACTION
+from loadcell.model.message import Message
 from loadcell.plan.expect import Expectation
-from loadcell.reasons import Reason, because, of_load, texts
 
 #: The figures by which a plan can say that it is failures it wants to see.
 _OF_FAILURES = ("errors", "error_rate")
 
 
-def fruitless(document: Mapping[str, Any], protocol: str) -> Reason | None:
+def fruitless(document: Mapping[str, Any], protocol: str) -> Message | None:
     """Why a trial, as its record has it, has no figures: all that ended in the measurement failed. None where that is not so.
 
     What a tool counted is taken by its own figures: one that gives a throughput had successes, whether it counts them or not.
@@ -34,11 +41,11 @@ def fruitless(document: Mapping[str, Any], protocol: str) -> Reason | None:
             codes[error["code"]] += error["count"]
             messages.setdefault(error["code"], error.get("message") or "")
     if not codes:
-        return because("nothing-succeeded.uncoded", failed=failed, remedy=because("nothing-succeeded.look"))
+        return NOTHING_SUCCEEDED_UNCODED(failed=failed, remedy=NOTHING_SUCCEEDED_LOOK())
     code, often = codes.most_common(1)[0]
-    remedy = remedy_of(protocol, code) or _remedy_of_answer(code)
-    why = of_load(code, messages[code] or code, remedy.finding)
-    return because("nothing-succeeded", failed=failed, code=code, often=often, why=why, remedy=remedy)
+    remedy = failure_remedy(protocol, code) or _remedy_of_answer(code)
+    why = load_failure(code, messages[code] or code, remedy.text)
+    return NOTHING_SUCCEEDED(failed=failed, code=code, often=often, why=why, remedy=remedy)
 
 
 def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -> bool:
@@ -51,12 +58,5 @@ def wanted(expect: Sequence[Expectation], figures: Mapping[str, float | None]) -
     )
 
 
-def remedy_of(protocol: str, code: str | None) -> Reason | None:
-    """What the catalogue knows to do about a failure of this kind in this protocol, or in any."""
-    known = (f"remedy.{protocol}.{code}", f"remedy.{code}")
-    found = next((one for one in known if one in texts()), None)
-    return None if found is None else because(found)
-
-
-def _remedy_of_answer(code: str) -> Reason:
-    return because("nothing-succeeded.status" if code.startswith("http-") else "nothing-succeeded.look")
+def _remedy_of_answer(code: str) -> Message:
+    return (NOTHING_SUCCEEDED_STATUS if code.startswith("http-") else NOTHING_SUCCEEDED_LOOK)()

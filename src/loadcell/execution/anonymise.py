@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import because
+from loadcell.execution.messages import INTERRUPTED
 from loadcell.store.commands import resume
 from loadcell.store.durable import json_text, write_text
 from loadcell.store.errors import cannot_write
@@ -53,7 +53,7 @@ def _call_anew(document: dict[str, Any], run: Path) -> None:
     """What goes on with the run, as it is called from beside it."""
     if document.get("reason_code") == "interrupted":
         by = document["reason_args"]["resume"].partition(" --resume ")[0]
-        reason = because("interrupted", resume=resume(run.name, by=by))
+        reason = INTERRUPTED(resume=resume(run.name, by=by))
         document.update(reason_args=reason.arguments, advice=reason.advice)
 
 

@@ -11,8 +11,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from loadcell.execution.messages import (
+    CHECK_AFFINITY,
+    CHECK_CLIENT_LIMIT,
+    CHECK_COUNTING_IDENTITY,
+    CHECK_INTERVALS_COMPLETE,
+    CHECK_LITTLES_LAW,
+    CHECK_OTHER,
+    CHECK_PERCENTILES,
+    CHECK_PGBENCH_BALANCES,
+    CHECK_PORTS,
+    CHECK_SERVER_COUNTERS,
+    CHECK_TPCC_CONSISTENCY,
+    CHECK_VALUES,
+)
 from loadcell.execution.record import TRANSACTION
-from loadcell.reasons import Reason, because, texts
+from loadcell.model.message import Message
 from loadcell.workloads.base import Condition
 
 #: A client thread busier than this had no time to spare: what was measured is the client (design: the client was the limit).
@@ -376,12 +390,28 @@ def ports(result: Mapping[str, Any]) -> Check | None:
     return Check("ports", "broken" if limited else "noticed", detail)
 
 
-def broken(check: Check) -> Reason:
+#: Check -> the reason it gives when it is broken.
+BROKEN = {
+    "values": CHECK_VALUES,
+    "percentiles": CHECK_PERCENTILES,
+    "counting-identity": CHECK_COUNTING_IDENTITY,
+    "littles-law": CHECK_LITTLES_LAW,
+    "client-limit": CHECK_CLIENT_LIMIT,
+    "ports": CHECK_PORTS,
+    "server-counters": CHECK_SERVER_COUNTERS,
+    "affinity": CHECK_AFFINITY,
+    "pgbench-balances": CHECK_PGBENCH_BALANCES,
+    "tpcc-consistency": CHECK_TPCC_CONSISTENCY,
+    "intervals-complete": CHECK_INTERVALS_COMPLETE,
+}
+
+
+def broken(check: Check) -> Message:
     """Why a trial with this broken check is not to be trusted."""
-    code = f"check.{check.name}"
-    return because(code) if code in texts() else because("check.other", name=check.name)
+    code = BROKEN.get(check.name)
+    return CHECK_OTHER(name=check.name) if code is None else code()
 
 
-def invalidity(checks: Iterable[Check]) -> Reason | None:
+def invalidity(checks: Iterable[Check]) -> Message | None:
     """The reason that the first broken check gives; None when the measurement can be trusted."""
     return next((broken(check) for check in checks if check.verdict == "broken"), None)

@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from loadcell.reasons import Reason, ReasonedError, because, of_load
+from loadcell.execution.engine_messages import load_failure
+from loadcell.execution.messages import WORKER_ENDED, WORKER_KILLED, WORKER_KILLED_FOR_GOOD
+from loadcell.model.message import Message, MessageError
 
 #: How often a waiting executor looks round: at the clock, and whether an end was asked for.
 TICK_S = 0.1
@@ -26,7 +28,7 @@ OF_THE_WORKER = ("made_by", "pin")
 OnEvent = Callable[[dict[str, Any]], None]
 
 
-class LoadError(ReasonedError):
+class LoadError(MessageError):
     """The load could not be made, or broke: what was found, what to do about it."""
 
 
@@ -168,12 +170,12 @@ class WorkerExecutor:
         self._process = None
 
 
-def _said(error: Mapping[str, Any]) -> Reason:
+def _said(error: Mapping[str, Any]) -> Message:
     """What the worker says in an `error`: with `args` by a code of the catalogue, else by a code of who made the load."""
     words = str(error.get("finding", "the load failed")), str(error.get("advice", ""))
     if "args" in error:
-        return Reason(error["code"], error["args"], words)
-    return of_load(str(error.get("code", "")), *words)
+        return Message(str(error["code"]), error["args"], recorded=words)
+    return load_failure(str(error.get("code", "")), *words)
 
 
 def _measured(mode: str, last: dict[str, Any] | None) -> bool:
@@ -185,11 +187,11 @@ def _measured(mode: str, last: dict[str, Any] | None) -> bool:
 
 def _died(code: int) -> LoadError:
     if code >= 0:
-        return LoadError(because("worker.ended", status=str(code)))
+        return LoadError(WORKER_ENDED(status=str(code)))
     name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
     if -code == signal.SIGKILL:
-        return LoadError(because("worker.killed-for-good", signal=name))
-    return LoadError(because("worker.killed", signal=name))
+        return LoadError(WORKER_KILLED_FOR_GOOD(signal=name))
+    return LoadError(WORKER_KILLED(signal=name))
 
 
 class _Streams:

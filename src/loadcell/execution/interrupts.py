@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from loadcell.reasons import because
+from loadcell.execution.messages import INTERRUPTED
 
 #: How often a time limit repeats itself, in case a library swallowed the first exception.
 _REPEAT_S = 2.0
@@ -36,7 +36,7 @@ class Interrupts:
         that goes on with the run."""
         self.requested = False
         #: why a trial ends that was under way
-        self.reason = because("interrupted", resume=resume)
+        self.reason = INTERRUPTED(resume=resume)
         self._at_once = at_once
         self._breakable = False
         self._before: dict[int, object] = {}

@@ -10,14 +10,36 @@ from typing import Any
 
 from loadcell.execution.executor import LoadStoppedError, LoadTimeoutError
 from loadcell.execution.interrupts import Interrupted, Interrupts, LimitReached
+from loadcell.execution.messages import (
+    FAULT,
+    PHASE_CLEANUP,
+    PHASE_COLLECT,
+    PHASE_LOAD,
+    PHASE_MEASURE,
+    PHASE_PREPARE,
+    PHASE_UP,
+    PHASE_VERIFY,
+    PHASE_WARMUP,
+    TIMED_OUT,
+    TIMED_OUT_WITHIN,
+)
 from loadcell.execution.record import utc_text
-from loadcell.reasons import Reason, ReasonedError, because
+from loadcell.model.message import Message, MessageError
 from loadcell.store.errors import StoreError
 
 NAMES = ("up", "prepare", "warmup", "measure", "collect", "verify", "cleanup")
 
 #: What each is called in a sentence.
-PHASES = {name: because(f"phase.{name}") for name in NAMES}
+PHASES = {
+    "up": PHASE_UP(),
+    "prepare": PHASE_PREPARE(),
+    "warmup": PHASE_WARMUP(),
+    "measure": PHASE_MEASURE(),
+    "collect": PHASE_COLLECT(),
+    "verify": PHASE_VERIFY(),
+    "cleanup": PHASE_CLEANUP(),
+    "load": PHASE_LOAD(),
+}
 
 #: Which key of the plan's `limits` bounds a phase.
 LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
@@ -26,8 +48,8 @@ LIMIT_KEYS = {"warmup": "load_slack", "measure": "load_slack"}
 class TrialEndedError(Exception):
     """The trial ends here, with this status (`failed`, `timed-out`, `aborted`), for this reason."""
 
-    def __init__(self, status: str, reason: Reason) -> None:
-        super().__init__(reason.finding)
+    def __init__(self, status: str, reason: Message) -> None:
+        super().__init__(reason.text)
         self.status = status
         self.reason = reason
 
@@ -100,20 +122,20 @@ class Phases:
         match error:
             case TrialEndedError():
                 return error
-            case ReasonedError():
-                return TrialEndedError("failed", error.reason)
+            case MessageError():
+                return TrialEndedError("failed", error.message)
             case LimitReached() | LoadTimeoutError():
                 key = LIMIT_KEYS.get(name, name)
                 limit_s = error.limit_s if isinstance(error, LoadTimeoutError) else limit_s
                 if not limit_s:
-                    return TrialEndedError("timed-out", because("timed-out", phase=PHASES[name], limit=key))
-                why = because("timed-out.within", phase=PHASES[name], limit=key, limit_s=limit_s)
+                    return TrialEndedError("timed-out", TIMED_OUT(phase=PHASES[name], limit=key))
+                why = TIMED_OUT_WITHIN(phase=PHASES[name], limit=key, limit_s=limit_s)
                 return TrialEndedError("timed-out", why)
             case Interrupted() | LoadStoppedError():
                 return TrialEndedError("aborted", self.interrupts.reason)
             case Exception():
                 for line in traceback.format_exception(error):
                     self.output(line.rstrip("\n"))
-                why = because("fault", error=type(error).__name__, said=error)
+                why = FAULT(error=type(error).__name__, said=error)
                 return TrialEndedError("failed", why)
         return None

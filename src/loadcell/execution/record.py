@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from loadcell.execution.engine_messages import error_remedy
 from loadcell.execution.error_codes import meaning
-from loadcell.reasons import because, remedy_of
 
 TRANSACTION = "transaction"
 
@@ -99,8 +99,8 @@ def measured(result: Mapping[str, Any], protocol: str) -> dict[str, Any]:
 def explained(error: Mapping[str, Any], protocol: str) -> dict[str, Any]:
     """An error with what its code means, and what to do about it where that is known: in English, and the code of the sentence."""
     code = error["code"]
-    known = remedy_of(protocol, code)
-    remedy = {"advice": because(known).finding, "advice_code": known} if known is not None else {}
+    message = error_remedy(protocol, code)
+    remedy = {} if message is None else {"advice": message.text, "advice_code": message.code}
     return {**error, "meaning": meaning(code), **remedy}
 
 

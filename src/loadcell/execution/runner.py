@@ -22,6 +22,7 @@ from loadcell.execution.context import Means
 from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import Interrupts
+from loadcell.execution.messages import RUN_INTERRUPTED
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.record import utc_text
@@ -29,11 +30,11 @@ from loadcell.execution.search_trials import Searching
 from loadcell.execution.target_pool import Keeper
 from loadcell.execution.trial import TrialRun
 from loadcell.execution.trial_source import Ahead, Known
+from loadcell.model.message import Message
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Parts
 from loadcell.plan.secrets import Secrets
 from loadcell.plan.treatment import Treatment
-from loadcell.reasons import Reason, because
 from loadcell.store import commands
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import SCHEMA, new_run_directory
@@ -217,7 +218,7 @@ class Runner:
         status = exit_status(state, document["trials"], records)
         if isinstance(ahead, Searching) and state == "finished":
             status = ahead.exit_status(records)
-        said = None if reason is None else self.secrets.redact(reason.finding)
+        said = None if reason is None else self.secrets.redact(reason.text)
         return Ended(writer.path, state, status, said)
 
     def _trials(
@@ -228,12 +229,12 @@ class Runner:
         keeper: Keeper,
         means: Means,
         records: list[dict[str, Any]],
-    ) -> Reason | None:
+    ) -> Message | None:
         """Run the trials; returns why the rest was given up, if it was."""
         mine: list[dict[str, Any]] = []
         for trial in ahead:
             if means.interrupts.requested:
-                return because("run.interrupted")
+                return RUN_INTERRUPTED()
             self.progress.trial_began(trial.name)
             record = writer.trial(trial.name)
             try:
@@ -247,7 +248,7 @@ class Runner:
             self.progress.trial_ended(self._shown(document))
             if (reason := hopeless(mine)) is not None:
                 return reason
-        return because("run.interrupted") if means.interrupts.requested else None
+        return RUN_INTERRUPTED() if means.interrupts.requested else None
 
     def _profile(
         self,
@@ -301,7 +302,7 @@ class Runner:
         writer: RunWriter,
         document: dict[str, Any],
         state: str,
-        reason: Reason | None,
+        reason: Message | None,
         records: list[dict[str, Any]],
         means: Means,
     ) -> None:
@@ -310,9 +311,9 @@ class Runner:
         document.update(
             state=state,
             ended_utc=now,
-            reason=reason and reason.finding,
-            reason_code=reason and reason.code,
-            reason_args=reason.arguments if reason else {},
+            reason=reason and reason.text,
+            reason_code=reason and (reason.code or None),
+            reason_args=reason.plain_arguments if reason else {},
             verdicts=verdicts(document, records),
         )
         document["executions"][-1]["ended_utc"] = now

@@ -19,16 +19,18 @@ from loadcell.execution import (
     profiling,
     tool_checks,
 )
-from loadcell.execution.all_failed import fruitless, remedy_of, wanted
+from loadcell.execution.all_failed import fruitless, wanted
 from loadcell.execution.context import Means, threads
+from loadcell.execution.engine_messages import failure_remedy
 from loadcell.execution.load import DATA_SEED, LoadWatch, specification, specification_of_groups, trial_seed
-from loadcell.execution.phases import LIMIT_KEYS, Phases, TrialEndedError
+from loadcell.execution.messages import DIED, UNEXPLAINED
+from loadcell.execution.phases import LIMIT_KEYS, PHASES, Phases, TrialEndedError
 from loadcell.execution.record import measured, metrics, utc_text
 from loadcell.execution.target_pool import Keeper
+from loadcell.model.message import Message
 from loadcell.plan import secrets
 from loadcell.plan.model import Resolved
 from loadcell.profilers.cpu import CpuSampler
-from loadcell.reasons import Reason, because
 from loadcell.store.layout import SCHEMA
 from loadcell.store.write import TrialWriter
 from loadcell.systems.base import Target
@@ -81,16 +83,16 @@ class TrialRun:
         if ended.status != "failed" or self._target is None or self._target.alive():
             return
         phase = "load" if self._phases.current in LIMIT_KEYS else self._phases.current
-        died = because("died", phase=because(f"phase.{phase}"), why=ended.reason)
-        self._document.update(reason=died.finding, died_during=phase)
+        died = DIED(phase=PHASES[phase], why=ended.reason)
+        self._document.update(reason=died.text, died_during=phase)
 
-    def _conclude(self, status: str, reason: Reason) -> None:
+    def _conclude(self, status: str, reason: Message) -> None:
         """How it ended and why: in English for who reads the record, and as a code with arguments for who writes of it."""
         self._document.update(
             status=status,
-            reason=reason.finding,
-            reason_code=reason.code,
-            reason_args=reason.arguments,
+            reason=reason.text,
+            reason_code=reason.code or None,
+            reason_args=reason.plain_arguments,
             advice=reason.advice,
         )
 
@@ -255,7 +257,7 @@ class TrialRun:
                 if status in ("failed", "timed-out"):
                     self.keeper.rest(unless_alive=status == "failed")
         except TrialEndedError as ended:
-            self.writer.output(f"cleanup: {ended.reason.finding}")
+            self.writer.output(f"cleanup: {ended.reason.text}")
 
     def _execute(
         self, mode: str, spec: dict[str, Any], on_event: Any, limit_s: float, **more: Any
@@ -384,12 +386,12 @@ class TrialRun:
         return metrics(self._document, target_cpu) | groups.metrics(self._document)
 
 
-def _of_outcome(result: Mapping[str, Any], protocol: str) -> Reason:
+def _of_outcome(result: Mapping[str, Any], protocol: str) -> Message:
     """Why a load did not run to its end: the outcome is the code; beside its figures stand the engine's own words, and what the
     catalogue knows to do about a failure of this kind in this protocol, or in any."""
-    bare = because("unexplained", outcome=result["outcome"])
-    words = result.get("reason") or bare.finding, result.get("advice") or bare.advice
+    bare = UNEXPLAINED(outcome=result["outcome"])
+    words = result.get("reason") or bare.text, result.get("advice") or bare.advice
     args = {**(result.get("reason_args") or {}), "finding": words[0], "advice": words[1]}
-    if (remedy := remedy_of(protocol, args.get("code"))) is not None:
+    if (remedy := failure_remedy(protocol, args.get("code"))) is not None:
         args["remedy"] = remedy
-    return Reason(result["outcome"], args, words)
+    return Message(result["outcome"], args, recorded=words)

@@ -2,7 +2,7 @@
 
 The order is `{"mode": "run" | "prepare", "parent": PID, "made_by": MODULE | null, "pin": [CPUS, MEMORY] | null, "spec": {...}}`;
 the lines are the engine's events (and `{"type": "pinned", "cpus", "memory"}` where it was told where to run, as read back), then one `{"type": "result", "result": ...}` or `{"type": "error", "error": {"code", "finding", "advice"}}`
-(with `args` where the code is one of `loadcell.reasons`). It imports
+(with `args` where the code is one of the catalogue). It imports
 nothing but the engine and the standard library, so that it starts fast and its memory and CPU figures are the load's own.
 
 A load that the engine does not make is made by the module `made_by`: it has functions `run`, `prepare` and `stop` with the
@@ -22,6 +22,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from loadcell.execution.messages import WORKER_AFFINITY, WORKER_BROKEN, WORKER_ENGINE, WORKER_NO_ENGINE
+from loadcell.model.message import MessageCode
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -39,7 +42,7 @@ def settle(cpus: str, memory: str, say: Callable[[str], None]) -> bool:
     try:
         affinity.pin(cpus, memory)
     except OSError as error:
-        say(_error("worker.affinity", said=error.strerror))
+        say(_error(WORKER_AFFINITY, said=error.strerror))
         return False
     there = affinity.pinned()
     say(json.dumps({"type": "pinned", "cpus": there[0], "memory": there[1]}))
@@ -65,7 +68,7 @@ def main() -> int:
     try:
         from loadcell import _engine
     except ImportError as error:
-        say(_error("worker.no-engine", said=error))
+        say(_error(WORKER_NO_ENGINE, said=error))
         return 1
 
     maker: Any = importlib.import_module(order["made_by"]) if order.get("made_by") else _engine
@@ -78,7 +81,7 @@ def main() -> int:
         say(_engine_error(error))
         return 1
     except Exception as error:  # the last line must come, whatever happened
-        say(_error("worker.broken", error=type(error).__name__, said=error))
+        say(_error(WORKER_BROKEN, error=type(error).__name__, said=error))
         raise
     say('{"type":"result","result":' + result + "}")
     return 0
@@ -91,14 +94,12 @@ def _engine_error(error: Exception) -> str:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        return _error("worker.engine", said=error)
+        return _error(WORKER_ENGINE, said=error)
     return json.dumps({"type": "error", "error": document})
 
 
-def _error(code: str, **args: Any) -> str:
-    from loadcell.reasons import because
-
-    return json.dumps({"type": "error", "error": because(code, **args).document()})
+def _error(code: MessageCode, **arguments: object) -> str:
+    return json.dumps({"type": "error", "error": code(**arguments).document()})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from loadcell.reasons import ReasonedError
+from loadcell.model.message import MessageError
 
 if TYPE_CHECKING:
     from loadcell.ingest.samples import Samples
@@ -92,7 +92,7 @@ class Reader(Protocol):
         """Everything in the output. Raises NotItsOutputError when there is nothing in it that this tool prints."""
 
 
-class NotItsOutputError(ReasonedError):
+class NotItsOutputError(MessageError):
     """The text is no output of this tool; the reason says what was looked for."""
 
 

@@ -11,7 +11,8 @@ from statistics import mean, median
 from typing import Any
 
 from loadcell.ingest.base import Measured, number
-from loadcell.reasons import ReasonedError, because
+from loadcell.ingest.messages import FIGURE_CSV, FIGURE_JSON, FIGURE_NO_NUMBER, FIGURE_NOTHING, FIGURE_PATTERN
+from loadcell.model.message import MessageError
 
 #: Which of several values is the figure.
 TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -34,7 +35,7 @@ _DOCUMENT = re.compile(r"^[\[{]", re.MULTILINE)
 _SEPARATORS = (",", ";", "\t")
 
 
-class NoFigureError(ReasonedError):
+class NoFigureError(MessageError):
     """A figure was not found; the reason says what was looked for."""
 
 
@@ -60,20 +61,20 @@ def path_of(text: str) -> list[str | int | None]:
 def value(source: Mapping[str, Any], text: str) -> float:
     """One figure from the whole output. Raises NoFigureError."""
     if source.get("pattern") is not None:
-        sought = because("figure.pattern", text=repr(source["pattern"]))
+        sought = FIGURE_PATTERN(text=repr(source["pattern"]))
         found = _by_pattern(source["pattern"], text)
     elif source.get("json") is not None:
-        sought = because("figure.json", text=repr(source["json"]))
+        sought = FIGURE_JSON(text=repr(source["json"]))
         found = _by_path(source["json"], text)
     else:
-        sought = because("figure.csv", text=repr(source["csv"]))
+        sought = FIGURE_CSV(text=repr(source["csv"]))
         found = _by_column(source["csv"], text)
     if not found:
-        raise NoFigureError(because("figure.nothing", sought=sought))
+        raise NoFigureError(FIGURE_NOTHING(sought=sought))
     try:
         values = [number(str(one)) for one in found]
     except ValueError:
-        raise NoFigureError(because("figure.no-number", sought=sought, found=repr(found[-1]))) from None
+        raise NoFigureError(FIGURE_NO_NUMBER(sought=sought, found=repr(found[-1]))) from None
     return TAKE[source["take"]](values) * float(source["times"])
 
 

@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadcell.ingest.base import NotItsOutputError, Unread
-from loadcell.reasons import because
+from loadcell.ingest.messages import (
+    OUTPUT_JSON,
+    OUTPUT_JSON_BROKEN,
+    OUTPUT_JSON_CUT_OFF,
+    OUTPUT_JSON_NONE,
+    OUTPUT_JSON_TOO_LONG,
+)
 
 #: No tool prints as much; a document is held in memory as a whole.
 MOST_BYTES = 256 * 2**20
@@ -23,7 +29,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
     text = _whole(lines)
     decoder = json.JSONDecoder()
     found: list[dict[str, Any]] = []
-    at, failures, trouble = 0, 0, because("output.json.none", key=key)
+    at, failures, trouble = 0, 0, OUTPUT_JSON_NONE(key=key)
     while (begin := _begin(text, at)) >= 0 and failures < _MOST_FAILURES:
         _between(text[at:begin], unread)
         try:
@@ -36,13 +42,12 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             failures += 1
             line = text.count("\n", 0, error.pos) + 1
             cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-            trouble = because(
-                "output.json.cut-off" if cut else "output.json.broken",
+            trouble = (OUTPUT_JSON_CUT_OFF if cut else OUTPUT_JSON_BROKEN).pick(
                 begin=str(text.count("\n", 0, begin) + 1),
                 line=str(line),
                 said=error.msg,
             )
-            unread.add(trouble.finding)
+            unread.add(trouble.text)
             at = _next(text, begin)
             continue
         if isinstance(document, dict) and key in document:
@@ -51,7 +56,7 @@ def documents(lines: Iterable[str], key: str, how: str, unread: Unread) -> list[
             unread.add(text[begin : begin + 80].partition("\n")[0])
     _between(text[at:], unread)
     if not found:
-        raise NotItsOutputError(because("output.json", key=key, how=how, trouble=trouble))
+        raise NotItsOutputError(OUTPUT_JSON(key=key, how=how, trouble=trouble))
     return found
 
 
@@ -61,7 +66,7 @@ def _whole(lines: Iterable[str]) -> str:
         parts.append(line)
         length += len(line)
         if length > MOST_BYTES:
-            raise NotItsOutputError(because("output.json.too-long", limit_mib=MOST_BYTES // 2**20))
+            raise NotItsOutputError(OUTPUT_JSON_TOO_LONG(limit_mib=MOST_BYTES // 2**20))
     return "".join(parts)
 
 

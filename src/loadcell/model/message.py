@@ -175,7 +175,9 @@ class MessageCode:
             raise ValueError(f"message code {code!r} is declared twice")
         for name, kind in arguments.items():
             if kind in _WRITERS and unit_of(name) is not kind:
-                raise ValueError(f"{code}: the name of argument {name!r} does not end in the suffix of its unit")
+                raise ValueError(
+                    f"{code}: the name of argument {name!r} does not end in the suffix of its unit"
+                )
         self.code = code
         self.severity: Severity = severity
         self.arguments: Mapping[str, type[Any]] = arguments
@@ -188,12 +190,17 @@ class MessageCode:
         values = {name: self._checked(name, value) for name, value in arguments.items()}
         return Message(self.code, values, self.severity)
 
+    def pick(self, **arguments: object) -> Message:
+        """The message with those of these arguments that it takes; for tables of codes that are called alike."""
+        return self(**{name: value for name, value in arguments.items() if name in self.arguments})
+
     def _checked(self, name: str, value: object) -> Argument:
         kind = self.arguments[name]
         if kind is list:
             if not isinstance(value, list | tuple):
                 raise TypeError(f"{self.code}: argument {name!r} is no list")
-            return [item if isinstance(item, Message) else str(item) for item in value]
+            items: list[Any] = [item if isinstance(item, Message) else str(item) for item in value]
+            return items
         if isinstance(value, Message):
             return value
         if issubclass(kind, int | float):
@@ -246,4 +253,4 @@ def _plain(value: Any) -> Any:
 
 
 #: In place of the output of a program that printed nothing.
-NO_OUTPUT = MessageCode("nothing-said")
+NO_OUTPUT = MessageCode("nothing-said")()

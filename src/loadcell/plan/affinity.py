@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from loadcell.model.message import Message, as_written
 from loadcell.plan.parts import Options
 from loadcell.plan.problems import nearest, shown
-from loadcell.reasons import Reason, in_words
 
 #: levels that are made from the machine's layout
 ONE_NODE, HALF, ALL = "one node", "half the cores", "all"
@@ -32,9 +32,9 @@ class PlacementError(ValueError):
     """Not a placement, or none on this machine: what was found, what is allowed, and what was probably meant. What depends on the
     machine can end a trial that a plan has got through to, so it has a code."""
 
-    def __init__(self, finding: Reason | str, *, allowed: Reason | str, nearest: str | None = None) -> None:
-        self.reason, self.there_is = (
-            in_words(words) if isinstance(words, str) else words for words in (finding, allowed)
+    def __init__(self, finding: Message | str, *, allowed: Message | str, nearest: str | None = None) -> None:
+        self.message, self.there_is = (
+            as_written(words) if isinstance(words, str) else words for words in (finding, allowed)
         )
         super().__init__(self.finding)
         self.nearest = nearest
@@ -42,12 +42,12 @@ class PlacementError(ValueError):
     @property
     def finding(self) -> str:
         """What was found, in English."""
-        return self.reason.finding
+        return self.message.text
 
     @property
     def allowed(self) -> str:
         """What there is instead, in English."""
-        return self.there_is.finding
+        return self.there_is.text
 
 
 def numbers(text: str, allowed: str) -> tuple[int, ...]:

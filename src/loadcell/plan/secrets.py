@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from loadcell.model.message import MessageError
+from loadcell.plan.messages import SECRET_MISSING
 from loadcell.plan.nodes import Keys, Node, scalars
 from loadcell.plan.problems import Problem, nearest, shown
-from loadcell.reasons import ReasonedError, because
 
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
@@ -31,7 +32,7 @@ _IN_WORDS = re.compile(
 REMEDY = "${env:NAME}, with the secret in the environment variable NAME"
 
 
-class MissingSecretError(ReasonedError, ValueError):
+class MissingSecretError(MessageError, ValueError):
     """A secret was asked for whose environment variable is not set."""
 
 
@@ -51,7 +52,7 @@ class Secrets:
         def value(match: re.Match[str]) -> str:
             name = match[1]
             if name not in self._env:
-                raise MissingSecretError(because("secret.missing", name=name))
+                raise MissingSecretError(SECRET_MISSING(name=name))
             self._known[self._env[name]] = match[0]
             return self._env[name]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from loadcell.model.message import Message
 from loadcell.plan.affinity import (
     ALL,
     HALF,
@@ -18,8 +19,19 @@ from loadcell.plan.affinity import (
     numbers,
     ranges,
 )
+from loadcell.plan.messages import (
+    AFFINITY_CPUS,
+    AFFINITY_KEPT_FROM,
+    AFFINITY_MEMORY_OF,
+    AFFINITY_NO_CPU,
+    AFFINITY_NO_MEMORY,
+    AFFINITY_NO_NODE,
+    AFFINITY_NODE,
+    AFFINITY_NODES,
+    AFFINITY_NODES_WITHOUT_CPU,
+    AFFINITY_OFFLINE,
+)
 from loadcell.plan.parts import Advice
-from loadcell.reasons import Reason, because
 
 
 @dataclass(frozen=True)
@@ -63,22 +75,22 @@ class Topology:
         without = [number for number in wanted if number not in self.memory_nodes]
         if without:
             raise PlacementError(
-                because("affinity.no-memory", node=str(without[0])),
-                allowed=because("affinity.memory-of", nodes=_named(self.memory_nodes)),
+                AFFINITY_NO_MEMORY(node=str(without[0])),
+                allowed=AFFINITY_MEMORY_OF(nodes=_named(self.memory_nodes)),
             )
         return f"bind:{ranges(wanted)}"
 
     def _cpus(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
-        allowed = because("affinity.cpus", cpus=ranges(self.usable))
+        allowed = AFFINITY_CPUS(cpus=ranges(self.usable))
         unknown = tuple(number for number in wanted if number not in (*self.online, *self.offline))
         if unknown:
-            raise PlacementError(because("affinity.no-cpu", cpus=ranges(unknown)), allowed=allowed)
+            raise PlacementError(AFFINITY_NO_CPU(cpus=ranges(unknown)), allowed=allowed)
         off = tuple(number for number in wanted if number in self.offline)
         if off:
-            raise PlacementError(because("affinity.offline", cpus=ranges(off)), allowed=allowed)
+            raise PlacementError(AFFINITY_OFFLINE(cpus=ranges(off)), allowed=allowed)
         kept = tuple(number for number in wanted if number not in self.usable)
         if kept:
-            raise PlacementError(because("affinity.kept-from", cpus=ranges(kept)), allowed=allowed)
+            raise PlacementError(AFFINITY_KEPT_FROM(cpus=ranges(kept)), allowed=allowed)
         return wanted
 
     def _nodes(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
@@ -87,16 +99,14 @@ class Topology:
         found = tuple(sorted(number for node in wanted for number in usable.get(node, ())))
         if not found:
             raise PlacementError(
-                because("affinity.nodes-without-cpu", nodes=_named(wanted)), allowed=_named(tuple(usable))
+                AFFINITY_NODES_WITHOUT_CPU(nodes=_named(wanted)), allowed=_named(tuple(usable))
             )
         return found
 
     def _known_nodes(self, wanted: tuple[int, ...]) -> None:
         unknown = [number for number in wanted if number not in self.nodes]
         if unknown:
-            raise PlacementError(
-                because("affinity.no-node", node=str(unknown[0])), allowed=_named(tuple(self.nodes))
-            )
+            raise PlacementError(AFFINITY_NO_NODE(node=str(unknown[0])), allowed=_named(tuple(self.nodes)))
 
     def _usable_nodes(self) -> dict[int, tuple[int, ...]]:
         """Nodes with processors of ours, each with these."""
@@ -164,8 +174,8 @@ class Topology:
                 )
 
 
-def _named(found: tuple[int, ...]) -> Reason:
-    return because("affinity.nodes" if len(found) > 1 else "affinity.node", nodes=ranges(found))
+def _named(found: tuple[int, ...]) -> Message:
+    return (AFFINITY_NODES if len(found) > 1 else AFFINITY_NODE)(nodes=ranges(found))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadcell.reasons import ReasonedError
+from loadcell.model.message import MessageError
 
 
-class ProfilerError(ReasonedError):
+class ProfilerError(MessageError):
     """What was found, and what to do about it. It ends the trial that was to be profiled, and nothing else."""

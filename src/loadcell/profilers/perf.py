@@ -20,8 +20,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcell.linux import launcher
+from loadcell.model.message import NO_OUTPUT, MessageCode
 from loadcell.profilers.base import ProfilerError
-from loadcell.reasons import NOTHING_SAID, because
+from loadcell.profilers.messages import (
+    PERF_FILES,
+    PERF_GONE,
+    PERF_MISSING,
+    PERF_NO_ANSWER,
+    PERF_NO_EVENTS,
+    PERF_NO_PROCESSES,
+    PERF_NOT_ALLOWED,
+    PERF_NOT_SAMPLED,
+    PERF_OTHER_KERNEL,
+    PERF_UNREADABLE,
+)
 
 #: Of each sampled stack so much is kept for `dwarf`: perf's own default; deeper stacks lose their outermost callers.
 STACK_BYTES = 8192
@@ -42,30 +54,30 @@ def found() -> str:
     """The program. Raises ProfilerError where it is not installed."""
     program = shutil.which("perf")
     if program is None:
-        raise ProfilerError(because("perf.missing"))
+        raise ProfilerError(PERF_MISSING())
     return program
 
 
-def trouble(said: str, otherwise: str = "perf.not-sampled") -> ProfilerError:
+def trouble(said: str, otherwise: MessageCode = PERF_NOT_SAMPLED) -> ProfilerError:
     """What perf's own words mean, and what helps; `otherwise` is the code of words that mean nothing known."""
     lines = [line.strip() for line in said.splitlines() if line.strip(" .")]
     low = said.lower()
     if "no such process" in low:
-        return GoneError(because("perf.gone"))
+        return GoneError(PERF_GONE())
     if any(words in low for words in ("not permitted", "permission", "is limited", "perf_event_paranoid")):
         try:
             paranoid = _PARANOID.read_text().strip()
         except OSError:
             paranoid = "?"
-        return ProfilerError(because("perf.not-allowed", paranoid=paranoid))
+        return ProfilerError(PERF_NOT_ALLOWED(paranoid=paranoid))
     if "too many open files" in low:
-        return ProfilerError(because("perf.files"))
+        return ProfilerError(PERF_FILES())
     if "not found for kernel" in low or "unknown option" in low:
-        return ProfilerError(because("perf.other-kernel"))
+        return ProfilerError(PERF_OTHER_KERNEL())
     if "not implemented" in low or "not supported" in low or "no such device" in low:
-        return ProfilerError(because("perf.no-events"))
+        return ProfilerError(PERF_NO_EVENTS())
     first = next((line for line in lines if "error" in line.lower()), next(iter(lines), ""))
-    return ProfilerError(because(otherwise, said=first[:200] or NOTHING_SAID))
+    return ProfilerError(otherwise(said=first[:200] or NO_OUTPUT))
 
 
 @dataclass
@@ -93,7 +105,7 @@ class Perf:
     def attach(self) -> None:
         """Sample the processes from now on. Raises ProfilerError. To be called from the main thread."""
         if not self.processes:
-            raise ProfilerError(because("perf.no-processes"))
+            raise ProfilerError(PERF_NO_PROCESSES())
         graph = f"dwarf,{STACK_BYTES}" if self.call_graph == "dwarf" else self.call_graph
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
@@ -143,7 +155,7 @@ class Perf:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env={**os.environ, "LC_ALL": "C"}, check=False,
             )  # fmt: skip
         if ended.returncode != 0:
-            raise trouble(self.said(), "perf.unreadable")
+            raise trouble(self.said(), PERF_UNREADABLE)
         with text.open(encoding="utf-8", errors="replace") as lines:
             first = next((match for line in lines if (match := _EVENT.search(line))), None)
         return text, None if first is None else first["event"].partition(":")[0]
@@ -154,7 +166,7 @@ class Perf:
             os.write(self._orders, f"{word}\n".encode())
         readable, _, _ = select.select([self._answers], [], [], limit_s)
         if not readable:
-            raise ProfilerError(because("perf.no-answer", limit_s=limit_s))
+            raise ProfilerError(PERF_NO_ANSWER(limit_s=limit_s))
         if not os.read(self._answers, 64):
             if self._process is not None:
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -65,8 +65,9 @@ def _load() -> None:
     with uncollected():
         import scipy.special  # noqa: F401 - a tenth of a second
 
-        from loadcell.report import build, html, markdown, terminal, texts  # noqa: F401
+        from loadcell.model import catalogue
+        from loadcell.report import build, html, markdown, terminal  # noqa: F401
 
-        texts.catalogue()
+        catalogue.texts()
         for template in html.environment().list_templates(["j2"]):
             html.environment().get_template(template)

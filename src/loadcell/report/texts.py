@@ -1,62 +1,22 @@
-"""Every text a report shows, from one catalogue, in the reader's language.
-
-The catalogue is `texts.toml` and, beside it, `texts-*.toml`. It holds each text in every language under one key. A placeholder is `{name}`; `{name|one|many}` puts the
-first form where the number is 1, else the second. What throughput counts is `{unit}`, `{units}` or, by a number,
-`{count:units}`; `{time_unit}` is that of response times in tables and pictures; `{Units}` begins a heading, `{unit_short}` is for where there is little room. The name of a parameter says its unit, and so how it is written:
-`p99_ms`, `throughput_per_s`, `spread_share`, `low_change`, `duration_s`, `size_bytes`, `factor_times`.
-"""
+"""Texts of a report in the reader's language, from the catalogue (`loadcell.model.catalogue`)."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
-from loadcell import reasons
 from loadcell.analysis.phrase import FigureName, Meaning, Phrase, Recorded
-from loadcell.model import numbers
-from loadcell.reasons import Reason
+from loadcell.model import catalogue, numbers
+from loadcell.model.catalogue import LANGUAGES, PLACEHOLDER, UNIT_WORDS, placeholders
+from loadcell.model.message import Message, format_number
 from loadcell.report import figures
 
-LANGUAGES = ("en", "zh")
-
-_PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\|(?P<one>[^|{}]*)\|(?P<many>[^|{}]*)|(?P<by>:units))?\}")
 #: Between Chinese characters and what is written in Latin letters or figures stands a blank.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
-#: Placeholders that are not parameters: the words for what throughput counts -> the key's ending.
-_WORDS = {"unit": "", "units": ".many", "Units": ".many", "unit_short": ".short", "time_unit": ""}
 #: Parameters that say what to do, whole sentences of them: to set these off would be to shout.
 _SENTENCES = ("advice", "remedy")
-_UNITS: dict[str, Callable[[float], str]] = {
-    "_per_s": numbers.rate,
-    "_us": numbers.microseconds,
-    "_share": numbers.share,
-    "change": numbers.change,
-    "_bytes": numbers.size,
-    "_times": numbers.significant,
-    "_s": numbers.seconds,
-}
-
-
-@cache
-def catalogue() -> Mapping[str, Mapping[str, str]]:
-    """Key -> language -> text."""
-    found: dict[str, Mapping[str, str]] = {}
-
-    for file in sorted(files(__package__).iterdir(), key=lambda one: one.name):
-        if file.name.startswith("texts") and file.name.endswith(".toml"):
-            found |= reasons.flattened(tomllib.loads(file.read_text(encoding="utf-8")))
-    found |= {f"reason.{code}": texts for code, texts in reasons.texts().items()}
-    return found
-
-
-def placeholders(text: str) -> frozenset[str]:
-    """The names of the parameters a text takes."""
-    return frozenset(match["name"] for match in _PLACEHOLDER.finditer(text) if match["name"] not in _WORDS)
 
 
 class Texts:
@@ -87,7 +47,7 @@ class Texts:
 
     def __call__(self, key: str, **params: Any) -> str:
         """The text of `key`, its parameters filled in. Raises KeyError for an unknown key or a missing parameter."""
-        return self._fill(catalogue()[key][self.language], params)
+        return self._fill(catalogue.texts()[key][self.language], params)
 
     def say(self, phrase: Phrase) -> str:
         """A phrase of the analysis as plain text."""
@@ -95,19 +55,21 @@ class Texts:
 
     def parts(self, phrase: Phrase) -> list[tuple[str, bool]]:
         """A phrase in stretches, and whether each is a figure."""
-        text = catalogue()[phrase.key][self.language]
+        text = catalogue.texts()[phrase.key][self.language]
         parts, end = [], 0
-        for match in _PLACEHOLDER.finditer(text):
+        for match in PLACEHOLDER.finditer(text):
             written = self._one(match, phrase.params)
             before, after = _blanks(match, written)
-            figure = match["one"] is None and not match["by"] and match["name"] not in (*_WORDS, *_SENTENCES)
+            figure = (
+                match["one"] is None and not match["by"] and match["name"] not in (*UNIT_WORDS, *_SENTENCES)
+            )
             parts += [(text[end : match.start()] + before, False), (written, figure), (after, False)]
             end = match.end()
         return [*parts, (text[end:], False)]
 
     def or_none(self, key: str) -> str | None:
         """The text of a key that need not be there."""
-        entry = catalogue().get(key)
+        entry = catalogue.texts().get(key)
         return None if entry is None else entry[self.language]
 
     def recorded(self, sentence: Recorded | None) -> str:
@@ -117,9 +79,9 @@ class Texts:
         said = self._coded(sentence.code, sentence.args)
         return sentence.recorded if said is None else said
 
-    def reason(self, reason: Reason) -> str:
-        """A reason that was found just now, in the reader's language."""
-        return self.recorded(Recorded(reason.code or "", reason.arguments, reason.finding))
+    def message(self, message: Message) -> str:
+        """A message in the reader's language."""
+        return self.recorded(Recorded(message.code, message.plain_arguments, message.text))
 
     def _coded(self, code: str, args: Mapping[str, Any]) -> str | None:
         """A reason's sentence by its code: the most exact one whose arguments are there; None where there is none."""
@@ -131,7 +93,7 @@ class Texts:
         return self._of_wrapped(code, args) or self._of_load(code, args)
 
     def _complete(self, code: str, args: Mapping[str, Any]) -> str | None:
-        entry = catalogue().get(f"reason.{code}")
+        entry = catalogue.texts().get(code)
         if entry is None:
             return None
         params: dict[str, Any] = {}
@@ -187,20 +149,17 @@ class Texts:
             return self("mark.list").join(self.value(name, item) for item in value)
         if name.endswith("_ms"):
             return self.duration(value)
-        for suffix, write in _UNITS.items():
-            if name.endswith(suffix):
-                return write(value)
-        return numbers.whole(value) if isinstance(value, int) else numbers.significant(value)
+        return format_number(name, value)
 
     def _fill(self, text: str, params: Mapping[str, Any]) -> str:
         def written(match: re.Match[str]) -> str:
             found = self._one(match, params)
             return found.join(_blanks(match, found))
 
-        return _PLACEHOLDER.sub(written, text)
+        return PLACEHOLDER.sub(written, text)
 
     def _one(self, match: re.Match[str], params: Mapping[str, Any]) -> str:
-        if match["name"] in _WORDS:
+        if match["name"] in UNIT_WORDS:
             return self._word(match["name"])
         value = params[match["name"]]
         if match["by"]:
@@ -213,7 +172,7 @@ class Texts:
         """What throughput counts, as this placeholder has it, or the unit of response times."""
         if name == "time_unit":
             return self("time-unit.microseconds" if self.micro else "time-unit.milliseconds")
-        said = catalogue()[f"unit.{self.unit}{_WORDS[name]}"][self.language]
+        said = catalogue.texts()[f"unit.{self.unit}{UNIT_WORDS[name]}"][self.language]
         return said[0].upper() + said[1:] if name[0].isupper() else said
 
 

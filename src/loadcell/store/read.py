@@ -9,9 +9,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.store import layout
 from loadcell.store.errors import StoreError
+from loadcell.store.messages import (
+    DAMAGED,
+    DAMAGED_CSV,
+    DAMAGED_CUT,
+    DAMAGED_CUT_OFF,
+    DAMAGED_JSON,
+    DAMAGED_LINE,
+    DAMAGED_MISSING,
+    DAMAGED_NO_NAME,
+    DAMAGED_OBJECT,
+    DAMAGED_UNREADABLE,
+    LEFT_LINES,
+    LEFT_NO_ENVIRONMENT,
+    LEFT_NOT_FINISHED,
+    LEFT_OTHER_LINES,
+    LEFT_WITHOUT,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,16 +39,16 @@ class Damage:
     """A file of a run that is not whole: which one (relative to the run), what was found, what is left of it."""
 
     file: str
-    found: Reason
-    left: Reason
+    found: Message
+    left: Message
 
     @property
-    def reason(self) -> Reason:
+    def reason(self) -> Message:
         """All of it in a sentence."""
-        return because("damaged", file=self.file, found=self.found, left=self.left)
+        return DAMAGED(file=self.file, found=self.found, left=self.left)
 
     def __str__(self) -> str:
-        return self.reason.finding
+        return self.reason.text
 
 
 @dataclass
@@ -152,7 +169,7 @@ class StoredRun:
             try:
                 event = json.loads(line)
             except ValueError:
-                self._note(path, because("damaged.line", line=str(number)), because("left.other-lines"))
+                self._note(path, DAMAGED_LINE(line=str(number)), LEFT_OTHER_LINES())
                 continue
             if isinstance(event, dict):
                 yield event
@@ -175,7 +192,7 @@ class StoredRun:
         frames = [_read_together([(trial, content)]) for trial, _, content in files]
         for (_, path, _), frame in zip(files, frames, strict=True):
             if frame is None:
-                self._note(path, because("damaged.csv"), because("left.without"))
+                self._note(path, DAMAGED_CSV(), LEFT_WITHOUT())
         readable = [frame for frame in frames if frame is not None]
         return (
             pl.concat(readable, how="diagonal_relaxed") if readable else pl.DataFrame(schema=_FRONT_TYPES())
@@ -190,7 +207,7 @@ class StoredRun:
     def _read_alone(self, trial: dict[str, Any], path: Path, content: bytes) -> pl.DataFrame | None:
         frame = _read_together([(trial, content)])
         if frame is None:
-            self._note(path, because("damaged.csv"), because("left.without"))
+            self._note(path, DAMAGED_CSV(), LEFT_WITHOUT())
         return frame
 
     def _whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
@@ -198,19 +215,19 @@ class StoredRun:
         try:
             content = path.read_bytes()
         except OSError as error:
-            self._note(path, because("damaged.unreadable", said=error.strerror), because("left.without"))
+            self._note(path, DAMAGED_UNREADABLE(said=error.strerror), LEFT_WITHOUT())
             return b""
         expected = (trial.get("files") or {}).get(path.name)
         if (expected is not None and len(content) != expected) or (content and not content.endswith(b"\n")):
             whole = content.rfind(b"\n") + 1
-            found = because("damaged.cut", size=str(len(content)))
+            found = DAMAGED_CUT(size=str(len(content)))
             if expected is not None:
-                found = because("damaged.cut-off", size=str(len(content)), whole=str(expected))
+                found = DAMAGED_CUT_OFF(size=str(len(content)), whole=str(expected))
             content = content[:whole]
-            self._note(path, found, because("left.lines", count=content.count(b"\n")))
+            self._note(path, found, LEFT_LINES(count=content.count(b"\n")))
         return content
 
-    def _note(self, path: Path, found: Reason, left: Reason) -> None:
+    def _note(self, path: Path, found: Message, left: Message) -> None:
         damage = Damage(str(path.relative_to(self.path)), found, left)
         if damage not in self.damage:
             self.damage.append(damage)
@@ -236,9 +253,9 @@ def read_run(path: Path) -> StoredRun:
             f"{path} is not a run: it has no {layout.RUN}", advice="`loadcell list` shows the runs there are."
         )
     run = _json(path / layout.RUN)
-    if isinstance(run, Reason):
+    if isinstance(run, Message):
         raise StoreError(
-            f"{path / layout.RUN} {run.finding}",
+            f"{path / layout.RUN} {run.text}",
             advice=f"The finished trials under {path / layout.TRIALS} are untouched: put back a copy of {layout.RUN}.",
         )
     if run.get("schema", 0) > layout.SCHEMA:
@@ -248,8 +265,8 @@ def read_run(path: Path) -> StoredRun:
         )
     stored = StoredRun(path, run, {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
-    if isinstance(environment, Reason):
-        stored._note(path / layout.ENVIRONMENT, environment, because("left.no-environment"))
+    if isinstance(environment, Message):
+        stored._note(path / layout.ENVIRONMENT, environment, LEFT_NO_ENVIRONMENT())
     else:
         stored.environment = environment
     _read_trials(stored)
@@ -266,9 +283,9 @@ def _read_trials(stored: StoredRun) -> None:
             stored.unfinished.append(part_of)
         elif part_of is not None or (entry.is_dir() and not entry.name.startswith(".")):
             document = _json(entry / layout.TRIAL)
-            if isinstance(document, Reason) or "name" not in document:
-                why = document if isinstance(document, Reason) else because("damaged.no-name")
-                stored._note(entry / layout.TRIAL, why, because("left.not-finished"))
+            if isinstance(document, Message) or "name" not in document:
+                why = document if isinstance(document, Message) else DAMAGED_NO_NAME()
+                stored._note(entry / layout.TRIAL, why, LEFT_NOT_FINISHED())
                 stored.unfinished.append(part_of or entry.name)
             elif part_of is None:
                 (stored.unscored if document.get("role") else stored.trials).append(document)
@@ -338,17 +355,17 @@ def _FRONT_TYPES() -> dict[str, Any]:  # noqa: N802 - a constant, but for the im
     }  # fmt: skip
 
 
-def _json(path: Path) -> dict[str, Any] | Reason:
+def _json(path: Path) -> dict[str, Any] | Message:
     """A JSON object; or what is wrong with the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return because("damaged.missing")
+        return DAMAGED_MISSING()
     except OSError as error:
-        return because("damaged.unreadable", said=error.strerror)
+        return DAMAGED_UNREADABLE(said=error.strerror)
     except ValueError:
-        return because("damaged.json")
-    return document if isinstance(document, dict) else because("damaged.object")
+        return DAMAGED_JSON()
+    return document if isinstance(document, dict) else DAMAGED_OBJECT()
 
 
 def _is_being_written(path: Path) -> bool:

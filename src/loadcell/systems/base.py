@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from loadcell.model.message import Message, MessageError
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.topology import ANYWHERE, Pin
-from loadcell.reasons import Reason, ReasonedError, because
+from loadcell.systems.messages import TARGET_NO_SQL
 from loadcell.systems.shared import path_checks
 
 Opts = TypeVar("Opts", bound=Options)
@@ -19,14 +20,14 @@ Opts = TypeVar("Opts", bound=Options)
 Loader = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class TargetError(ReasonedError):
+class TargetError(MessageError):
     """The target could not do what was asked: what was found, and what to do about it.
 
     The reason is one of the catalogue (`because`), or words of one's own with `advice`, the remedy in a sentence.
     `during` is the phase (`up`, `prepare`, `collect`, ...).
     """
 
-    def __init__(self, reason: Reason | str, *, advice: str = "", during: str = "up") -> None:
+    def __init__(self, reason: Message | str, *, advice: str = "", during: str = "up") -> None:
         super().__init__(reason, advice=advice)
         self.during = during
 
@@ -134,7 +135,7 @@ class Target(ABC, Generic[Opts]):
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:  # noqa: ARG002
         """The answer to one statement of SQL that only reads, on the data of the trial. Raises TargetError."""
-        raise TargetError(because("target.no-sql", target=self.name), during="verify")
+        raise TargetError(TARGET_NO_SQL(target=self.name), during="verify")
 
     @abstractmethod
     def down(self) -> None:

@@ -90,7 +90,7 @@ def test_a_figure_that_is_not_there_is_never_guessed(source: dict[str, Any], sai
     with pytest.raises(extract.NoFigureError) as caught:
         taken(PRINTED + JSON, **source)
     assert str(caught.value) == said
-    assert re.match("输出中找不到|模式|路径|列", Texts("zh").reason(caught.value.reason))
+    assert re.match("输出中找不到|模式|路径|列", Texts("zh").message(caught.value.message))
 
 
 @pytest.mark.parametrize("path", ["", "a..b", "a[x]", "[", "a]"])

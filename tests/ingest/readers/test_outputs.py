@@ -329,7 +329,7 @@ def test_output_that_was_cut_anywhere_is_read_as_far_as_it_goes_or_refused(name:
 def test_text_of_another_kind_is_refused_with_what_was_looked_for(name: str) -> None:
     with pytest.raises(NotItsOutputError, match=r"\w") as caught:
         READERS[name].read(["Dear Sir,\n", "\n", "the figures are enclosed.\n"])
-    assert re.search("[\u4e00-\u9fff]", Texts("zh").reason(caught.value.reason))
+    assert re.search("[\u4e00-\u9fff]", Texts("zh").message(caught.value.message))
 
 
 def test_lines_of_other_programs_between_are_counted_not_guessed() -> None:

@@ -121,7 +121,7 @@ def test_damaged_files_are_one_clear_error(bench: Bench, engine: str) -> None:
             file.write_bytes(b"\x5a" * max(file.stat().st_size, 100))
     with pytest.raises(LoadError) as caught:
         bench.run(store)
-    assert caught.value.reason.code == "load.damaged"
+    assert caught.value.message.code == "load.damaged"
     assert caught.value.finding.startswith("cannot open the store in")
     assert "look at the device" in caught.value.advice
 
@@ -148,7 +148,7 @@ def test_a_full_device_is_one_clear_error(bench: Bench, tmp_path: Path) -> None:
         assert store.describe()["data"]["type"] == "ext4"
         with pytest.raises(LoadError) as caught:
             bench.prepare(store, keys=2000, value_size="20kB")
-        assert caught.value.reason.code == "load.no-space"
+        assert caught.value.message.code == "load.no-space"
         assert "make room" in caught.value.advice
         assert "target.store.data" in caught.value.advice
         assert bench.prepare(store).how == "loaded", "what is smaller fits"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.reasons import in_words
+from loadcell.model.message import as_written
 from loadcell.systems.base import TargetContext
 from loadcell.systems.redis.connection import Address
 from loadcell.systems.redis.options import RedisOptions
@@ -33,7 +33,7 @@ def address(endpoint: dict[str, Any]) -> Address:
 
 def ask(endpoint: dict[str, Any], *words: Any) -> Any:
     """The answer to one command."""
-    with address(endpoint).session(in_words("ask"), during="test") as connection:
+    with address(endpoint).session(as_written("ask"), during="test") as connection:
         return connection.ask(*words)
 
 

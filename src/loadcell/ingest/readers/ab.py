@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number, understood
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_AB
 
 NAME = "ab"
 
@@ -41,7 +41,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError(because("output.ab", head=_HEAD))
+        raise NotItsOutputError(OUTPUT_AB(head=_HEAD))
     return unread.reading(found)
 
 

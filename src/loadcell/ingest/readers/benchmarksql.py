@@ -9,9 +9,9 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Part, Reading
+from loadcell.ingest.readers.messages import OUTPUT_BENCHMARKSQL
 from loadcell.ingest.series import Intervals
 from loadcell.ingest.text_blocks import Output
-from loadcell.reasons import because
 
 NAME = "benchmarksql"
 
@@ -33,7 +33,7 @@ def read(text: Iterable[str]) -> Reading:
 def read_output(output: Output) -> Reading:
     """An execution for each `run` in the table; rows that are none of it are unread."""
     if not output.first_line().removeprefix(_BOM).startswith(HEAD):
-        raise NotItsOutputError(because("output.benchmarksql", head=HEAD.decode()))
+        raise NotItsOutputError(OUTPUT_BENCHMARKSQL(head=HEAD.decode()))
     from loadcell import _engine
 
     found = json.loads(_engine.import_benchmarksql(list(output.files), output.on_event))

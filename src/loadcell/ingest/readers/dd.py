@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_DD
 
 NAME = "dd"
 
@@ -32,7 +32,7 @@ def read(lines: Iterable[str]) -> Reading:
         elif _RECORDS.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError(because("output.dd"))
+        raise NotItsOutputError(OUTPUT_DD())
     return unread.reading(found)
 
 

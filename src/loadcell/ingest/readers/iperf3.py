@@ -7,7 +7,8 @@ from typing import Any
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
-from loadcell.reasons import NOTHING_SAID, Reason, because
+from loadcell.ingest.readers.messages import OUTPUT_IPERF3, OUTPUT_IPERF3_FAILED
+from loadcell.model.message import NO_OUTPUT, Message
 
 NAME = "iperf3"
 
@@ -16,16 +17,16 @@ def read(lines: Iterable[str]) -> Reading:
     """What arrived, in 10^6 bit/s (as iperf3 has it) and MiB/s; intervals as they were sent. Several documents are several executions."""
     unread = Unread()
     found: list[Measured] = []
-    trouble: Reason = NOTHING_SAID
+    trouble: Message = NO_OUTPUT
     for document in documents(lines, "start", "`iperf3 -J`", unread):
         try:
             found.append(_measured(document))
         except NotItsOutputError as error:
-            trouble = error.reason
-            unread.add(trouble.finding)
+            trouble = error.message
+            unread.add(trouble.text)
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            trouble = because("output.iperf3", said=f"{type(error).__name__}: {error}")
-            unread.add(trouble.finding)
+            trouble = OUTPUT_IPERF3(said=f"{type(error).__name__}: {error}")
+            unread.add(trouble.text)
     if not found:
         raise NotItsOutputError(trouble)
     return unread.reading(found)
@@ -33,7 +34,7 @@ def read(lines: Iterable[str]) -> Reading:
 
 def _measured(document: Mapping[str, Any]) -> Measured:
     if document.get("error"):
-        raise NotItsOutputError(because("output.iperf3.failed", said=document["error"]))
+        raise NotItsOutputError(OUTPUT_IPERF3_FAILED(said=document["error"]))
     start, end = document["start"], document["end"]
     test = start.get("test_start", {})
     received = end.get("sum_received") or end["sum"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.readers.messages import OUTPUT_JSTAT, OUTPUT_JSTAT_TOO_SHORT
 from loadcell.ingest.samples import Samples, TooManyError
-from loadcell.reasons import because
 
 NAME = "jstat"
 
@@ -61,9 +61,9 @@ def read(lines: Iterable[str], interval_s: float = INTERVAL_S) -> Reading:
             unread.add(line)
         before, begun = values, True
     if not names:
-        raise NotItsOutputError(because("output.jstat"))
+        raise NotItsOutputError(OUTPUT_JSTAT())
     if not len(samples):
-        raise NotItsOutputError(because("output.jstat.too-short"))
+        raise NotItsOutputError(OUTPUT_JSTAT_TOO_SHORT())
     return unread.reading((), samples)
 
 

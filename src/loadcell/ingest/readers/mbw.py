@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_MBW
 
 NAME = "mbw"
 
@@ -34,7 +34,7 @@ def read(lines: Iterable[str]) -> Reading:
             sizes[match["method"]] = float(match["mib"])
     methods = list(dict.fromkeys([*rounds, *averages]))
     if not methods:
-        raise NotItsOutputError(because("output.mbw"))
+        raise NotItsOutputError(OUTPUT_MBW())
     return unread.reading(
         Measured(
             method, "MiB", median(rounds[method]) if method in rounds else averages[method],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, understood
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_NETPERF
 
 NAME = "netperf"
 
@@ -50,7 +50,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError(because("output.netperf"))
+        raise NotItsOutputError(OUTPUT_NETPERF())
     return unread.reading(found)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
+from loadcell.ingest.readers.messages import OUTPUT_NMON, OUTPUT_NMON_ALL_EMPTY
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.monitors.host import NOT_DISKS, NOT_LINKS, Host
-from loadcell.reasons import because
 
 NAME = "nmon"
 
@@ -39,10 +39,10 @@ def read(lines: Iterable[str]) -> Reading:
         if not understood:
             unread.add(line)
     if not file.times:
-        raise NotItsOutputError(because("output.nmon"))
+        raise NotItsOutputError(OUTPUT_NMON())
     samples.number(file.times.get)
     if not len(samples):
-        raise NotItsOutputError(because("output.nmon.all-empty"))
+        raise NotItsOutputError(OUTPUT_NMON_ALL_EMPTY())
     return unread.reading((), samples)
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
+from loadcell.ingest.readers.messages import OUTPUT_PGBENCH
 from loadcell.ingest.series import Intervals
-from loadcell.reasons import because
 
 NAME = "pgbench"
 
@@ -53,7 +53,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and (current is None or not current.begun):
-        raise NotItsOutputError(because("output.pgbench", summary=_SUMMARY))
+        raise NotItsOutputError(OUTPUT_PGBENCH(summary=_SUMMARY))
     return unread.reading(found)
 
 

@@ -7,9 +7,13 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread
+from loadcell.ingest.readers.messages import (
+    OUTPUT_PGBENCH_LOG,
+    OUTPUT_PGBENCH_LOG_ALL_EMPTY,
+    OUTPUT_PGBENCH_LOG_NONE_ENDED,
+)
 from loadcell.ingest.series import Intervals
 from loadcell.ingest.text_blocks import Output
-from loadcell.reasons import because
 
 NAME = "pgbench-log"
 
@@ -23,7 +27,7 @@ def read_output(output: Output) -> Reading:
     if _AGGREGATED.match(first):
         return _aggregated(output.lines())
     if not _TRANSACTION.match(first):
-        raise NotItsOutputError(because("output.pgbench-log"))
+        raise NotItsOutputError(OUTPUT_PGBENCH_LOG())
     return _transactions(output)
 
 
@@ -34,7 +38,7 @@ def _transactions(output: Output) -> Reading:
     found = json.loads(_engine.import_pgbench_log(list(output.files), output.on_event))
     count, words = found["count"], found["words"]
     if not count:
-        raise NotItsOutputError(because("output.pgbench-log.none-ended"))
+        raise NotItsOutputError(OUTPUT_PGBENCH_LOG_NONE_ENDED())
     length_s = found["length_s"]
     measured = Measured(
         "pgbench -l", "transaction", count / length_s if length_s else None, count, sum(words.values()), length_s,
@@ -64,7 +68,7 @@ def _aggregated(text: Iterable[str]) -> Reading:
         width_s = rows[1][0] - rows[0][0] if len(rows) == 2 else 1
         ended_s = start + width_s
     if not count or least is None:
-        raise NotItsOutputError(because("output.pgbench-log.all-empty"))
+        raise NotItsOutputError(OUTPUT_PGBENCH_LOG_ALL_EMPTY())
     mean = total / count
     response = {
         "mean_ms": mean / 1e3, "min_ms": least / 1e3, "max_ms": most / 1e3,

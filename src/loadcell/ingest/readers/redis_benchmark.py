@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread, number
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_REDIS_BENCHMARK
 
 NAME = "redis-benchmark"
 
@@ -78,7 +78,7 @@ def _text(rows: Iterable[str], unread: Unread) -> list[Measured] | str:
         elif _SAID.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError(because("output.redis-benchmark"))
+        raise NotItsOutputError(OUTPUT_REDIS_BENCHMARK())
     return found
 
 

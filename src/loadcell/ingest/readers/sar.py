@@ -10,10 +10,10 @@ from typing import Any
 
 from loadcell.ingest.base import NotItsOutputError, Reading, Unread
 from loadcell.ingest.json_documents import documents
+from loadcell.ingest.readers.messages import OUTPUT_SADF_JSON, OUTPUT_SADF_ROWS, OUTPUT_SAR
 from loadcell.ingest.readers.sar_activities import Activities
 from loadcell.ingest.samples import Samples, TooManyError
 from loadcell.monitors.host import Host
-from loadcell.reasons import because
 
 NAME = "sar"
 
@@ -66,7 +66,7 @@ def _text(lines: Iterable[str], unread: Unread) -> Samples:
         except (ValueError, TooManyError):
             unread.add(line)
     if text.samples is None or not len(text.samples):
-        raise NotItsOutputError(because("output.sar"))
+        raise NotItsOutputError(OUTPUT_SAR())
     return text.samples
 
 
@@ -186,7 +186,7 @@ def _sadf(lines: Iterable[str], unread: Unread) -> Samples:
             except (ValueError, TooManyError):
                 unread.add(line)
     if not len(samples):
-        raise NotItsOutputError(because("output.sadf-rows"))
+        raise NotItsOutputError(OUTPUT_SADF_ROWS())
     return samples
 
 
@@ -211,7 +211,7 @@ def _json(lines: Iterable[str], unread: Unread) -> Samples:
             except (KeyError, ValueError, TypeError, AttributeError, TooManyError) as error:
                 unread.add(f"sadf: statistics without what sadf writes ({type(error).__name__}: {error})")
     if not len(samples):
-        raise NotItsOutputError(because("output.sadf-json"))
+        raise NotItsOutputError(OUTPUT_SADF_JSON())
     return samples
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading, Unread
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_STRESS_NG
 
 NAME = "stress-ng"
 
@@ -40,5 +40,5 @@ def read(lines: Iterable[str]) -> Reading:
         elif _SAID.match(line) is None:
             unread.add(line)
     if not found:
-        raise NotItsOutputError(because("output.stress-ng"))
+        raise NotItsOutputError(OUTPUT_STRESS_NG())
     return unread.reading(found)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadcell.ingest.base import Interval, Measured, NotItsOutputError, Reading, Unread, number, understood
+from loadcell.ingest.readers.messages import OUTPUT_SYSBENCH
 from loadcell.ingest.series import Intervals, Room
 from loadcell.ingest.similar_lines import Table, stretches
 from loadcell.ingest.text_blocks import Output, lines
-from loadcell.reasons import because
 
 NAME = "sysbench"
 
@@ -89,7 +89,7 @@ def _read(parts: Iterable[Iterable[str] | Table]) -> Reading:
                 unread.add(line)
     _close(current, found, unread, room)
     if not found and current is None:
-        raise NotItsOutputError(because("output.sysbench"))
+        raise NotItsOutputError(OUTPUT_SYSBENCH())
     return unread.reading(found)
 
 

@@ -14,7 +14,7 @@ from loadcell.ingest.base import (
     number,
     understood,
 )
-from loadcell.reasons import because
+from loadcell.ingest.readers.messages import OUTPUT_WRK
 
 NAME = "wrk"
 
@@ -43,7 +43,7 @@ def read(lines: Iterable[str]) -> Reading:
             unread.add(line)
     _close(current, found, unread)
     if not found and current is None:
-        raise NotItsOutputError(because("output.wrk"))
+        raise NotItsOutputError(OUTPUT_WRK())
     return unread.reading(found)
 
 

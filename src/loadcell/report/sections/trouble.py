@@ -88,7 +88,7 @@ def checks(scene: Scene) -> Section:
         else Paragraph(texts("table.no-checks"))
     ]
     if scene.stored.damage:
-        damaged = [[Cell(texts.reason(damage.reason))] for damage in scene.stored.damage]
+        damaged = [[Cell(texts.message(damage.reason))] for damage in scene.stored.damage]
         blocks.append(
             Table("table-damage", texts("table.damage"), [Column(texts("column.reason"), said=True)], damaged)
         )
@@ -97,7 +97,7 @@ def checks(scene: Scene) -> Section:
 
 def title(name: str, scene: Scene) -> str:
     """What a check that noticed something is called."""
-    return scene.texts.or_none(f"check.{name}") or scene.texts("check.other", name=name)
+    return scene.texts.or_none(f"check-name.{name}") or scene.texts("check-name.other", name=name)
 
 
 def _noticed(scene: Scene) -> dict[str, dict[str, Mapping[str, Any]]]:

@@ -18,12 +18,27 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.plan.parts import Misfit, Options
 from loadcell.plan.units import Duration
 from loadcell.profilers import valgrind
-from loadcell.reasons import NOTHING_SAID, Reason, because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.command.messages import (
+    COMMAND_ENDED,
+    COMMAND_NO_DATA,
+    COMMAND_NO_DIRECTORY,
+    COMMAND_NO_PROGRAM,
+    COMMAND_NOT_READY,
+    COMMAND_PLACE_TAKEN,
+    ENDED_BY,
+    READY_NO_ANSWER,
+    READY_NO_LINE,
+    READY_STATUS,
+    VALGRIND_MISSING,
+    VALGRIND_UNREADABLE,
+)
 from loadcell.systems.http.service import Address, TlsOptions
+from loadcell.systems.messages import ENDED_STATUS
 from loadcell.systems.shared import account, path_checks
 from loadcell.systems.shared.process import Kept, free_port
 
@@ -162,8 +177,8 @@ class CommandOptions(Options):
         return None if self.directory is None else (self._directory / self.directory).expanduser().absolute()
 
 
-def _missing(directory: Path) -> Reason:
-    return because("command.no-directory", path=directory)
+def _missing(directory: Path) -> Message:
+    return COMMAND_NO_DIRECTORY(path=directory)
 
 
 def words_of(command: str | tuple[str, ...]) -> list[str]:
@@ -211,7 +226,7 @@ class Command(Target[CommandOptions]):
             self.address.knock(_ALIVE_LIMIT_S)
         except TargetError:
             return
-        raise TargetError(because("command.place-taken", address=self.address, port="{port}"))
+        raise TargetError(COMMAND_PLACE_TAKEN(address=self.address, port="{port}"))
 
     def _start(self) -> None:
         self._port = free_port()
@@ -252,7 +267,7 @@ class Command(Target[CommandOptions]):
         else:
             found = shutil.which(program, path=f"{path}:/usr/sbin:/sbin")
         if found is None:
-            raise TargetError(because("command.no-program", program=repr(program)))
+            raise TargetError(COMMAND_NO_PROGRAM(program=repr(program)))
         return found
 
     @property
@@ -262,7 +277,7 @@ class Command(Target[CommandOptions]):
     def _valgrind(self) -> str:
         program = valgrind.found()
         if program is None:
-            raise TargetError(because("valgrind.missing"))
+            raise TargetError(VALGRIND_MISSING())
         self._account.unlink(missing_ok=True)
         return program
 
@@ -273,7 +288,7 @@ class Command(Target[CommandOptions]):
         try:
             return valgrind.read(self._account)
         except valgrind.UnreadableError as error:
-            raise TargetError(because("valgrind.unreadable", said=error), during="verify") from None
+            raise TargetError(VALGRIND_UNREADABLE(said=error), during="verify") from None
 
     def _filled(self, text: str) -> str:
         return (
@@ -298,16 +313,14 @@ class Command(Target[CommandOptions]):
             if not self._kept.running:
                 raise self._ended()
             if time.monotonic() > deadline:
-                raise TargetError(
-                    because("command.not-ready", program=self._program, limit_s=within, why=why)
-                )
+                raise TargetError(COMMAND_NOT_READY(program=self._program, limit_s=within, why=why))
             time.sleep(_POLL_S)
 
-    def _why_not_ready(self) -> Reason | None:
+    def _why_not_ready(self) -> Message | None:
         ready = self.options.ready
         try:
             if ready.log is not None:
-                return None if self._seen.is_set() else because("ready.no-line")
+                return None if self._seen.is_set() else READY_NO_LINE()
             if ready.url is not None:
                 return _answer(self._filled(ready.url))
             if ready.port is not None:
@@ -315,7 +328,7 @@ class Command(Target[CommandOptions]):
             else:
                 self.address.knock(_ALIVE_LIMIT_S)
         except TargetError as error:
-            return error.reason
+            return error.message
         return None
 
     def _ended(self) -> TargetError:
@@ -323,12 +336,12 @@ class Command(Target[CommandOptions]):
         words = [line for line in self._kept.last_words() if line.strip()]
         status = self._kept.status
         how = (
-            because("ended.by", signal=Signals(-status).name)
+            ENDED_BY(signal=Signals(-status).name)
             if status and status < 0
-            else because("ended.status", status=str(status))
+            else ENDED_STATUS(status=str(status))
         )
-        said = words[-1] if words else NOTHING_SAID
-        return TargetError(because("command.ended", program=self._program, how=how, said=said))
+        said = words[-1] if words else NO_OUTPUT
+        return TargetError(COMMAND_ENDED(program=self._program, how=how, said=said))
 
     def down(self) -> None:
         kept, self._kept = self._kept, None
@@ -354,7 +367,7 @@ class Command(Target[CommandOptions]):
         return Address.of(self.options.url.replace(_PORT, str(self._port or 1)))
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(because("command.no-data"), during="prepare")
+        raise TargetError(COMMAND_NO_DATA(), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return self.address.endpoint(self.options.tls)
@@ -381,7 +394,7 @@ class Command(Target[CommandOptions]):
         return {}
 
 
-def _answer(url: str) -> Reason | None:
+def _answer(url: str) -> Message | None:
     """Why a url does not answer well, or None."""
     parts = urlsplit(url)
     make: Callable[..., http.client.HTTPConnection] = (
@@ -392,10 +405,10 @@ def _answer(url: str) -> Reason | None:
         connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
-        return because("ready.no-answer", url=url, said=error)
+        return READY_NO_ANSWER(url=url, said=error)
     finally:
         connection.close()
-    return None if 200 <= status < 400 else because("ready.status", url=url, status=status)
+    return None if 200 <= status < 400 else READY_STATUS(url=url, status=status)
 
 
 PART = Command

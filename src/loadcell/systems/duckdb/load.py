@@ -15,7 +15,15 @@ from typing import Any
 import duckdb
 
 from loadcell import _engine
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message, MessageCode
+from loadcell.systems.duckdb.messages import (
+    DOING_LOAD_THE_DATA,
+    DOING_OPEN,
+    DUCKDB_CORRUPT,
+    DUCKDB_FAILED,
+    DUCKDB_NO_MEMORY,
+    DUCKDB_STOPPED,
+)
 
 OPERATIONS = (
     {"name": "select_distinct", "kind": "read"},
@@ -78,7 +86,7 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
             database.execute(_TABLE)
             for first in range(0, rows, _CHUNK):
                 if _asked_to_stop:
-                    raise _trouble("duckdb.stopped")
+                    raise _trouble(DUCKDB_STOPPED)
                 last = min(rows, first + _CHUNK)
                 database.execute(
                     _ROWS.format(
@@ -94,9 +102,9 @@ def prepare(spec: str, say: Callable[[str], None]) -> str:
             found = database.execute("SELECT count(*), count(DISTINCT name) FROM readings").fetchone()
             database.execute("CHECKPOINT")
         except duckdb.Error as error:
-            raise _of_duckdb(error, because("doing.load-the-data")) from error
+            raise _of_duckdb(error, DOING_LOAD_THE_DATA()) from error
     if found != (rows, distinct):
-        raise _trouble("duckdb.corrupt", rows=rows, names=distinct, found=str(found))
+        raise _trouble(DUCKDB_CORRUPT, rows=rows, names=distinct, found=str(found))
     return json.dumps({"rows": rows, "duration_s": 0.0})
 
 
@@ -175,14 +183,14 @@ def _open(target: dict[str, Any]) -> duckdb.DuckDBPyConnection:
             target["database"], config={**target["config"], "autoinstall_known_extensions": False}
         )
     except duckdb.Error as error:
-        raise _of_duckdb(error, because("doing.open", path=target["database"])) from error
+        raise _of_duckdb(error, DOING_OPEN(path=target["database"])) from error
 
 
-def _of_duckdb(error: duckdb.Error, doing: Reason) -> _engine.EngineError:
+def _of_duckdb(error: duckdb.Error, doing: Message) -> _engine.EngineError:
     memory = isinstance(error, duckdb.OutOfMemoryException)
     said = str(error).splitlines()[0]
-    return _trouble("duckdb.no-memory" if memory else "duckdb.failed", doing=doing, said=said)
+    return _trouble(DUCKDB_NO_MEMORY if memory else DUCKDB_FAILED, doing=doing, said=said)
 
 
-def _trouble(code: str, **args: Any) -> _engine.EngineError:
-    return _engine.EngineError(json.dumps(because(code, **args).document()))
+def _trouble(code: MessageCode, **arguments: object) -> _engine.EngineError:
+    return _engine.EngineError(json.dumps(code(**arguments).document()))

@@ -14,8 +14,9 @@ from pydantic import ConfigDict, Field, model_validator
 from loadcell.linux import file_system
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.units import Size
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.duckdb.messages import DUCKDB_UNREADABLE, STRANGER_DATABASE
+from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.disk_image import Image, MountedImage
 from loadcell.systems.shared.files import Files
 from loadcell.systems.shared.ownership import fingerprint
@@ -62,7 +63,7 @@ class DuckdbOptions(Options):
 
 
 class _DatabaseFiles(Files):
-    kind, sign, stranger = "duckdb", _FILE, because("stranger.database")
+    kind, sign, stranger = "duckdb", _FILE, STRANGER_DATABASE()
 
 
 class Duckdb(Target[DuckdbOptions]):
@@ -113,7 +114,7 @@ class Duckdb(Target[DuckdbOptions]):
 
     def _made(self) -> Files:
         if self._files is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._files
 
     # -- asked by the runner ----------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ class Duckdb(Target[DuckdbOptions]):
                 yield connection
         except duckdb.Error as error:
             raise TargetError(
-                because("duckdb.unreadable", path=where["database"], said=str(error).splitlines()[0]),
+                DUCKDB_UNREADABLE(path=where["database"], said=str(error).splitlines()[0]),
                 during="collect",
             ) from error
 

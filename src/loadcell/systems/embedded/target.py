@@ -9,10 +9,11 @@ from typing import Any
 from loadcell import _engine
 from loadcell.linux import file_system
 from loadcell.plan.parts import Advice
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.systems.embedded.directory import StoreDirectory
+from loadcell.systems.embedded.messages import STORE_NO_LIBRARY
 from loadcell.systems.embedded.options import LIBRARIES, StoreOptions
+from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.disk_image import Image, MountedImage
 from loadcell.systems.shared.ownership import fingerprint
 
@@ -71,7 +72,7 @@ class Store(Target[StoreOptions]):
 
     def _made(self) -> StoreDirectory:
         if self._directory is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._directory
 
     # -- asked by the runner ----------------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ def _about(options: StoreOptions) -> dict[str, Any]:
     except _engine.EngineError as error:
         said = json.loads(error.args[0])
         package = LIBRARIES.get(options.engine, "")
-        raise TargetError(because("store.no-library", said=said["finding"], package=package)) from error
+        raise TargetError(STORE_NO_LIBRARY(said=said["finding"], package=package)) from error
     return found
 
 

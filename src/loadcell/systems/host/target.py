@@ -17,9 +17,11 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, field_valid
 
 from loadcell.linux import file_system
 from loadcell.linux.time_limits import ask
+from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
-from loadcell.reasons import Reason, because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.host.messages import HOST_NO_DATA, HOST_NO_DIRECTORY, HOST_NOT_WRITABLE
+from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
 from loadcell.systems.shared.ownership import Owner
 
@@ -105,11 +107,11 @@ class Host(Target[HostOptions]):
             own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
             (own / _MARKER).write_text(json.dumps(asdict(Owner.of(self.context.work))) + "\n")
         except OSError as error:
-            raise TargetError(because("host.not-writable", path=parent, said=error.strerror)) from error
+            raise TargetError(HOST_NOT_WRITABLE(path=parent, said=error.strerror)) from error
         self._own = own
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(because("host.no-data"), during="prepare")
+        raise TargetError(HOST_NO_DATA(), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return {"protocol": "host", "directory": str(self._made()), "peer": self.options.peer}
@@ -137,7 +139,7 @@ class Host(Target[HostOptions]):
 
     def _made(self) -> Path:
         if self._own is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._own
 
     @classmethod
@@ -153,8 +155,8 @@ class Host(Target[HostOptions]):
         ]
 
 
-def _missing(directory: Path) -> Reason:
-    return because("host.no-directory", path=directory)
+def _missing(directory: Path) -> Message:
+    return HOST_NO_DIRECTORY(path=directory)
 
 
 def _sweep(parent: Path) -> None:

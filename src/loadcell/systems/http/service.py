@@ -13,9 +13,10 @@ import psutil
 from pydantic import Field
 
 from loadcell.plan.parts import Options
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.http.messages import SERVICE_HOST, SERVICE_REFUSED, SERVICE_TIMEOUT
 from loadcell.systems.shared import ports
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -96,21 +97,21 @@ class Address:
         try:
             socket.create_connection((self.host, self.port), timeout=limit_s).close()
         except socket.gaierror as error:
-            raise TargetError(because("service.host", host=repr(self.host), said=error.strerror)) from error
+            raise TargetError(SERVICE_HOST(host=repr(self.host), said=error.strerror)) from error
         except TimeoutError as error:
-            raise TargetError(because("service.timeout", where=self, limit_s=limit_s)) from error
+            raise TargetError(SERVICE_TIMEOUT(where=self, limit_s=limit_s)) from error
         except OSError as error:
             said = error.strerror or error
             if ports.none_left(error):
                 raise TargetError(ports.no_port(self, str(said))) from error
-            raise TargetError(because("service.refused", where=self, said=said)) from error
+            raise TargetError(SERVICE_REFUSED(where=self, said=said)) from error
 
     def answers(self, limit_s: float) -> bool:
         """Whether somebody takes a connection, as far as can be told: with no port left it cannot."""
         try:
             self.knock(limit_s)
         except TargetError as error:
-            return error.reason.code == ports.NO_PORT
+            return error.message.code == CONNECTION_NO_PORT.code
         return True
 
     @property

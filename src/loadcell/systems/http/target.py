@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from loadcell.plan.parts import Options
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.http.messages import HTTP_NO_DATA
 from loadcell.systems.http.service import Address, TlsOptions, listeners
 
 #: What asking a service about itself may take; it is no part of any figure.
@@ -59,7 +59,7 @@ class Http(Target[HttpOptions]):
         self._address.knock(_ASK_LIMIT_S)
 
     def prepare(self, data: dict[str, Any], load: Loader, *, will_change: bool) -> DataSet:  # noqa: ARG002
-        raise TargetError(because("http.no-data"), during="prepare")
+        raise TargetError(HTTP_NO_DATA(), during="prepare")
 
     def endpoint(self) -> dict[str, Any]:
         return self._address.endpoint(self.options.tls)

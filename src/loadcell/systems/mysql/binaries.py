@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import SERVER_TOO_OLD
+from loadcell.systems.mysql.messages import MYSQL_MISSING, MYSQL_NO_PROGRAMS
 
 #: Where distributions and MariaDB's own packages put the server.
 _PLACES = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb/bin")
@@ -42,13 +43,13 @@ def find(named: str | None = None) -> Binaries:
         place = Path(named).expanduser().absolute()
         found = _in([place, place / "bin", place / "sbin"])
         if found is None:
-            raise TargetError(because("mysql.no-programs", path=place, install=_INSTALL[0]))
+            raise TargetError(MYSQL_NO_PROGRAMS(path=place, install=_INSTALL[0]))
         return found
     on_path = shutil.which(_SERVER)
     places = [Path(on_path).parent] if on_path else []
     found = _in([*places, *map(Path, _PLACES)])
     if found is None:
-        raise TargetError(because("mysql.missing", places=_PLACES))
+        raise TargetError(MYSQL_MISSING(places=_PLACES))
     return found
 
 
@@ -64,8 +65,7 @@ def _in(places: Iterable[Path]) -> Binaries | None:
         version = said[1]
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             raise TargetError(
-                because(
-                    "server.too-old",
+                SERVER_TOO_OLD(
                     product="MariaDB",
                     version=version,
                     place=place,

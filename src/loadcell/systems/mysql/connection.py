@@ -10,9 +10,39 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import (
+    CONNECTION_FAILED,
+    CONNECTION_NO_DATABASE,
+    CONNECTION_NONE_LEFT,
+    CONNECTION_REFUSED,
+    CONNECTION_TIMEOUT,
+    SERVER_READ_ONLY,
+    SERVER_REFUSED_WITH_CODE,
+    SERVER_WENT_AWAY,
+    USER_NAMED,
+    WHERE_SERVER_DATA,
+)
+from loadcell.systems.mysql.messages import (
+    MYSQL_BLOCKED_HOST,
+    MYSQL_ENCRYPTED_PASSWORD,
+    MYSQL_HOST,
+    MYSQL_NO_RIGHTS,
+    MYSQL_NO_SOCKET,
+    MYSQL_NONE_LEFT_FOR_USER,
+    MYSQL_NOT_ALLOWED,
+    MYSQL_REFUSED_PASSWORD,
+    MYSQL_REFUSED_USER,
+    MYSQL_TLS,
+    MYSQL_UNKNOWN_HOST,
+    MYSQL_URL,
+    MYSQL_URL_PARAMETERS,
+    MYSQL_USER_LIMITS,
+    MYSQL_WANTS_TLS,
+)
 from loadcell.systems.shared import ports
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT
 from loadcell.systems.shared.owned_directory import no_room
 
 if TYPE_CHECKING:
@@ -98,7 +128,7 @@ class Address:
 
     @contextmanager
     def session(
-        self, doing: Reason, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
+        self, doing: Message, *, during: str, database: str | None = None, limit_s: int = CONNECT_LIMIT_S
     ) -> Iterator[Connection]:
         """A connection for as long as the block lasts; what the server refuses or breaks there becomes a TargetError.
 
@@ -153,7 +183,7 @@ def external(
     url: str, *, password: str | None, sslmode: str | None, sslrootcert: str | None
 ) -> tuple[Address, str | None]:
     """The address that a URL stands for, and the database it names. Raises TargetError."""
-    wrong = TargetError(because("mysql.url"))
+    wrong = TargetError(MYSQL_URL())
     try:
         parts = urlsplit(url)
         port = parts.port or PORT
@@ -162,7 +192,7 @@ def external(
     if parts.scheme not in ("mysql", "mariadb") or not parts.hostname or not parts.username:
         raise wrong
     if parts.query or parts.fragment:
-        raise TargetError(because("mysql.url-parameters"))
+        raise TargetError(MYSQL_URL_PARAMETERS())
     given = password if password is not None else (unquote(parts.password) if parts.password else None)
     address = Address(
         host=parts.hostname,
@@ -176,29 +206,32 @@ def external(
 
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
-NONE_LEFT = ("connection.none-left", "mysql.none-left-for-user", "mysql.user-limits", ports.NO_PORT)
+NONE_LEFT = tuple(
+    code.code
+    for code in (CONNECTION_NONE_LEFT, MYSQL_NONE_LEFT_FOR_USER, MYSQL_USER_LIMITS, CONNECTION_NO_PORT)
+)
 
 #: The server's number of an error -> our code.
 REFUSALS = {
-    1040: "connection.none-left",
-    1044: "mysql.no-rights",
-    1045: "mysql.refused-password",
-    1049: "connection.no-database",
-    1129: "mysql.blocked-host",
-    1130: "mysql.unknown-host",
-    1203: "mysql.none-left-for-user",
-    1226: "mysql.user-limits",
-    1698: "mysql.refused-user",
-    3159: "mysql.wants-tls",
+    1040: CONNECTION_NONE_LEFT,
+    1044: MYSQL_NO_RIGHTS,
+    1045: MYSQL_REFUSED_PASSWORD,
+    1049: CONNECTION_NO_DATABASE,
+    1129: MYSQL_BLOCKED_HOST,
+    1130: MYSQL_UNKNOWN_HOST,
+    1203: MYSQL_NONE_LEFT_FOR_USER,
+    1226: MYSQL_USER_LIMITS,
+    1698: MYSQL_REFUSED_USER,
+    3159: MYSQL_WANTS_TLS,
 }
 #: What stands in the words of one that has no number -> our code.
 SIGNS = {
-    ports.SIGN: ports.NO_PORT,
-    "refused": "connection.refused",
-    "No such file": "mysql.no-socket",
-    "timed out": "connection.timeout",
-    "Name or service": "mysql.host",
-    "cryptography": "mysql.encrypted-password",
+    ports.SIGN: CONNECTION_NO_PORT,
+    "refused": CONNECTION_REFUSED,
+    "No such file": MYSQL_NO_SOCKET,
+    "timed out": CONNECTION_TIMEOUT,
+    "Name or service": MYSQL_HOST,
+    "cryptography": MYSQL_ENCRYPTED_PASSWORD,
 }
 
 
@@ -216,28 +249,26 @@ def not_connected(error: BaseException, where: str, user: str, during: str = "up
     """What a failed connection means."""
     said = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
-    place: dict[str, Any] = {"where": where, "user": because("user.named", name=user), "said": said}
+    place: dict[str, Any] = {"where": where, "user": USER_NAMED(name=user), "said": said}
     if number in REFUSALS:
-        return TargetError(because(REFUSALS[number], variable="${env:NAME}", **place), during=during)
+        return TargetError(REFUSALS[number].pick(variable="${env:NAME}", **place), during=during)
     if "CERTIFICATE" in said or "SSL" in said or "certificate" in said:
-        return TargetError(because("mysql.tls", where=where, said=said), during=during)
-    code = next((code for sign, code in SIGNS.items() if sign in said), "connection.failed")
-    return TargetError(because(code, **place), during=during)
+        return TargetError(MYSQL_TLS(where=where, said=said), during=during)
+    code = next((code for sign, code in SIGNS.items() if sign in said), CONNECTION_FAILED)
+    return TargetError(code.pick(**place), during=during)
 
 
-def not_done(error: BaseException, doing: Reason, during: str = "prepare") -> TargetError:
+def not_done(error: BaseException, doing: Message, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
     said = str(error.args[-1]) if error.args else str(error)
     number = _number(error)
     match number:
         case 1021 | 1114:
-            return no_room("mysql", because("where.server-data"), during)
+            return no_room("mysql", WHERE_SERVER_DATA(), during)
         case 1044 | 1142 | 1227 | 1370:
-            return TargetError(because("mysql.not-allowed", doing=doing, said=said), during=during)
+            return TargetError(MYSQL_NOT_ALLOWED(doing=doing, said=said), during=during)
         case 1290 | 1836:
-            return TargetError(because("server.read-only", doing=doing, said=said), during=during)
+            return TargetError(SERVER_READ_ONLY(doing=doing, said=said), during=during)
         case None | 1053 | 1927:
-            return TargetError(because("server.went-away", doing=doing, said=said), during=during)
-    return TargetError(
-        because("server.refused-with-code", doing=doing, said=said, code=str(number)), during=during
-    )
+            return TargetError(SERVER_WENT_AWAY(doing=doing, said=said), during=during)
+    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=said, code=str(number)), during=during)

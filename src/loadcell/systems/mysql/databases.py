@@ -7,9 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.messages import (
+    DOING_DROP_DATA_SETS,
+    DOING_LOOK_FOR_THE_DATA_SET,
+    DOING_MARK_THE_DATA_SET,
+)
 from loadcell.systems.mysql.connection import Address, rows
+from loadcell.systems.mysql.messages import (
+    DOING_MAKE_ROOM_FOR_A_COPY,
+    DOING_MAKE_THE_DATABASE,
+    DOING_MARK_THE_DATABASE,
+    MYSQL_FOREIGN_TABLES,
+)
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -70,9 +80,7 @@ class Databases:
             self._load(name, mark, print_, load, detail)
         if will_change and self.server is not None and not self._copied(print_):
             self._keep_copy(print_, detail)
-        with self.admin().session(
-            because("doing.mark-the-data-set"), during="prepare", database=name
-        ) as connection:
+        with self.admin().session(DOING_MARK_THE_DATA_SET(), during="prepare", database=name) as connection:
             mark = self._mark(connection, name) or Mark("ready", print_, self.owner)
             now = mark.now("changed" if will_change else "ready", owner=self.owner, keep=self.keep)
             self._set_mark(connection, now)
@@ -86,7 +94,7 @@ class Databases:
     def _look(self, name: str) -> Mark | None:
         """The mark of a database, if what is in it is what the mark says; None where there is nothing. Refuses a database
         that is not loadcell's."""
-        with self.admin().session(because("doing.look-for-the-data-set"), during="prepare") as connection:
+        with self.admin().session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as connection:
             mark = self._mark(connection, name)
             if mark is None or mark.state == "loading":
                 return mark
@@ -119,7 +127,7 @@ class Databases:
 
     def _foreign(self, name: str, tables: list[str]) -> TargetError:
         return TargetError(
-            because("mysql.foreign-tables", name=name, where=self.admin().where, tables=tables[:5]),
+            MYSQL_FOREIGN_TABLES(name=name, where=self.admin().where, tables=tables[:5]),
             during="prepare",
         )
 
@@ -134,7 +142,7 @@ class Databases:
 
     def _load(self, name: str, mark: Mark | None, print_: str, load: Loader, detail: dict[str, Any]) -> None:
         began = time.monotonic()
-        with self.admin().session(because("doing.make-the-database"), during="prepare") as connection:
+        with self.admin().session(DOING_MAKE_THE_DATABASE(), during="prepare") as connection:
             if mark is not None:
                 self._empty(connection, name, mark)
             if not (self.named and rows(connection, "SHOW DATABASES LIKE %s", [_like(name)])):
@@ -143,14 +151,10 @@ class Databases:
                     f"CREATE DATABASE IF NOT EXISTS `{name}` CHARACTER SET latin1 COLLATE latin1_swedish_ci",
                 )
         now = Mark("loading", print_, self.owner, keep=self.keep, loadcell=self.version)
-        with self.admin().session(
-            because("doing.mark-the-database"), during="prepare", database=name
-        ) as connection:
+        with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
             self._set_mark(connection, now)
         account = load(self.load().endpoint(name))
-        with self.admin().session(
-            because("doing.mark-the-database"), during="prepare", database=name
-        ) as connection:
+        with self.admin().session(DOING_MARK_THE_DATABASE(), during="prepare", database=name) as connection:
             self._set_mark(connection, now.now("ready", tables=tuple(sorted(_tables(connection, name)))))
         detail.update(method="load", load_s=time.monotonic() - began)
         if "rows" in account:
@@ -177,7 +181,7 @@ class Databases:
         """Stop the server, copy its data directory, and start it again: all later trials begin as this one does."""
         assert self.server is not None
         began = time.monotonic()
-        with self.admin().session(because("doing.make-room-for-a-copy"), during="prepare") as connection:
+        with self.admin().session(DOING_MAKE_ROOM_FOR_A_COPY(), during="prepare") as connection:
             for other in self.server.directory.copies():
                 rows(connection, f"DROP DATABASE IF EXISTS `{PREFIX}{other}`")  # it has a copy of its own
             # All pages that are in memory now are to be there again after each restore.
@@ -200,7 +204,7 @@ class Databases:
 
     def sweep(self) -> None:
         """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
-        with self.admin().session(because("doing.drop-data-sets"), during="cleanup") as connection:
+        with self.admin().session(DOING_DROP_DATA_SETS(), during="cleanup") as connection:
             names = (
                 [self.named]
                 if self.named

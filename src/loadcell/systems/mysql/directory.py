@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import NOTHING_SAID, because
+from loadcell.model.message import NO_OUTPUT
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS, HOME_NOT_COPIED, STRANGER_SERVER
 from loadcell.systems.mysql.binaries import Binaries
 from loadcell.systems.mysql.settings import OF_THE_DIRECTORY, line
 from loadcell.systems.mysql.startup_errors import of_install
@@ -32,7 +33,7 @@ _INSTALL_LIMIT_S = 300.0
 class DataDirectory(Home):
     """One of these settings that a data directory keeps for life; those of the others are read at each start."""
 
-    kind, sign, stranger = "mysql", "ibdata1", because("stranger.server")
+    kind, sign, stranger = "mysql", "ibdata1", STRANGER_SERVER()
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class DataDirectory(Home):
     def _check_fit(self) -> None:
         self._check_owner(self.data)
         if not (self.data / "ibdata1").exists() and not self.copies():
-            raise TargetError(because("home.lost-contents", path=self.data, home=self.home))
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
 
     def configure(
         self, port: int, socket: Path, settings: Mapping[str, Any], passwords: Mapping[str, str]
@@ -154,8 +155,8 @@ class DataDirectory(Home):
         if "No space left" in done.stdout or "quota" in done.stdout:
             raise no_room(self.kind, str(self.home), "prepare")
         words = done.stdout.strip().splitlines()
-        said = words[-1] if words else NOTHING_SAID
-        raise TargetError(because("home.not-copied", said=said), during="prepare")
+        said = words[-1] if words else NO_OUTPUT
+        raise TargetError(HOME_NOT_COPIED(said=said), during="prepare")
 
 
 def verifier(password: str) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
 from loadcell.systems.mysql import startup_errors
 from loadcell.systems.mysql.connection import Address, rows
 from loadcell.systems.mysql.directory import ADMIN, USER, DataDirectory
+from loadcell.systems.mysql.messages import DOING_ASK_FOR_THE_BUFFER_POOL
 from loadcell.systems.shared.process import Kept, StopStep, free_port
 from loadcell.systems.shared.sockets import Sockets
 
@@ -96,7 +96,7 @@ class Server:
         """InnoDB reads back the pages it had in memory at its last shutdown, unless its settings say otherwise: not during
         a trial."""
         deadline = time.monotonic() + _WARM_LIMIT_S
-        with self.admin().session(because("doing.ask-for-the-buffer-pool"), during="up") as connection:
+        with self.admin().session(DOING_ASK_FOR_THE_BUFFER_POOL(), during="up") as connection:
             while time.monotonic() < deadline:
                 found = rows(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
                 said = str(found[0][1]) if found else ""

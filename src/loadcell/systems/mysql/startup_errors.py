@@ -7,8 +7,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loadcell.reasons import NOTHING_SAID, Reason, because
+from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import (
+    SERVER_DATA_CLOSED,
+    SERVER_DATA_IN_USE,
+    SERVER_INIT_FAILED,
+    SERVER_NOT_STARTED,
+    SERVER_PORTS_TAKEN,
+    SERVER_SETTING_REFUSED,
+    WHERE_DATA_DIRECTORY,
+)
+from loadcell.systems.mysql.messages import MYSQL_NO_MEMORY, MYSQL_NO_MEMORY_FOR
 from loadcell.systems.shared.owned_directory import no_room
 from loadcell.systems.shared.startup_errors import setting_unknown
 
@@ -25,14 +35,14 @@ def of_start(words: Sequence[str], settings: Mapping[str, Any], known: Iterable[
     """Why the server did not start, from the last lines of its log. `settings` are those of the plan."""
     text = "\n".join(words)
     if "Address already in use" in text:
-        return PortTakenError(because("server.ports-taken"))
+        return PortTakenError(SERVER_PORTS_TAKEN())
     if _NO_ROOM.search(text):
-        return no_room("mysql", because("where.data-directory"))
+        return no_room("mysql", WHERE_DATA_DIRECTORY())
     closed = re.search(r"^closed: (.*)$", text, re.MULTILINE)
     if closed:
         return _closed(closed[1])
     if re.search(r"Unable to lock \S+ error: 11", text):
-        return TargetError(because("server.data-in-use"))
+        return TargetError(SERVER_DATA_IN_USE())
     spoken = [found[1].strip() for line in words if (found := _SPOKEN.search(line))]
     memory = re.search(
         r"Cannot allocate memory for the buffer pool|Out of memory|mmap\(\d+ bytes\) failed", text
@@ -40,31 +50,31 @@ def of_start(words: Sequence[str], settings: Mapping[str, Any], known: Iterable[
     if memory:
         size = settings.get("innodb_buffer_pool_size")
         if size is None:
-            return TargetError(because("mysql.no-memory", said=memory[0]))
-        return TargetError(because("mysql.no-memory-for", size=size, said=memory[0]))
+            return TargetError(MYSQL_NO_MEMORY(said=memory[0]))
+        return TargetError(MYSQL_NO_MEMORY_FOR(size=size, said=memory[0]))
     return _refused(spoken, settings, known) or TargetError(
-        because("server.not-started", said=spoken[0] if spoken else last_words(words))
+        SERVER_NOT_STARTED(said=spoken[0] if spoken else last_words(words))
     )
 
 
 def of_install(output: str) -> TargetError:
     """Why the data directory could not be made."""
     if _NO_ROOM.search(output):
-        return no_room("mysql", because("where.data-directory"))
+        return no_room("mysql", WHERE_DATA_DIRECTORY())
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
         return _closed(closed[1])
     spoken = [found[1] for line in output.splitlines() if (found := _SPOKEN.search(line))]
     said = spoken[0] if spoken else last_words(output.splitlines())
-    return TargetError(because("server.init-failed", program="mariadb-install-db", said=said))
+    return TargetError(SERVER_INIT_FAILED(program="mariadb-install-db", said=said))
 
 
-def last_words(words: Sequence[str]) -> str | Reason:
-    return next((line.strip() for line in reversed(words) if line.strip()), NOTHING_SAID)
+def last_words(words: Sequence[str]) -> str | Message:
+    return next((line.strip() for line in reversed(words) if line.strip()), NO_OUTPUT)
 
 
 def _closed(where: str) -> TargetError:
-    return TargetError(because("server.data-closed", path=where, kind="mysql"))
+    return TargetError(SERVER_DATA_CLOSED(path=where, kind="mysql"))
 
 
 def _refused(spoken: Sequence[str], settings: Mapping[str, Any], known: Iterable[str]) -> TargetError | None:
@@ -76,7 +86,5 @@ def _refused(spoken: Sequence[str], settings: Mapping[str, Any], known: Iterable
             if "unknown variable" in said or "unknown option" in said:
                 near = difflib.get_close_matches(name, list(known), n=1)
                 return TargetError(setting_unknown(line, said, near))
-            return TargetError(
-                because("server.setting-refused", line=line, said=said, kind="mysql", name=name)
-            )
+            return TargetError(SERVER_SETTING_REFUSED(line=line, said=said, kind="mysql", name=name))
     return None

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 from loadcell import __version__
 from loadcell.linux import file_system
 from loadcell.plan.parts import Advice
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.messages import (
+    DOING_ASK_THE_VERSION,
+    DOING_CHECK_THE_DATA,
+    DOING_FIND_THE_PROCESS,
+    DOING_READ_COUNTERS,
+    DOING_READ_SETTINGS,
+    SERVER_PRODUCT_TOO_OLD,
+    TARGET_NOT_UP,
+)
 from loadcell.systems.mysql import advice, binaries, counters, settings
 from loadcell.systems.mysql.connection import NONE_LEFT, Address, external, rows
 from loadcell.systems.mysql.databases import Databases, Prepared
@@ -81,13 +89,12 @@ class Mysql(Target[MysqlOptions]):
                 sslmode=options.sslmode,
                 sslrootcert=options.sslrootcert,
             )
-        with self._external.session(because("doing.ask-the-version"), during="up") as connection:
+        with self._external.session(DOING_ASK_THE_VERSION(), during="up") as connection:
             product, version = _version(connection)
         oldest = _OLDEST[product]
         if tuple(int(part) for part in version.split(".")[:2]) < oldest:
             raise TargetError(
-                because(
-                    "server.product-too-old",
+                SERVER_PRODUCT_TOO_OLD(
                     where=self._external.where,
                     product=product,
                     version=version,
@@ -139,7 +146,7 @@ class Mysql(Target[MysqlOptions]):
         return self._load_address().endpoint(self._prepared.database if self._prepared else self._named or "")
 
     def describe(self) -> dict[str, Any]:
-        with self._admin().session(because("doing.read-settings"), during="collect") as connection:
+        with self._admin().session(DOING_READ_SETTINGS(), during="collect") as connection:
             product, version = _version(connection)
             shown = {str(name): str(value) for name, value in rows(connection, "SHOW GLOBAL VARIABLES")}
             record: dict[str, Any] = {
@@ -173,7 +180,7 @@ class Mysql(Target[MysqlOptions]):
             return []
         try:
             with self._external.session(
-                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
+                DOING_FIND_THE_PROCESS(), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 found = rows(connection, "SELECT @@pid_file, @@datadir")
         except TargetError:
@@ -186,11 +193,11 @@ class Mysql(Target[MysqlOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return error.reason.code in NONE_LEFT  # it answered, after all
+            return error.message.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
-        with self._admin().session(because("doing.read-counters"), during="collect") as connection:
+        with self._admin().session(DOING_READ_COUNTERS(), during="collect") as connection:
             return counters.read(
                 {str(name): str(value) for name, value in rows(connection, "SHOW GLOBAL STATUS")}
             )
@@ -198,7 +205,7 @@ class Mysql(Target[MysqlOptions]):
     def ask(self, question: str) -> list[tuple[Any, ...]]:
         database = self._prepared.database if self._prepared else None
         with self._load_address().session(
-            because("doing.check-the-data"), during="verify", database=database
+            DOING_CHECK_THE_DATA(), during="verify", database=database
         ) as connection:
             return rows(connection, question)
 
@@ -211,7 +218,7 @@ class Mysql(Target[MysqlOptions]):
         if self._server is not None:
             return self._server.load(self.options.connect)
         if self._external is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._external
 
     @classmethod

@@ -14,8 +14,22 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import SERVER_TOO_OLD
+from loadcell.systems.postgres.messages import (
+    POSTGRES_MISSING,
+    POSTGRES_NO_CACHE,
+    POSTGRES_NO_PROGRAMS,
+    POSTGRES_NO_VERSION,
+    POSTGRES_NO_WHEEL,
+    POSTGRES_NOT_COPIED,
+    POSTGRES_NOT_COPYABLE,
+    POSTGRES_NOT_RUNNABLE,
+    WHERE_DIRECTORY,
+    WHERE_EMBEDDED,
+    WHERE_MACHINE,
+)
 from loadcell.systems.postgres.options import OLDEST
 from loadcell.systems.shared.account import Account
 
@@ -61,8 +75,8 @@ def embedded(version: int | None = None) -> Binaries:
     package = Path(spec.origin).parent if spec and spec.origin else None
     found = _programs(sorted(package.glob("pginstall*/bin"))) if package else []
     if not found:
-        raise TargetError(because("postgres.no-wheel"))
-    return _chosen(found, version, because("where.embedded"))
+        raise TargetError(POSTGRES_NO_WHEEL())
+    return _chosen(found, version, WHERE_EMBEDDED())
 
 
 def local(named: str | None = None, version: int | None = None) -> Binaries:
@@ -71,12 +85,12 @@ def local(named: str | None = None, version: int | None = None) -> Binaries:
         place = Path(named).expanduser().absolute()
         found = _programs([place, place / "bin"])
         if not found:
-            raise TargetError(because("postgres.no-programs", path=place))
-        return _chosen(found, version, because("where.directory", path=place))
+            raise TargetError(POSTGRES_NO_PROGRAMS(path=place))
+        return _chosen(found, version, WHERE_DIRECTORY(path=place))
     found = _programs(_likely())
     if not found:
-        raise TargetError(because("postgres.missing", places=_PLACES))
-    return _chosen(found, version, because("where.machine"))
+        raise TargetError(POSTGRES_MISSING(places=_PLACES))
+    return _chosen(found, version, WHERE_MACHINE())
 
 
 def _likely() -> list[Path]:
@@ -116,18 +130,17 @@ def _programs(places: Iterable[Path]) -> list[Binaries]:
     return list(found.values())
 
 
-def _chosen(found: list[Binaries], version: int | None, where: Reason) -> Binaries:
+def _chosen(found: list[Binaries], version: int | None, where: Message) -> Binaries:
     if version is not None:
         fitting = [one for one in found if one.major == version]
         if not fitting:
             there = sorted({one.version for one in found})
-            raise TargetError(because("postgres.no-version", version=version, where=where, there=there))
+            raise TargetError(POSTGRES_NO_VERSION(version=version, where=where, there=there))
         found = fitting
     best = max(found, key=lambda one: [int(part) for part in re.findall(r"\d+", one.version)])
     if best.major < OLDEST:
         raise TargetError(
-            because(
-                "server.too-old",
+            SERVER_TOO_OLD(
                 product="PostgreSQL",
                 version=best.version,
                 place=best.directory,
@@ -144,9 +157,7 @@ def usable_by(binaries: Binaries, account: Account, cache: Path | None = None) -
     cached = _copy(binaries, cache or _cache())
     if not _runs(cached, account):
         raise TargetError(
-            because(
-                "postgres.not-runnable", user=account.name, program=binaries.postgres, copy=cached.directory
-            )
+            POSTGRES_NOT_RUNNABLE(user=account.name, program=binaries.postgres, copy=cached.directory)
         )
     return cached
 
@@ -168,13 +179,13 @@ def _cache() -> Path:
                 return place
         except OSError:
             continue
-    raise TargetError(because("postgres.no-cache"))
+    raise TargetError(POSTGRES_NO_CACHE())
 
 
 def _copy(binaries: Binaries, cache: Path) -> Binaries:
     prefix = binaries.directory.parent
     if binaries.directory.name != "bin" or not (prefix / "share").is_dir() or prefix.parent == prefix:
-        raise TargetError(because("postgres.not-copyable", path=binaries.directory))
+        raise TargetError(POSTGRES_NOT_COPYABLE(path=binaries.directory))
     state = binaries.postgres.stat()
     key = hashlib.sha256(f"{binaries.postgres}:{state.st_size}:{state.st_mtime_ns}".encode()).hexdigest()[:12]
     home = cache / f"postgres-{binaries.version}-{key}"
@@ -194,7 +205,7 @@ def _copy(binaries: Binaries, cache: Path) -> Binaries:
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         if not home.is_dir():  # else another loadcell was quicker
-            raise TargetError(because("postgres.not-copied", path=home, said=error.strerror)) from error
+            raise TargetError(POSTGRES_NOT_COPIED(path=home, said=error.strerror)) from error
     return replace(binaries, directory=copied)
 
 

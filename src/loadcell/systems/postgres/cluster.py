@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS
 from loadcell.systems.postgres import settings as settings_
 from loadcell.systems.postgres.binaries import Binaries
+from loadcell.systems.postgres.messages import (
+    POSTGRES_DATA_IN_USE_BY,
+    POSTGRES_HOME_OF_OTHER_VERSION,
+    STRANGER_POSTGRES,
+)
 from loadcell.systems.postgres.startup_errors import of_initdb
 from loadcell.systems.shared import account as accounts
 from loadcell.systems.shared.account import Account
@@ -25,7 +30,7 @@ ROLE = "loadcell"
 class Cluster(Home):
     """PostgreSQL's data directory `pgdata`, of one major version; all that loadcell writes lies outside it."""
 
-    kind, sign, stranger = "postgres", "PG_VERSION", because("stranger.postgres")
+    kind, sign, stranger = "postgres", "PG_VERSION", STRANGER_POSTGRES()
 
     def __init__(
         self,
@@ -73,11 +78,10 @@ class Cluster(Home):
         try:
             found = (self.pgdata / "PG_VERSION").read_text().strip()
         except FileNotFoundError:
-            raise TargetError(because("home.lost-contents", path=self.pgdata, home=self.home)) from None
+            raise TargetError(HOME_LOST_CONTENTS(path=self.pgdata, home=self.home)) from None
         if found != str(self.binaries.major):
             raise TargetError(
-                because(
-                    "postgres.home-of-other-version",
+                POSTGRES_HOME_OF_OTHER_VERSION(
                     path=self.pgdata,
                     found=found,
                     version=self.binaries.version,
@@ -86,7 +90,7 @@ class Cluster(Home):
             )
         holder = self.holder()
         if holder is not None:
-            raise TargetError(because("postgres.data-in-use-by", path=self.pgdata, pid=str(holder)))
+            raise TargetError(POSTGRES_DATA_IN_USE_BY(path=self.pgdata, pid=str(holder)))
 
     def holder(self) -> int | None:
         """Process id of the server that runs on this directory, if one does."""

@@ -8,9 +8,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import (
+    CONNECTION_FAILED,
+    CONNECTION_NO_DATABASE,
+    CONNECTION_NONE_LEFT,
+    CONNECTION_TIMEOUT,
+    SERVER_READ_ONLY,
+    SERVER_REFUSED_WITH_CODE,
+    SERVER_WENT_AWAY,
+    USER_NAMED,
+    WHERE_SERVER_DATA,
+)
+from loadcell.systems.postgres.messages import (
+    POSTGRES_CERTIFICATE_NOT_TRUSTED,
+    POSTGRES_CERTIFICATE_OF_OTHER,
+    POSTGRES_CLIENT_CERTIFICATE,
+    POSTGRES_DSN,
+    POSTGRES_HOST,
+    POSTGRES_NO_TLS,
+    POSTGRES_NO_USER,
+    POSTGRES_NOBODY_THERE,
+    POSTGRES_NOT_ALLOWED,
+    POSTGRES_NOT_READY,
+    POSTGRES_PG_HBA,
+    POSTGRES_REFUSED_PASSWORD,
+    POSTGRES_ROOTS_UNREADABLE,
+    POSTGRES_TLS,
+    USER_THIS,
+)
 from loadcell.systems.shared import ports
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT
 from loadcell.systems.shared.owned_directory import no_room
 
 if TYPE_CHECKING:
@@ -93,7 +122,7 @@ class Address:
     @contextmanager
     def session(
         self,
-        doing: Reason,
+        doing: Message,
         *,
         during: str,
         database: str | None = None,
@@ -126,10 +155,10 @@ def external(
         words: dict[str, Any] = dict(conninfo_to_dict(dsn))
     except psycopg.Error:
         # libpq's own message quotes the DSN, and with it perhaps a password.
-        raise TargetError(because("postgres.dsn")) from None
+        raise TargetError(POSTGRES_DSN()) from None
     for name in ("sslcert", "sslkey"):
         if name in words:
-            raise TargetError(because("postgres.client-certificate", name=name))
+            raise TargetError(POSTGRES_CLIENT_CERTIFICATE(name=name))
     given = {"password": password, "dbname": database, "sslmode": sslmode, "sslrootcert": sslrootcert}
     words.update({name: value for name, value in given.items() if value is not None})
     words.setdefault("connect_timeout", CONNECT_LIMIT_S)
@@ -156,25 +185,25 @@ def external(
 
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
-NONE_LEFT = ("connection.none-left", ports.NO_PORT)
+NONE_LEFT = (CONNECTION_NONE_LEFT.code, CONNECTION_NO_PORT.code)
 
 #: Pattern in what libpq or the server said -> our code. The first that matches counts.
 REFUSALS = {
-    ports.SIGN: ports.NO_PORT,
-    "server does not support SSL": "postgres.no-tls",
-    "certificate verify failed|self.signed certificate": "postgres.certificate-not-trusted",
-    "root certificate file|could not read root cert": "postgres.roots-unreadable",
-    "server certificate for|does not match host name": "postgres.certificate-of-other",
-    "no pg_hba.conf entry|pg_hba.conf rejects": "postgres.pg-hba",
-    "SSL|TLS": "postgres.tls",
-    "password authentication failed|no password supplied|authentication failed for user": "postgres.refused-password",
-    "too many clients|remaining connection slots|too many connections": "connection.none-left",
-    'database "[^"]*" does not exist': "connection.no-database",
-    'role "[^"]*" does not exist': "postgres.no-user",
-    "Connection refused|No such file or directory": "postgres.nobody-there",
-    "timeout expired|timed out|No route to host|unreachable": "connection.timeout",
-    "failed to resolve|could not translate host name|Name or service not known|name resolution": "postgres.host",
-    "starting up|shutting down|not yet accepting|recovery mode": "postgres.not-ready",
+    ports.SIGN: CONNECTION_NO_PORT,
+    "server does not support SSL": POSTGRES_NO_TLS,
+    "certificate verify failed|self.signed certificate": POSTGRES_CERTIFICATE_NOT_TRUSTED,
+    "root certificate file|could not read root cert": POSTGRES_ROOTS_UNREADABLE,
+    "server certificate for|does not match host name": POSTGRES_CERTIFICATE_OF_OTHER,
+    "no pg_hba.conf entry|pg_hba.conf rejects": POSTGRES_PG_HBA,
+    "SSL|TLS": POSTGRES_TLS,
+    "password authentication failed|no password supplied|authentication failed for user": POSTGRES_REFUSED_PASSWORD,
+    "too many clients|remaining connection slots|too many connections": CONNECTION_NONE_LEFT,
+    'database "[^"]*" does not exist': CONNECTION_NO_DATABASE,
+    'role "[^"]*" does not exist': POSTGRES_NO_USER,
+    "Connection refused|No such file or directory": POSTGRES_NOBODY_THERE,
+    "timeout expired|timed out|No route to host|unreachable": CONNECTION_TIMEOUT,
+    "failed to resolve|could not translate host name|Name or service not known|name resolution": POSTGRES_HOST,
+    "starting up|shutting down|not yet accepting|recovery mode": POSTGRES_NOT_READY,
 }
 
 
@@ -182,24 +211,22 @@ def not_connected(said: str, where: str, user: str | None, during: str = "up") -
     """What a failed connection means. `said` is libpq's message, which holds the server's."""
     heart = re.findall(r"(?:FATAL|ERROR): +(.*)", said) or re.findall(r"(?:failed: |error: )(.+)", said)
     quoted = (heart[0] if heart else said.strip().splitlines()[0]).strip()
-    who = because("user.named", name=user) if user else because("user.this")
-    code = next((code for sign, code in REFUSALS.items() if re.search(sign, said)), "connection.failed")
-    why = because(code, where=where, user=who, said=quoted, variable="${env:NAME}")
+    who = USER_NAMED(name=user) if user else USER_THIS()
+    code = next((code for sign, code in REFUSALS.items() if re.search(sign, said)), CONNECTION_FAILED)
+    why = code.pick(where=where, user=who, said=quoted, variable="${env:NAME}")
     return TargetError(why, during=during)
 
 
-def not_done(error: psycopg.Error, doing: Reason, during: str = "prepare") -> TargetError:
+def not_done(error: psycopg.Error, doing: Message, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative statement."""
     said = (error.diag.message_primary or str(error).strip()).splitlines()[0]
     match error.sqlstate:
         case "53100":
-            return no_room("postgres", because("where.server-data"), during)
+            return no_room("postgres", WHERE_SERVER_DATA(), during)
         case "42501":
-            return TargetError(because("postgres.not-allowed", doing=doing, said=said), during=during)
+            return TargetError(POSTGRES_NOT_ALLOWED(doing=doing, said=said), during=during)
         case "25006":
-            return TargetError(because("server.read-only", doing=doing, said=said), during=during)
+            return TargetError(SERVER_READ_ONLY(doing=doing, said=said), during=during)
         case None | "57P01" | "57P02" | "57P03":
-            return TargetError(because("server.went-away", doing=doing, said=said), during=during)
-    return TargetError(
-        because("server.refused-with-code", doing=doing, said=said, code=error.sqlstate), during=during
-    )
+            return TargetError(SERVER_WENT_AWAY(doing=doing, said=said), during=during)
+    return TargetError(SERVER_REFUSED_WITH_CODE(doing=doing, said=said, code=error.sqlstate), during=during)

@@ -7,9 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.messages import DOING_DROP_DATA_SETS
 from loadcell.systems.postgres.connection import Address, not_done
+from loadcell.systems.postgres.messages import (
+    DOING_CREATE_DATABASE,
+    DOING_DROP_DATABASE,
+    DOING_PREPARE_THE_DATA_SET,
+    POSTGRES_DATABASE_BEING_MADE,
+    POSTGRES_DATABASE_IN_USE,
+    POSTGRES_DATABASE_IN_USE_BY,
+    POSTGRES_FOREIGN_DATABASE,
+)
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -55,7 +64,7 @@ class Databases:
         print_ = fingerprint(data)
         pristine = PREFIX + print_
         detail: dict[str, Any] = {"kind": "database"}
-        with self.admin.session(because("doing.prepare-the-data-set"), during="prepare") as connection:
+        with self.admin.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
             how = self._pristine(connection, pristine, print_, load, detail)
             database = pristine
             if will_change:
@@ -114,9 +123,7 @@ class Databases:
         if mark is None and self.ours:
             return Mark("loading", "", self.owner)  # killed between CREATE DATABASE and COMMENT
         if mark is None:
-            raise TargetError(
-                because("postgres.foreign-database", name=name, where=self.admin.where), during="prepare"
-            )
+            raise TargetError(POSTGRES_FOREIGN_DATABASE(name=name, where=self.admin.where), during="prepare")
         return mark
 
     def _set_mark(self, connection: Connection[Any], name: str, mark: Mark) -> None:
@@ -149,10 +156,8 @@ class Databases:
                 if error.sqlstate == _IN_USE:
                     raise self._in_use(connection, template) from error
                 if error.sqlstate == _DUPLICATE:
-                    raise TargetError(
-                        because("postgres.database-being-made", name=name), during="prepare"
-                    ) from error
-                raise not_done(error, because("doing.create-database", name=name)) from error
+                    raise TargetError(POSTGRES_DATABASE_BEING_MADE(name=name), during="prepare") from error
+                raise not_done(error, DOING_CREATE_DATABASE(name=name)) from error
 
     def _drop(self, connection: Connection[Any], name: str, *, force: bool) -> None:
         import psycopg
@@ -167,7 +172,7 @@ class Databases:
                 return
             except psycopg.Error as error:
                 if error.sqlstate != _IN_USE:
-                    raise not_done(error, because("doing.drop-database", name=name)) from error
+                    raise not_done(error, DOING_DROP_DATABASE(name=name)) from error
                 if time.monotonic() > deadline:
                     raise self._in_use(connection, name) from error
                 time.sleep(_PAUSE_S)
@@ -179,11 +184,9 @@ class Databases:
             [name],
         ).fetchone()
         if found is None:
-            return TargetError(because("postgres.database-in-use", name=name), during="prepare")
+            return TargetError(POSTGRES_DATABASE_IN_USE(name=name), during="prepare")
         pid, program, host = found
-        why = because(
-            "postgres.database-in-use-by", name=name, program=program or "?", host=host, pid=str(pid)
-        )
+        why = POSTGRES_DATABASE_IN_USE_BY(name=name, program=program or "?", host=host, pid=str(pid))
         return TargetError(why, during="prepare")
 
     def _end_sessions(self, connection: Connection[Any], name: str) -> None:
@@ -203,7 +206,7 @@ class Databases:
 
     def sweep(self) -> None:
         """Drop what this run made and what dead runs left behind, save what is to be kept. Logs what it cannot drop."""
-        with self.admin.session(because("doing.drop-data-sets"), during="cleanup") as connection:
+        with self.admin.session(DOING_DROP_DATA_SETS(), during="cleanup") as connection:
             rows = connection.execute(
                 "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE starts_with(datname, %s)",
                 [PREFIX],

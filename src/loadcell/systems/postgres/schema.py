@@ -7,10 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, TargetError
 from loadcell.systems.postgres.connection import Address, not_done
 from loadcell.systems.postgres.databases import Prepared, checkpoint
+from loadcell.systems.postgres.messages import (
+    DOING_CREATE_SCHEMA,
+    DOING_DROP_TABLES,
+    DOING_DROP_THE_DATA_SET,
+    DOING_PREPARE_THE_DATA_SET,
+    POSTGRES_FOREIGN_SCHEMA,
+    POSTGRES_FOREIGN_TABLES,
+)
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ class Schema:
         began = time.monotonic()
         print_ = fingerprint(data)
         detail: dict[str, Any] = {"kind": "schema", "schema": SCHEMA, "database": self.address.database}
-        with self.address.session(because("doing.prepare-the-data-set"), during="prepare") as connection:
+        with self.address.session(DOING_PREPARE_THE_DATA_SET(), during="prepare") as connection:
             mark = self._mark(connection)
             how = "loaded"
             if mark is not None:
@@ -94,9 +101,7 @@ class Schema:
             return None
         mark = parse(row[0])
         if mark is None:
-            raise TargetError(
-                because("postgres.foreign-schema", database=self.address.database), during="prepare"
-            )
+            raise TargetError(POSTGRES_FOREIGN_SCHEMA(database=self.address.database), during="prepare")
         return mark
 
     def _create(self, connection: Connection[Any], mark: Mark, *, there: bool) -> None:
@@ -109,7 +114,7 @@ class Schema:
                     connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(SCHEMA)))
                 self._set_mark(connection, mark)
         except psycopg.Error as error:
-            raise not_done(error, because("doing.create-schema", database=self.address.database)) from error
+            raise not_done(error, DOING_CREATE_SCHEMA(database=self.address.database)) from error
 
     def _set_mark(self, connection: Connection[Any], mark: Mark) -> None:
         from psycopg.sql import SQL, Identifier, Literal
@@ -133,8 +138,7 @@ class Schema:
             foreign = [name for name, _, _ in rows if name not in mark.tables]
         if foreign:
             raise TargetError(
-                because(
-                    "postgres.foreign-tables",
+                POSTGRES_FOREIGN_TABLES(
                     database=self.address.database,
                     tables=foreign[:5],
                     first=foreign[0],
@@ -148,7 +152,7 @@ class Schema:
             for name in self._relations(connection):
                 connection.execute(SQL("DROP SEQUENCE {}").format(Identifier(SCHEMA, name)))
         except psycopg.Error as error:
-            raise not_done(error, because("doing.drop-tables")) from error
+            raise not_done(error, DOING_DROP_TABLES()) from error
 
     def _size(self, connection: Connection[Any]) -> int:
         row = connection.execute(
@@ -163,7 +167,7 @@ class Schema:
         import psycopg
         from psycopg.sql import SQL, Identifier
 
-        with self.address.session(because("doing.drop-the-data-set"), during="cleanup") as connection:
+        with self.address.session(DOING_DROP_THE_DATA_SET(), during="cleanup") as connection:
             row = connection.execute(
                 "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", [SCHEMA]
             ).fetchone()

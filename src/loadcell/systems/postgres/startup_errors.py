@@ -7,8 +7,25 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from loadcell.reasons import NOTHING_SAID, Reason, because
+from loadcell.model.message import NO_OUTPUT, Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import (
+    SERVER_DATA_CLOSED,
+    SERVER_DATA_IN_USE,
+    SERVER_INIT_FAILED,
+    SERVER_NOT_STARTED,
+    SERVER_PORTS_TAKEN,
+    SERVER_SETTING_REFUSED,
+    WHERE_DATA_DIRECTORY,
+)
+from loadcell.systems.postgres.messages import (
+    POSTGRES_DATA_IN_USE_BY,
+    POSTGRES_NO_EXTENSION,
+    POSTGRES_NO_MEMORY,
+    POSTGRES_NO_MEMORY_FOR,
+    POSTGRES_OTHER_VERSION,
+    POSTGRES_STILL_HELD,
+)
 from loadcell.systems.shared.owned_directory import no_room
 from loadcell.systems.shared.startup_errors import setting_unknown
 
@@ -51,37 +68,35 @@ def of_start(
         trouble = telling(text, settings)
         if trouble is not None:
             return trouble
-    return _refused(words, settings, known) or TargetError(
-        because("server.not-started", said=last_words(words))
-    )
+    return _refused(words, settings, known) or TargetError(SERVER_NOT_STARTED(said=last_words(words)))
 
 
 def of_initdb(output: str) -> TargetError:
     """Why `initdb` failed."""
     if _NO_ROOM.search(output):
-        return no_room("postgres", because("where.data-directory"))
+        return no_room("postgres", WHERE_DATA_DIRECTORY())
     closed = re.search(r"^closed: (.*)$", output, re.MULTILINE)
     if closed:
-        return TargetError(because("server.data-closed", path=closed[1], kind="postgres"))
+        return TargetError(SERVER_DATA_CLOSED(path=closed[1], kind="postgres"))
     lines = output.splitlines()
     said = next((line.partition("error: ")[2] for line in lines if "error: " in line), None) or last_words(
         lines
     )
-    return TargetError(because("server.init-failed", program="initdb", said=said))
+    return TargetError(SERVER_INIT_FAILED(program="initdb", said=said))
 
 
-def last_words(words: Sequence[str]) -> str | Reason:
+def last_words(words: Sequence[str]) -> str | Message:
     """The line that says most: the gravest the server wrote, else its last."""
     grave = [found[1] for line in words if (found := _GRAVE.search(line))]
     if grave:
         return grave[0]
-    return next((line.strip() for line in reversed(words) if line.strip()), NOTHING_SAID)
+    return next((line.strip() for line in reversed(words) if line.strip()), NO_OUTPUT)
 
 
 def _port(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if "Address already in use" not in text:
         return None
-    return PortTakenError(because("server.ports-taken"))
+    return PortTakenError(SERVER_PORTS_TAKEN())
 
 
 def _locked(text: str, _: Mapping[str, Any]) -> TargetError | None:
@@ -89,20 +104,20 @@ def _locked(text: str, _: Mapping[str, Any]) -> TargetError | None:
         return None
     holder = re.search(r"\(PID (\d+)\) running in data directory \"([^\"]*)\"", text)
     if holder is None:
-        return TargetError(because("server.data-in-use"))
-    return TargetError(because("postgres.data-in-use-by", path=holder[2], pid=holder[1]))
+        return TargetError(SERVER_DATA_IN_USE())
+    return TargetError(POSTGRES_DATA_IN_USE_BY(path=holder[2], pid=holder[1]))
 
 
 def _held(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if "pre-existing shared memory block" not in text:
         return None
-    return StillHeldError(because("postgres.still-held"))
+    return StillHeldError(POSTGRES_STILL_HELD())
 
 
 def _room(text: str, _: Mapping[str, Any]) -> TargetError | None:
     if not _NO_ROOM.search(text) or re.search("shared memory|dev/shm", text):
         return None
-    return no_room("postgres", because("where.data-directory"))
+    return no_room("postgres", WHERE_DATA_DIRECTORY())
 
 
 def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:
@@ -111,9 +126,7 @@ def _other_version(text: str, _: Mapping[str, Any]) -> TargetError | None:
     )
     if found is None:
         return None
-    return TargetError(
-        because("postgres.other-version", found=found[1].rstrip(","), version=found[2].rstrip("."))
-    )
+    return TargetError(POSTGRES_OTHER_VERSION(found=found[1].rstrip(","), version=found[2].rstrip(".")))
 
 
 def _memory(text: str, settings: Mapping[str, Any]) -> TargetError | None:
@@ -122,8 +135,8 @@ def _memory(text: str, settings: Mapping[str, Any]) -> TargetError | None:
     named = [f"`{name}: {settings[name]}`" for name in _MEMORY if name in settings]
     said = last_words(text.splitlines())
     if not named:
-        return TargetError(because("postgres.no-memory", said=said))
-    return TargetError(because("postgres.no-memory-for", settings=named, said=said))
+        return TargetError(POSTGRES_NO_MEMORY(said=said))
+    return TargetError(POSTGRES_NO_MEMORY_FOR(settings=named, said=said))
 
 
 def _refused(
@@ -139,15 +152,13 @@ def _refused(
         if "unrecognized configuration parameter" in said:
             near = difflib.get_close_matches(name, list(known()), n=1)
             return TargetError(setting_unknown(line, without_place(said), near))
-        why = because(
-            "server.setting-refused", line=line, said=without_place(said), kind="postgres", name=name
-        )
+        why = SERVER_SETTING_REFUSED(line=line, said=without_place(said), kind="postgres", name=name)
         return TargetError(why)
     preload = str(settings.get("shared_preload_libraries", ""))
     for said in spoken:
         missing = re.search(r'could not access file "([^"]+)"', said)
         if missing and missing[1] in preload:
-            return TargetError(because("postgres.no-extension", libraries=preload, said=said))
+            return TargetError(POSTGRES_NO_EXTENSION(libraries=preload, said=said))
     return None
 
 

@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell import __version__
 from loadcell.linux import file_system
+from loadcell.model.message import Message
 from loadcell.plan.parts import Advice
-from loadcell.reasons import Reason, because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.messages import (
+    DOING_ASK_THE_VERSION,
+    DOING_CHECK_THE_DATA,
+    DOING_FIND_THE_PROCESS,
+    DOING_READ_COUNTERS,
+    DOING_READ_SETTINGS,
+    SERVER_PRODUCT_TOO_OLD,
+    TARGET_NOT_UP,
+)
 from loadcell.systems.postgres import advice, binaries, counters, settings
 from loadcell.systems.postgres.cluster import ROLE, Cluster
 from loadcell.systems.postgres.connection import NONE_LEFT, Address, external
 from loadcell.systems.postgres.databases import Databases, Prepared
+from loadcell.systems.postgres.messages import DOING_ASK_FOR_PERMISSIONS, DOING_MAKE_THE_ROLE
 from loadcell.systems.postgres.observed import Observed
 from loadcell.systems.postgres.options import OLDEST, PostgresOptions
 from loadcell.systems.postgres.schema import Schema
@@ -101,7 +111,7 @@ class Postgres(Target[PostgresOptions]):
         server.start()
         self._password = secrets.token_urlsafe(24)
         try:
-            with self._administer(because("doing.make-the-role"), "up") as connection:
+            with self._administer(DOING_MAKE_THE_ROLE(), "up") as connection:
                 there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
                 verb = "ALTER" if there else "CREATE"
                 connection.execute(
@@ -125,13 +135,12 @@ class Postgres(Target[PostgresOptions]):
                 sslmode=options.sslmode,
                 sslrootcert=options.sslrootcert,
             )
-        with self._external.session(because("doing.ask-the-version"), during="up") as connection:
+        with self._external.session(DOING_ASK_THE_VERSION(), during="up") as connection:
             version = connection.info.server_version
             if version < OLDEST * 10000:
                 shown = connection.info.parameter_status("server_version")
                 raise TargetError(
-                    because(
-                        "server.product-too-old",
+                    SERVER_PRODUCT_TOO_OLD(
                         where=self._external.where,
                         product="PostgreSQL",
                         version=shown,
@@ -184,7 +193,7 @@ class Postgres(Target[PostgresOptions]):
         if self._server is not None:
             return Databases(self._admin(), self._load_address(), True, owner, keep, __version__, log)
         address = self._load_address()
-        with address.session(because("doing.ask-for-permissions"), during="prepare") as connection:
+        with address.session(DOING_ASK_FOR_PERMISSIONS(), during="prepare") as connection:
             may = connection.execute(
                 "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
@@ -202,9 +211,7 @@ class Postgres(Target[PostgresOptions]):
 
     def describe(self) -> dict[str, Any]:
         # As any client would see them: what administers quietly has settings of its own.
-        with self._admin().session(
-            because("doing.read-settings"), during="collect", options=None
-        ) as connection:
+        with self._admin().session(DOING_READ_SETTINGS(), during="collect", options=None) as connection:
             record: dict[str, Any] = {
                 "server": self.options.server,
                 "version": connection.info.parameter_status("server_version"),
@@ -245,7 +252,7 @@ class Postgres(Target[PostgresOptions]):
             return []
         try:
             with address.session(
-                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
+                DOING_FIND_THE_PROCESS(), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 return _postmaster_of(connection)
         except TargetError:
@@ -263,18 +270,18 @@ class Postgres(Target[PostgresOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return error.reason.code in NONE_LEFT  # it answered, after all
+            return error.message.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
         database = self._prepared.database if self._prepared else self._admin().database
-        with self._administer(because("doing.read-counters")) as connection:
+        with self._administer(DOING_READ_COUNTERS()) as connection:
             return counters.read(connection, database, self._load_address().user)
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
         prepared = self._prepared
         with self._load_address().session(
-            because("doing.check-the-data"),
+            DOING_CHECK_THE_DATA(),
             during="verify",
             database=prepared.database if prepared else None,
             options=prepared.options if prepared else None,
@@ -286,7 +293,7 @@ class Postgres(Target[PostgresOptions]):
     def _admin(self) -> Address:
         return self._server.admin() if self._server is not None else self._load_address()
 
-    def _administer(self, doing: Reason, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
+    def _administer(self, doing: Message, during: str = "collect") -> AbstractContextManager[Connection[Any]]:
         options = _QUIETLY if self._server is not None else None
         return self._admin().session(doing, during=during, options=options)
 
@@ -294,7 +301,7 @@ class Postgres(Target[PostgresOptions]):
         if self._server is not None:
             return self._server.address(ROLE, self._password, "postgres", self.options.connect)
         if self._external is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._external
 
     @classmethod

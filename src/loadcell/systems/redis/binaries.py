@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import SERVER_TOO_OLD
 from loadcell.systems.redis import product
+from loadcell.systems.redis.messages import REDIS_MISSING, REDIS_NO_PROGRAM, REDIS_NO_VERSION
 
 #: Where distributions and installations put the server, beside PATH.
 _PLACES = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/opt/redis/bin", "/opt/valkey/bin")
@@ -35,12 +36,12 @@ def find(named: str | None = None) -> Binary:
     if named is not None:
         path = Path(named).expanduser().absolute()
         if not (path.is_file() and os.access(path, os.X_OK)):
-            raise TargetError(because("redis.no-program", path=path))
+            raise TargetError(REDIS_NO_PROGRAM(path=path))
         return _known(path)
     for path in _candidates():
         if os.access(path, os.X_OK):
             return _known(path)
-    raise TargetError(because("redis.missing", servers=_SERVERS, places=_PLACES))  # fmt: skip
+    raise TargetError(REDIS_MISSING(servers=_SERVERS, places=_PLACES))  # fmt: skip
 
 
 def _candidates() -> Iterator[Path]:
@@ -61,11 +62,10 @@ def _known(server: Path) -> Binary:
         said = ""
     found = product.of_program(said)
     if found is None or found.version is None:
-        raise TargetError(because("redis.no-version", program=server))
+        raise TargetError(REDIS_NO_VERSION(program=server))
     if tuple(int(part) for part in found.version.split(".")[:2]) < OLDEST:
         raise TargetError(
-            because(
-                "server.too-old",
+            SERVER_TOO_OLD(
                 product=found.name,
                 version=found.version,
                 place=server,

@@ -12,9 +12,34 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
+from loadcell.systems.messages import CONNECTION_REFUSED, SERVER_WENT_AWAY, USER_NAMED
+from loadcell.systems.redis.messages import (
+    REDIS_CANNOT_SAVE,
+    REDIS_CLUSTER_NODE,
+    REDIS_CONNECTION_FAILED,
+    REDIS_HOST,
+    REDIS_LOADING,
+    REDIS_MAXMEMORY,
+    REDIS_NO_CONNECTION_LEFT,
+    REDIS_NO_DATABASE,
+    REDIS_NO_PASSWORD,
+    REDIS_NO_REDIS,
+    REDIS_NO_RIGHTS,
+    REDIS_REFUSED_USER,
+    REDIS_REPLICA,
+    REDIS_REPLICA_ALONE,
+    REDIS_TIMEOUT,
+    REDIS_TLS,
+    REDIS_WANTS_PASSWORD,
+    SERVER_CANNOT,
+    SERVER_REFUSED,
+    USER_DEFAULT,
+    WHERE_SERVER,
+)
 from loadcell.systems.shared import ports
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT
 
 APPLICATION = "loadcell"
 CONNECT_LIMIT_S = 10
@@ -135,7 +160,7 @@ class Address:
     @contextmanager
     def session(
         self,
-        doing: Reason,
+        doing: Message,
         *,
         during: str,
         limit_s: float = CONNECT_LIMIT_S,
@@ -258,20 +283,20 @@ def _number(data: bytes) -> int:
 
 
 #: Our codes of a server that answers, but has no connection left; and of a machine that has none to ask it with.
-NONE_LEFT = ("redis.no-connection-left", ports.NO_PORT)
+NONE_LEFT = (REDIS_NO_CONNECTION_LEFT.code, CONNECTION_NO_PORT.code)
 
 #: The server's code of an error -> ours.
 REFUSALS = {
-    "NOAUTH": "redis.wants-password",
-    "WRONGPASS": "redis.refused-user",
-    "NOPERM": "redis.no-rights",
-    "LOADING": "redis.loading",
-    "MISCONF": "redis.cannot-save",
-    "READONLY": "redis.replica",
-    "MASTERDOWN": "redis.replica-alone",
-    "OOM": "redis.maxmemory",
-    "MOVED": "redis.cluster-node",
-    "CLUSTERDOWN": "redis.cluster-node",
+    "NOAUTH": REDIS_WANTS_PASSWORD,
+    "WRONGPASS": REDIS_REFUSED_USER,
+    "NOPERM": REDIS_NO_RIGHTS,
+    "LOADING": REDIS_LOADING,
+    "MISCONF": REDIS_CANNOT_SAVE,
+    "READONLY": REDIS_REPLICA,
+    "MASTERDOWN": REDIS_REPLICA_ALONE,
+    "OOM": REDIS_MAXMEMORY,
+    "MOVED": REDIS_CLUSTER_NODE,
+    "CLUSTERDOWN": REDIS_CLUSTER_NODE,
 }
 
 
@@ -280,42 +305,42 @@ def not_connected(error: BaseException, where: str, user: str | None, during: st
     said = _said(error)
     if isinstance(error, RefusedError):
         if "max number of clients" in said:
-            return TargetError(because("redis.no-connection-left", where=where, said=said), during=during)
+            return TargetError(REDIS_NO_CONNECTION_LEFT(where=where, said=said), during=during)
         if error.code in REFUSALS:
             return TargetError(_refusal(error, where, user), during=during)
         if "without any password configured" in said:
-            return TargetError(because("redis.no-password", where=where, said=said), during=during)
+            return TargetError(REDIS_NO_PASSWORD(where=where, said=said), during=during)
         if "DB index" in said:
-            return TargetError(because("redis.no-database", where=where, said=said), during=during)
+            return TargetError(REDIS_NO_DATABASE(where=where, said=said), during=during)
     if isinstance(error, ssl.SSLError):
-        return TargetError(because("redis.tls", where=where, said=said), during=during)
+        return TargetError(REDIS_TLS(where=where, said=said), during=during)
     if isinstance(error, GarbageError):
-        return TargetError(because("redis.no-redis", where=where, said=said), during=during)
+        return TargetError(REDIS_NO_REDIS(where=where, said=said), during=during)
     if isinstance(error, socket.gaierror):
-        return TargetError(because("redis.host", where=where, said=said), during=during)
+        return TargetError(REDIS_HOST(where=where, said=said), during=during)
     if isinstance(error, TimeoutError):
-        return TargetError(because("redis.timeout", where=where), during=during)
+        return TargetError(REDIS_TIMEOUT(where=where), during=during)
     if ports.none_left(error):
         return TargetError(ports.no_port(where, said), during=during)
     if isinstance(error, (ConnectionRefusedError, FileNotFoundError)):
-        return TargetError(because("connection.refused", where=where, said=said), during=during)
-    return TargetError(because("redis.connection-failed", where=where, said=said), during=during)
+        return TargetError(CONNECTION_REFUSED(where=where, said=said), during=during)
+    return TargetError(REDIS_CONNECTION_FAILED(where=where, said=said), during=during)
 
 
-def not_done(error: BaseException, doing: Reason, during: str = "prepare") -> TargetError:
+def not_done(error: BaseException, doing: Message, during: str = "prepare") -> TargetError:
     """What it means that the server refused an administrative command."""
     said = _said(error)
     if isinstance(error, RefusedError):
         if error.code in REFUSALS:
-            why = _refusal(error, because("where.server"), None)
-            return TargetError(because("server.cannot", doing=doing, why=why), during=during)
-        return TargetError(because("server.refused", doing=doing, said=said), during=during)
-    return TargetError(because("server.went-away", doing=doing, said=said), during=during)
+            why = _refusal(error, WHERE_SERVER(), None)
+            return TargetError(SERVER_CANNOT(doing=doing, why=why), during=during)
+        return TargetError(SERVER_REFUSED(doing=doing, said=said), during=during)
+    return TargetError(SERVER_WENT_AWAY(doing=doing, said=said), during=during)
 
 
-def _refusal(error: RefusedError, where: str | Reason, user: str | None) -> Reason:
-    who = because("user.named", name=user) if user else because("user.default")
-    return because(REFUSALS[error.code], where=where, user=who, said=_said(error), variable="${env:NAME}")
+def _refusal(error: RefusedError, where: str | Message, user: str | None) -> Message:
+    who = USER_NAMED(name=user) if user else USER_DEFAULT()
+    return REFUSALS[error.code].pick(where=where, user=who, said=_said(error), variable="${env:NAME}")
 
 
 def _said(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import because
+from loadcell.systems.messages import STRANGER_SERVER
 from loadcell.systems.redis.binaries import Binary
 from loadcell.systems.redis.settings import line
 from loadcell.systems.shared.account import Account
@@ -19,7 +19,7 @@ from loadcell.systems.shared.owned_directory import Home
 class DataDirectory(Home):
     """Where a server of one version keeps what it writes."""
 
-    kind, sign, stranger = "redis", "dump.rdb", because("stranger.server")
+    kind, sign, stranger = "redis", "dump.rdb", STRANGER_SERVER()
 
     def __init__(self, parent: Path, binary: Binary, account: Account, log: Callable[[str], None]) -> None:
         super().__init__(parent, f"{binary.product.lower()}-{binary.version}", binary.version, account)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, TargetError
+from loadcell.systems.messages import DOING_LOOK_FOR_THE_DATA_SET, DOING_MARK_THE_DATA_SET
 from loadcell.systems.redis.connection import Address, Connection
+from loadcell.systems.redis.messages import DOING_REMOVE_THE_KEYS, REDIS_FOREIGN_KEYS, REDIS_FOREIGN_MARK
 from loadcell.systems.shared.ownership import Mark, Owner, fingerprint, parse
 
 MARK = "loadcell:mark"
@@ -39,7 +40,7 @@ class Keys:
         began = time.monotonic()
         print_, prefixes = fingerprint(data), _prefixes(data)
         detail: dict[str, Any] = {"kind": "keys", "prefixes": list(prefixes)}
-        with self.address.session(because("doing.look-for-the-data-set"), during="prepare") as connection:
+        with self.address.session(DOING_LOOK_FOR_THE_DATA_SET(), during="prepare") as connection:
             mark, size = self._mark(connection)
             same = mark is not None and mark.fingerprint == print_
             there = same and mark is not None and mark.state == "ready" and self._whole(connection, size)
@@ -55,7 +56,7 @@ class Keys:
             how = "restored" if same and mark is not None and mark.state == "changed" else "loaded"
             account = load(self.address.endpoint())
             detail.update(method="load", load_s=time.monotonic() - began, rows=account.get("rows"))
-        with self.address.session(because("doing.mark-the-data-set"), during="prepare") as connection:
+        with self.address.session(DOING_MARK_THE_DATA_SET(), during="prepare") as connection:
             state = "changed" if will_change else "ready"
             now = Mark(state, print_, self.owner, keep=self.keep, tables=prefixes, loadcell=self.version)  # type: ignore[arg-type]
             self._set_mark(connection, now, size=keys_held(connection))
@@ -64,7 +65,7 @@ class Keys:
 
     def sweep(self) -> None:
         """Remove what this run made and what dead runs left behind, save what is to be kept."""
-        with self.address.session(because("doing.remove-the-keys"), during="cleanup") as connection:
+        with self.address.session(DOING_REMOVE_THE_KEYS(), during="cleanup") as connection:
             mark, _ = self._mark(connection)
             if mark is None:
                 return
@@ -92,7 +93,7 @@ class Keys:
         found = dict(zip(words[::2], words[1::2], strict=False))
         mark = parse(found.get("mark"))
         if mark is None and not self.own:
-            raise TargetError(because("redis.foreign-mark", where=self.address.where), during="prepare")
+            raise TargetError(REDIS_FOREIGN_MARK(where=self.address.where), during="prepare")
         size = found.get("keys", "")
         return mark, int(size) if size.isdigit() else 0
 
@@ -116,8 +117,7 @@ class Keys:
             foreign = next((key for key in _found(connection, prefix) if key != MARK), None)
             if foreign is not None:
                 raise TargetError(
-                    because(
-                        "redis.foreign-keys",
+                    REDIS_FOREIGN_KEYS(
                         database=self.address.database,
                         where=self.address.where,
                         prefix=prefix,

@@ -8,12 +8,18 @@ from typing import Any
 from loadcell import __version__
 from loadcell.linux import file_system
 from loadcell.plan.parts import Advice
-from loadcell.reasons import because
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
+from loadcell.systems.messages import (
+    DOING_FIND_THE_PROCESS,
+    DOING_READ_COUNTERS,
+    DOING_READ_SETTINGS,
+    TARGET_NOT_UP,
+)
 from loadcell.systems.redis import advice, binaries, counters, product, settings
 from loadcell.systems.redis.connection import NONE_LEFT, PORT, Address, Connection, RefusedError
 from loadcell.systems.redis.directory import DataDirectory
 from loadcell.systems.redis.keys import Keys, keys_held
+from loadcell.systems.redis.messages import DOING_ASK_WHAT_IT_IS, REDIS_CLUSTER
 from loadcell.systems.redis.observed import Observed
 from loadcell.systems.redis.options import RedisOptions
 from loadcell.systems.redis.server import Server
@@ -91,10 +97,10 @@ class Redis(Target[RedisOptions]):
                 tls_verify=options.tls_verify is not False,
                 resp=options.resp,
             )
-        with self._external.session(because("doing.ask-what-it-is"), during="up") as connection:
+        with self._external.session(DOING_ASK_WHAT_IT_IS(), during="up") as connection:
             masters = _masters(connection)
         if masters > 1:
-            raise TargetError(because("redis.cluster", where=self._external.where, count=masters))
+            raise TargetError(REDIS_CLUSTER(where=self._external.where, count=masters))
 
     def down(self) -> None:
         if self._server is not None:
@@ -135,7 +141,7 @@ class Redis(Target[RedisOptions]):
         return Observed(self._admin())
 
     def describe(self) -> dict[str, Any]:
-        with self._admin().session(because("doing.read-settings"), during="collect") as connection:
+        with self._admin().session(DOING_READ_SETTINGS(), during="collect") as connection:
             info = connection.info(*product.SECTIONS, "memory", "persistence", "replication")
             shown = connection.config()
             keys = keys_held(connection)
@@ -174,7 +180,7 @@ class Redis(Target[RedisOptions]):
             return []
         try:
             with self._external.session(
-                because("doing.find-the-process"), during="collect", limit_s=_ALIVE_LIMIT_S
+                DOING_FIND_THE_PROCESS(), during="collect", limit_s=_ALIVE_LIMIT_S
             ) as connection:
                 info = connection.info("server")
         except TargetError:
@@ -187,11 +193,11 @@ class Redis(Target[RedisOptions]):
         try:
             self._admin().connect(limit_s=_ALIVE_LIMIT_S).close()
         except TargetError as error:
-            return error.reason.code in NONE_LEFT  # it answered, after all
+            return error.message.code in NONE_LEFT  # it answered, after all
         return True
 
     def counters(self) -> dict[str, int]:
-        with self._admin().session(because("doing.read-counters"), during="collect") as connection:
+        with self._admin().session(DOING_READ_COUNTERS(), during="collect") as connection:
             return counters.read(connection.info("commandstats"))
 
     # -- connections ------------------------------------------------------------------------------------------------
@@ -203,7 +209,7 @@ class Redis(Target[RedisOptions]):
         if self._server is not None:
             return self._server.address(self.options.connect, self.options.resp)
         if self._external is None:
-            raise TargetError(because("target.not-up"))
+            raise TargetError(TARGET_NOT_UP())
         return self._external
 
     @classmethod

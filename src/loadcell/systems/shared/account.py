@@ -13,8 +13,8 @@ from signal import Signals
 
 from loadcell.linux import launcher
 from loadcell.plan.topology import ANYWHERE, Pin
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.shared.messages import ACCOUNT_NO_NAME, ACCOUNT_NO_USER, ACCOUNT_NOT_ROOT, ACCOUNT_ROOT
 
 #: The launcher's own exit status: it could not become the user, or could not run where it was to.
 CANNOT_LAUNCH = 126
@@ -88,7 +88,7 @@ def current() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
-        raise TargetError(because("account.no-name", uid=str(os.geteuid()))) from None
+        raise TargetError(ACCOUNT_NO_NAME(uid=str(os.geteuid()))) from None
 
 
 def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) -> Account:
@@ -97,7 +97,7 @@ def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) 
     option = f"target.{kind}.run_as"
     if os.geteuid() != 0:
         if run_as not in (None, me):
-            raise TargetError(because("account.not-root", user=run_as, me=me, option=option))
+            raise TargetError(ACCOUNT_NOT_ROOT(user=run_as, me=me, option=option))
         return Account(me, os.geteuid(), os.getegid(), tuple(os.getgroups()), other=False, pin=pin)
     for name in [run_as] if run_as else [kind, "nobody"]:
         try:
@@ -105,7 +105,7 @@ def choose(run_as: str | None, *, product: str, kind: str, pin: Pin = ANYWHERE) 
         except KeyError:
             continue
         if found.pw_uid == 0:
-            raise TargetError(because("account.root", product=product, option=option))
+            raise TargetError(ACCOUNT_ROOT(product=product, option=option))
         groups = tuple(os.getgrouplist(found.pw_name, found.pw_gid))
         return Account(found.pw_name, found.pw_uid, found.pw_gid, groups, other=True, pin=pin)
-    raise TargetError(because("account.no-user", user=run_as or kind, product=product, option=option))
+    raise TargetError(ACCOUNT_NO_USER(user=run_as or kind, product=product, option=option))

@@ -22,8 +22,19 @@ from pydantic import Field
 
 from loadcell.plan.parts import Options
 from loadcell.plan.units import Size
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
+from loadcell.systems.shared.messages import (
+    IMAGE_MKFS_FAILED,
+    IMAGE_NO_DIRECTORY,
+    IMAGE_NO_LOOP,
+    IMAGE_NO_MKFS,
+    IMAGE_NO_MOUNT,
+    IMAGE_NO_ROOM,
+    IMAGE_NOT_MADE,
+    IMAGE_NOT_MOUNTED,
+    IMAGE_NOT_ROOT,
+    IMAGE_UNKNOWN_FS,
+)
 
 _RECORD = "image.json"
 _PLACES = "image-*"
@@ -102,9 +113,9 @@ class MountedImage:
     def _check_place(self) -> None:
         wanted = Path(self.options.image).expanduser()
         if not wanted.is_dir():
-            raise TargetError(because("image.no-directory", path=wanted, kind=self.kind))
+            raise TargetError(IMAGE_NO_DIRECTORY(path=wanted, kind=self.kind))
         if shutil.which(f"mkfs.{self.options.fs}", path=_path()) is None:
-            raise TargetError(because("image.no-mkfs", fs=self.options.fs, kind=self.kind))
+            raise TargetError(IMAGE_NO_MKFS(fs=self.options.fs, kind=self.kind))
 
     def _make(self) -> None:
         options = self.options
@@ -119,8 +130,7 @@ class MountedImage:
         made = _run(f"mkfs.{options.fs}", *_MKFS.get(options.fs, ()), str(file))
         if made.returncode != 0:
             raise TargetError(
-                because(
-                    "image.mkfs-failed",
+                IMAGE_MKFS_FAILED(
                     fs=options.fs,
                     size=options.size.text,
                     said=_said(made),
@@ -139,7 +149,7 @@ class MountedImage:
 
 def _only_root() -> None:
     if os.geteuid() != 0:
-        raise TargetError(because("image.not-root"))
+        raise TargetError(IMAGE_NOT_ROOT())
 
 
 def _reserve(file: Path, size: int) -> None:
@@ -155,19 +165,19 @@ def _no_file(error: OSError, file: Path, size: Size, kind: str) -> TargetError:
     where = file.parent
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         free = shutil.disk_usage(where).free
-        return TargetError(because("image.no-room", size=size.text, path=where, free_bytes=free, kind=kind))
-    return TargetError(because("image.not-made", size=size.text, path=where, said=error.strerror, kind=kind))
+        return TargetError(IMAGE_NO_ROOM(size=size.text, path=where, free_bytes=free, kind=kind))
+    return TargetError(IMAGE_NOT_MADE(size=size.text, path=where, said=error.strerror, kind=kind))
 
 
 def _not_mounted(said: str, options: Image, kind: str) -> TargetError:
     """What `mount` said (util-linux, busybox), turned into what to do."""
     if any(word in said for word in ("loop device", "/dev/loop", "can't setup loop")):
-        return TargetError(because("image.no-loop", said=said))
+        return TargetError(IMAGE_NO_LOOP(said=said))
     if any(word in said for word in ("permission denied", "must be superuser", "not permitted")):
-        return TargetError(because("image.no-mount", said=said))
+        return TargetError(IMAGE_NO_MOUNT(said=said))
     if "unknown filesystem type" in said:
-        return TargetError(because("image.unknown-fs", fs=options.fs, said=said, kind=kind))
-    return TargetError(because("image.not-mounted", said=said, kind=kind))
+        return TargetError(IMAGE_UNKNOWN_FS(fs=options.fs, said=said, kind=kind))
+    return TargetError(IMAGE_NOT_MOUNTED(said=said, kind=kind))
 
 
 def undo_below(work: Path) -> bool:

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loadcell.linux import file_system
-from loadcell.reasons import NOTHING_SAID, because
+from loadcell.model.message import NO_OUTPUT
 from loadcell.systems.base import DataSet, TargetError
+from loadcell.systems.messages import HOME_LOST_CONTENTS, HOME_NOT_COPIED
 from loadcell.systems.shared.account import Account, environment
 from loadcell.systems.shared.owned_directory import Home, no_room
 
@@ -57,7 +58,7 @@ class Files(Home):
 
     def _check_fit(self) -> None:
         if not self.data.is_dir():
-            raise TargetError(because("home.lost-contents", path=self.data, home=self.home))
+            raise TargetError(HOME_LOST_CONTENTS(path=self.data, home=self.home))
         self._check_owner(self.data)
         mark = self._mark() or {}
         if mark.get("version") != self._version:
@@ -180,5 +181,5 @@ class Files(Home):
         if "No space left" in done.stdout or "quota" in done.stdout:
             raise no_room(self.kind, str(self.home), "prepare")
         words = done.stdout.strip().splitlines()
-        said = words[-1] if words else NOTHING_SAID
-        raise TargetError(because("home.not-copied", said=said), during="prepare")
+        said = words[-1] if words else NO_OUTPUT
+        raise TargetError(HOME_NOT_COPIED(said=said), during="prepare")

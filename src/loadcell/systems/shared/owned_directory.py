@@ -13,16 +13,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from loadcell.reasons import Reason, because
+from loadcell.model.message import Message
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.messages import (
+    HOME_NO_DIRECTORY,
+    HOME_NO_ROOM,
+    HOME_NOT_OURS,
+    HOME_NOT_USABLE,
+    HOME_OTHER_OWNER,
+    HOME_STRANGER,
+)
 
 _MARKER = "loadcell.json"
 
 
-def no_room(kind: str, where: str | Reason, during: str = "up") -> TargetError:
+def no_room(kind: str, where: str | Message, during: str = "up") -> TargetError:
     """The device is full; `kind` is the target as the plan names it."""
-    return TargetError(because("home.no-room", path=where, kind=kind), during=during)
+    return TargetError(HOME_NO_ROOM(path=where, kind=kind), during=during)
 
 
 class Home(ABC):
@@ -35,7 +43,7 @@ class Home(ABC):
     kind: ClassVar[str]
     #: A file that every data directory of this server has, and whose such a directory is when loadcell did not make it.
     sign: ClassVar[str]
-    stranger: ClassVar[Reason]
+    stranger: ClassVar[Message]
 
     def __init__(self, parent: Path, name: str, version: str, account: Account) -> None:
         self.parent = parent
@@ -82,21 +90,17 @@ class Home(ABC):
     def _check_place(self) -> None:
         option = f"`target.{self.kind}.data`"
         if self.parent.exists() and not self.parent.is_dir():
-            raise TargetError(because("home.no-directory", path=self.parent, option=option))
+            raise TargetError(HOME_NO_DIRECTORY(path=self.parent, option=option))
         if (self.parent / self.sign).exists():
-            raise TargetError(
-                because("home.stranger", path=self.parent, stranger=self.stranger, option=option)
-            )
+            raise TargetError(HOME_STRANGER(path=self.parent, stranger=self.stranger, option=option))
         if self.home.exists() and self._mark() is None and any(self.home.iterdir()):
-            raise TargetError(because("home.not-ours", path=self.home, option=option))
+            raise TargetError(HOME_NOT_OURS(path=self.home, option=option))
 
     def _check_owner(self, data: Path) -> None:
         owner = data.stat().st_uid
         if owner != self.account.uid:
             raise TargetError(
-                because(
-                    "home.other-owner", path=data, owner=_name(owner), user=self.account.name, kind=self.kind
-                )
+                HOME_OTHER_OWNER(path=data, owner=_name(owner), user=self.account.name, kind=self.kind)
             )
 
     def _begin(self, state: str, made_parent: bool) -> None:
@@ -144,7 +148,7 @@ class Home(ABC):
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return no_room(self.kind, str(self.home))
         return TargetError(
-            because("home.not-usable", path=error.filename or self.home, said=error.strerror, kind=self.kind)
+            HOME_NOT_USABLE(path=error.filename or self.home, said=error.strerror, kind=self.kind)
         )
 
 

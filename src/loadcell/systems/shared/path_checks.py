@@ -12,33 +12,34 @@ from pathlib import Path
 from typing import Any
 
 from loadcell.linux.time_limits import ask
+from loadcell.model.message import Message
 from loadcell.plan.parts import Misfit
-from loadcell.reasons import Reason, because
+from loadcell.systems.shared.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE, IMAGE_NO_DIRECTORY
 
 
-def there(key: str, path: Path, missing: Reason) -> Iterator[Misfit]:
+def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
     """What is wrong with a directory that must be there; `missing` says so as the run would."""
     if ask({"there": path.is_dir}).found.get("there") is False:
-        yield Misfit(key, missing.finding, missing.advice)
+        yield Misfit(key, missing.text, missing.advice)
 
 
 def of_data(data: Any, kind: str) -> Iterator[Misfit]:
     """The same of a target's `data`: a directory that loadcell makes where it is missing, or an image's, which must be there."""
     if (image := getattr(data, "image", None)) is not None:
         place = Path(image).expanduser()
-        yield from there("data.image", place, because("image.no-directory", path=place, kind=kind))
+        yield from there("data.image", place, IMAGE_NO_DIRECTORY(path=place, kind=kind))
     elif isinstance(data, str) and data:
         path = Path(data).expanduser().absolute()
         wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
         if wrong is not None:
-            yield Misfit("data", wrong.finding, wrong.advice)
+            yield Misfit("data", wrong.text, wrong.advice)
 
 
-def _unmakeable(path: Path, kind: str) -> Reason | None:
+def _unmakeable(path: Path, kind: str) -> Message | None:
     """Why the directory neither is there nor can be made."""
     above = next(one for one in (path, *path.parents) if os.path.exists(one))  # noqa: PTH110  (Path's raises where it may not look)
     if not above.is_dir():
-        return because("home.no-directory", path=above, option=f"`target.{kind}.data`")
+        return HOME_NO_DIRECTORY(path=above, option=f"`target.{kind}.data`")
     if above != path and not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
-        return because("home.not-usable", path=above, said=os.strerror(errno.EACCES), kind=kind)
+        return HOME_NOT_USABLE(path=above, said=os.strerror(errno.EACCES), kind=kind)
     return None

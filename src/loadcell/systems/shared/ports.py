@@ -6,9 +6,8 @@ import errno
 import os
 from typing import Any
 
-from loadcell.reasons import Reason, because
-
-NO_PORT = "connection.no-port"
+from loadcell.model.message import Message
+from loadcell.systems.shared.messages import CONNECTION_NO_PORT
 
 #: How the kernel says it, where only its words are passed on (libpq, PyMySQL).
 SIGN = os.strerror(errno.EADDRNOTAVAIL)
@@ -19,6 +18,6 @@ def none_left(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL
 
 
-def no_port(where: Any, said: str) -> Reason:
+def no_port(where: Any, said: str) -> Message:
     """Why there is no connection to that place."""
-    return because("connection.no-port", where=where, said=said)
+    return CONNECTION_NO_PORT(where=where, said=said)

@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from signal import SIGKILL, Signals
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared.account import environment
+from loadcell.systems.shared.messages import PROCESS_NO_ANSWER, PROCESS_NOT_STARTED
 
 _BIRTH_LIMIT_S = 5.0
 #: A start may have to redo the log of a crash; the run's own limit for `up` is the sharper one.
@@ -69,7 +69,7 @@ class Kept:
             self._keeper.start()
             process = born.get()
             if isinstance(process, OSError):
-                raise TargetError(because("process.not-started", said=process.strerror))
+                raise TargetError(PROCESS_NOT_STARTED(said=process.strerror))
             ready()
         except BaseException:
             if self._process is None:  # interrupted while the keeper was at it
@@ -118,9 +118,7 @@ class Kept:
                 return
             except TargetError as error:
                 if time.monotonic() > deadline:
-                    raise TargetError(
-                        because("process.no-answer", limit_s=_START_LIMIT_S, why=error.reason)
-                    ) from error
+                    raise TargetError(PROCESS_NO_ANSWER(limit_s=_START_LIMIT_S, why=error.message)) from error
             time.sleep(_POLL_S)
 
     def last_words(self) -> list[str]:

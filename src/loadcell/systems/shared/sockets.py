@@ -7,9 +7,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from loadcell.reasons import because
 from loadcell.systems.base import TargetError
 from loadcell.systems.shared.account import Account
+from loadcell.systems.shared.messages import SOCKETS_NOT_MADE
 
 #: The kernel's limit for a socket's path is 108 bytes, its end included.
 _PATH_LIMIT = 107
@@ -34,7 +34,7 @@ class Sockets:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account.own(place)
         except OSError as error:
-            raise TargetError(because("sockets.not-made", path=place, said=error.strerror)) from error
+            raise TargetError(SOCKETS_NOT_MADE(path=place, said=error.strerror)) from error
         self.place = place
         return place
 

@@ -165,7 +165,7 @@ def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> str
     if "${" in program or shutil.which(program) is not None:
         return None
     found = missing(program, plan, tool)
-    return f"{found.finding}. {found.advice}"
+    return f"{found.text}. {found.advice}"
 
 
 def _unit(options: ToolOptions) -> str:

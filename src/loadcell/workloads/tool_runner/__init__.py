@@ -61,7 +61,7 @@ def _course(spec: str) -> Iterator[Course]:
             shutil.rmtree(order.directory, ignore_errors=True)
             children.close()
     except OrderError as error:
-        raise EngineError(json.dumps(error.reason.document())) from None
+        raise EngineError(json.dumps(error.message.document())) from None
 
 
 __all__ = ["prepare", "run", "stop"]

@@ -14,10 +14,24 @@ from typing import Any
 
 from loadcell.ingest import extract
 from loadcell.ingest.base import Measured, NotItsOutputError, Reading
-from loadcell.reasons import NOTHING_SAID, because
+from loadcell.model.message import NO_OUTPUT
+from loadcell.systems.messages import ENDED_STATUS
 from loadcell.workloads.tool_runner import events, result
 from loadcell.workloads.tool_runner.child import Children, Ended
 from loadcell.workloads.tool_runner.events import Intervals, Say
+from loadcell.workloads.tool_runner.messages import (
+    ENDED_SIGNAL,
+    TOOL_FAILED,
+    TOOL_FIGURE_NOT_FOUND,
+    TOOL_FILE_TOO_LARGE,
+    TOOL_NO_FIGURE,
+    TOOL_NO_FILE,
+    TOOL_NO_THROUGHPUT,
+    TOOL_NOT_RUN,
+    TOOL_PRINTED_TOO_MUCH,
+    TOOL_STOPPED,
+    TOOL_UNREADABLE,
+)
 from loadcell.workloads.tool_runner.missing_programs import missing
 from loadcell.workloads.tool_runner.output import Output, TooMuchError
 from loadcell.workloads.tool_runner.progress_lines import follow
@@ -117,24 +131,20 @@ class Course:
                 [program, *words[1:]], environment, self.order.directory, hear, end_after_s
             )
         except OSError as error:
-            raise OrderError(because("tool.not-run", program=words[0], said=error.strerror)) from error
+            raise OrderError(TOOL_NOT_RUN(program=words[0], said=error.strerror)) from error
         except TooMuchError:
-            raise OrderError(because("tool.printed-too-much", program=words[0])) from None
+            raise OrderError(TOOL_PRINTED_TOO_MUCH(program=words[0])) from None
 
     def _went_well(self, ended: Ended, words: Sequence[str], output: Output) -> None:
         """Refuse an end that is none of a program that did its work."""
         if self._children.stopped:
-            raise OrderError(because("tool.stopped"))
+            raise OrderError(TOOL_STOPPED())
         if ended.status == 0:
             return
         status = ended.status
-        how = (
-            because("ended.status", status=str(status))
-            if status > 0
-            else because("ended.signal", signal=str(-status))
-        )
-        said = _error_in_json(output) or output.last_words or NOTHING_SAID
-        raise OrderError(because("tool.failed", program=Path(words[0]).name, how=how, said=said))
+        how = ENDED_STATUS(status=str(status)) if status > 0 else ENDED_SIGNAL(signal=str(-status))
+        said = _error_in_json(output) or output.last_words or NO_OUTPUT
+        raise OrderError(TOOL_FAILED(program=Path(words[0]).name, how=how, said=said))
 
     def _version(self, program: str) -> str | None:
         """What it says that it is, in its own words."""
@@ -181,9 +191,7 @@ class Course:
             own = result.figures(reading.measured)
             own |= {name: value for name, value in named.items() if name not in extract.PLACED}
         if total.throughput_per_s is None:
-            raise OrderError(
-                because("tool.no-throughput", program=self._name, setting="throughput: {pattern: ...}")
-            )
+            raise OrderError(TOOL_NO_THROUGHPUT(program=self._name, setting="throughput: {pattern: ...}"))
         unit = self.order.section.get("unit") or total.unit
         return _Figures(replace(total, unit=unit), reading, own)
 
@@ -194,9 +202,9 @@ class Course:
                 self._lines(output)
             )
         except NotItsOutputError as error:
-            raise OrderError(because("tool.unreadable", program=self._name, why=error.reason)) from None
+            raise OrderError(TOOL_UNREADABLE(program=self._name, why=error.message)) from None
         if not reading.measured:
-            raise OrderError(because("tool.no-figure", program=self._name, count=reading.unread))
+            raise OrderError(TOOL_NO_FIGURE(program=self._name, count=reading.unread))
         return reading
 
     def _named(self, output: Output) -> dict[str, float]:
@@ -208,7 +216,7 @@ class Course:
             try:
                 found[name] = extract.value(source, text)
             except extract.NoFigureError as error:
-                raise OrderError(because("tool.figure-not-found", name=name, why=error.reason)) from None
+                raise OrderError(TOOL_FIGURE_NOT_FOUND(name=name, why=error.message)) from None
         return found
 
     def _lines(self, output: Output) -> Iterator[str]:
@@ -220,13 +228,11 @@ class Course:
         path = self.order.directory / self.order.filled([file])[0]
         try:
             if path.stat().st_size > _LARGEST_FILE:
-                raise OrderError(because("tool.file-too-large", path=path))
+                raise OrderError(TOOL_FILE_TOO_LARGE(path=path))
             with path.open(encoding="utf-8", errors="replace") as lines:
                 yield from lines
         except OSError as error:
-            raise OrderError(
-                because("tool.no-file", path=path, said=error.strerror, place="${directory}")
-            ) from error
+            raise OrderError(TOOL_NO_FILE(path=path, said=error.strerror, place="${directory}")) from error
 
 
 def _with_named(total: Measured, named: Mapping[str, float]) -> Measured:

@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadcell.reasons import ReasonedError, because
+from loadcell.model.message import MessageError
 from loadcell.workloads.tool_runner import placeholders
+from loadcell.workloads.tool_runner.messages import (
+    TOOL_ITS_ENVIRONMENT,
+    TOOL_NO_DIRECTORY,
+    TOOL_NO_VALUE,
+    TOOL_PASSWORD_IN_SIGHT,
+)
 from loadcell.workloads.tool_runner.registry import SECRETS, TOOLS, Setting, Tool, split
 
 #: What a tool sees of loadcell's own environment: enough to find programs, libraries and a home.
@@ -18,7 +24,7 @@ _KEPT = ("PATH", "HOME", "USER", "LANGUAGE", "LD_LIBRARY_PATH", "TMPDIR", "JAVA_
 _SYSTEM = "/usr/sbin:/sbin"
 
 
-class OrderError(ReasonedError):
+class OrderError(MessageError):
     """What cannot be carried out: what was found, and what to do."""
 
 
@@ -41,7 +47,7 @@ class Order:
             directory = Path(tempfile.mkdtemp(prefix="loadcell-tool-", dir=parent))
         except OSError as error:
             raise OrderError(
-                because("tool.no-directory", path=parent or tempfile.gettempdir(), said=error.strerror)
+                TOOL_NO_DIRECTORY(path=parent or tempfile.gettempdir(), said=error.strerror)
             ) from error
         return cls(spec["workload"]["tool"], spec["load"], target, int(spec["seed"]), directory)
 
@@ -85,7 +91,7 @@ class Order:
         try:
             return placeholders.filled(words, self.values(duration_ns))
         except placeholders.NoValueError as error:
-            raise OrderError(because("tool.no-value", place=f"${{{error}}}")) from None
+            raise OrderError(TOOL_NO_VALUE(place=f"${{{error}}}")) from None
 
     def environment(self, duration_ns: int | None = None) -> dict[str, str]:
         """The child's: figures in the C locale, places by their names, the target's connection, the plan's own last."""
@@ -104,5 +110,5 @@ class Order:
         """Raises OrderError where the target asks for what the tool can only be given in sight of everybody."""
         tool = self.tool
         if tool is not None and not tool.takes_secret and self.target.get("password"):
-            reads = SECRETS.get(self.target["protocol"]) or because("tool.its-environment")
-            raise OrderError(because("tool.password-in-sight", program=tool.name, reads=reads))
+            reads = SECRETS.get(self.target["protocol"]) or TOOL_ITS_ENVIRONMENT()
+            raise OrderError(TOOL_PASSWORD_IN_SIGHT(program=tool.name, reads=reads))

@@ -1,0 +1,48 @@
+"""Message codes of execution; their texts are in the `messages*.toml` beside this module."""
+
+from __future__ import annotations
+
+from loadcell.model.message import Count, ForeignText, Message, MessageCode, Seconds
+
+INTERRUPTED = MessageCode("interrupted", resume=str)
+RUN_INTERRUPTED = MessageCode("run.interrupted")
+RUN_GIVEN_UP = MessageCode("run.given-up", count=Count, why=Message)
+TIMED_OUT = MessageCode("timed-out", limit=str, phase=Message)
+TIMED_OUT_WITHIN = MessageCode("timed-out.within", limit=str, limit_s=Seconds, phase=Message)
+DIED = MessageCode("died", phase=Message, why=Message)
+FAULT = MessageCode("fault", error=str, said=ForeignText)
+UNEXPLAINED = MessageCode("unexplained", outcome=str)
+NOTHING_SUCCEEDED = MessageCode(
+    "nothing-succeeded", code=str, failed=Count, often=Count, remedy=Message, why=Message
+)
+NOTHING_SUCCEEDED_UNCODED = MessageCode("nothing-succeeded.uncoded", failed=Count, remedy=Message)
+NOTHING_SUCCEEDED_LOOK = MessageCode("nothing-succeeded.look")
+NOTHING_SUCCEEDED_STATUS = MessageCode("nothing-succeeded.status")
+PHASE_UP = MessageCode("phase.up")
+PHASE_PREPARE = MessageCode("phase.prepare")
+PHASE_WARMUP = MessageCode("phase.warmup")
+PHASE_MEASURE = MessageCode("phase.measure")
+PHASE_COLLECT = MessageCode("phase.collect")
+PHASE_VERIFY = MessageCode("phase.verify")
+PHASE_CLEANUP = MessageCode("phase.cleanup")
+PHASE_LOAD = MessageCode("phase.load")
+AFFINITY_GONE = MessageCode("affinity.gone", allowed=Message, finding=Message)
+WORKER_ENDED = MessageCode("worker.ended", status=str)
+WORKER_KILLED = MessageCode("worker.killed", signal=str)
+WORKER_KILLED_FOR_GOOD = MessageCode("worker.killed-for-good", signal=str)
+WORKER_AFFINITY = MessageCode("worker.affinity", said=ForeignText)
+WORKER_NO_ENGINE = MessageCode("worker.no-engine", said=ForeignText)
+WORKER_BROKEN = MessageCode("worker.broken", error=str, said=ForeignText)
+WORKER_ENGINE = MessageCode("worker.engine", said=ForeignText)
+CHECK_VALUES = MessageCode("check.values")
+CHECK_PERCENTILES = MessageCode("check.percentiles")
+CHECK_COUNTING_IDENTITY = MessageCode("check.counting-identity")
+CHECK_LITTLES_LAW = MessageCode("check.littles-law")
+CHECK_CLIENT_LIMIT = MessageCode("check.client-limit")
+CHECK_PORTS = MessageCode("check.ports")
+CHECK_SERVER_COUNTERS = MessageCode("check.server-counters")
+CHECK_AFFINITY = MessageCode("check.affinity")
+CHECK_PGBENCH_BALANCES = MessageCode("check.pgbench-balances")
+CHECK_TPCC_CONSISTENCY = MessageCode("check.tpcc-consistency")
+CHECK_INTERVALS_COMPLETE = MessageCode("check.intervals-complete")
+CHECK_OTHER = MessageCode("check.other", name=str)

@@ -1,0 +1,14 @@
+"""Message codes of duckdb; their texts are in the `messages*.toml` beside this module."""
+
+from __future__ import annotations
+
+from loadcell.model.message import ForeignText, Message, MessageCode
+
+DUCKDB_UNREADABLE = MessageCode("duckdb.unreadable", path=str, said=ForeignText)
+DUCKDB_STOPPED = MessageCode("duckdb.stopped")
+DUCKDB_CORRUPT = MessageCode("duckdb.corrupt", found=str, names=str, rows=str)
+DUCKDB_FAILED = MessageCode("duckdb.failed", doing=Message, said=ForeignText)
+DUCKDB_NO_MEMORY = MessageCode("duckdb.no-memory", doing=Message, said=ForeignText)
+DOING_LOAD_THE_DATA = MessageCode("doing.load-the-data")
+DOING_OPEN = MessageCode("doing.open", path=str)
+STRANGER_DATABASE = MessageCode("stranger.database")

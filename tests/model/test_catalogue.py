@@ -1,0 +1,247 @@
+"""The catalogue of reasons held against the code: all that is raised has its sentences, and nothing else has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import loadcell
+from loadcell.execution import error_codes
+from loadcell.execution.checks import BROKEN
+from loadcell.model import catalogue
+from loadcell.model.catalogue import VARIANTS, placeholders
+from loadcell.model.message import MessageCode, MessageError, declared
+from loadcell.profilers.perf import trouble
+from loadcell.systems.duckdb.load import _trouble
+from loadcell.systems.duckdb.messages import DUCKDB_STOPPED
+from loadcell.workloads.pgbench import Pgbench
+from loadcell.workloads.tpcc import Tpcc
+
+SOURCE = Path(loadcell.__file__).parent
+ENGINE = Path(__file__).parents[2] / "engine" / "src"
+#: Codes without a text of their own, of which only `.advice` or `.exact` is worded.
+OPEN: set[str] = set()
+ERRORS = {
+    "TargetError",
+    "NotItsOutputError",
+    "NoFigureError",
+    "ProfilerError",
+    "GoneError",
+    "LoadError",
+    "OrderError",
+    "PortTakenError",
+    "StillHeldError",
+}
+
+#: Codes that take their texts from the report's catalogue alone.
+REPORT = SOURCE / "report"
+
+
+@cache
+def codes() -> Mapping[str, MessageCode]:
+    """Every code that is declared anywhere in loadcell."""
+    for module in pkgutil.walk_packages(loadcell.__path__, "loadcell."):
+        if module.name != "loadcell.__main__":
+            importlib.import_module(module.name)
+    return declared()
+
+
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """The texts of messages."""
+    names = {
+        name
+        for file in catalogue.files()
+        if not file.is_relative_to(REPORT)
+        for name in catalogue.flattened(tomllib.loads(file.read_text(encoding="utf-8")))
+    }
+    return {name: text for name, text in catalogue.texts().items() if name in names}
+
+
+def calls(*names: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Where these are called in loadcell's own Python."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                yield path.relative_to(SOURCE), node
+
+
+def engines_own() -> set[str]:
+    """Every code that the engine names itself: written out, or by a constant."""
+    sources = [
+        path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests")[0]
+        for path in ENGINE.rglob("*.rs")
+        if "test" not in path.name and "tests" not in path.parts
+    ]
+    text = "\n".join(sources)
+    constants = dict(re.findall(r'const ([A-Z_]+): &str = "([a-z-]+)";', text))
+    named = re.findall(
+        r'(?:Problem|Fault|Failure)::(?:new|fatal)\(\s*(?:"([a-z-]+)"|(?:\w+::)*([A-Z_]+)),', text
+    )
+    written = re.findall(r'(?:Failure|Problem|Fault|Self) \{ code: "([a-z-]+)"', text)
+    return {*written, *(word or constants[constant] for word, constant in named)}
+
+
+def outcomes() -> set[str]:
+    """How a load of the engine can end before its time."""
+    text = (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")
+    return set(re.findall(r'name: "([a-z-]+)"', text)) - {"completed"}
+
+
+def remedies() -> dict[str, str]:
+    """What the engine says that is to be done, by the code of the catalogue."""
+    arm = re.compile(
+        r'^ {8}((?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*)(?: \| (?:"[\w.-]+"|(?:\w+::)*[A-Z]{2,}[A-Z_]*))*) => (?:\{\s*)?"((?:[^"\\]|\\.|\\\n)*)"',
+        re.MULTILINE,
+    )
+    constants = {
+        name: value
+        for path in ENGINE.rglob("*.rs")
+        for name, value in re.findall(
+            r'pub const ([A-Z_]+): &str = "([a-z-]+)";', path.read_text(encoding="utf-8")
+        )
+    }
+    found = {}
+    for before, file in {
+        "postgres.": "protocol/postgres/advice.rs", "mysql.": "protocol/mysql/advice.rs", "resp.": "protocol/resp/advice.rs",
+        "http.": "http/mod.rs", "store.": "store/fault.rs", "host.": "probe/mod.rs", "": "limits.rs",
+    }.items():  # fmt: skip
+        text = (ENGINE / file).read_text(encoding="utf-8").partition("pub fn advice(")[2].partition("\n}")[0]
+        for codes, said in arm.findall(text):
+            plain = re.sub(r"\\\n\s*", "", said).replace('\\"', '"')
+            for code in codes.split(" | "):
+                own = code.strip('"') if code[0] == '"' else constants[code.rpartition("::")[2]]
+                found[f"remedy.{before}{own}"] = plain
+    return found
+
+
+def test_what_the_engine_advises_is_said_in_every_language() -> None:
+    known, said = remedies(), texts()
+    own = {code for code in said if code.startswith("remedy.") and not code.startswith("remedy.engine.")}
+    assert {code: said[code]["en"] for code in own} == known
+    assert len(known) > 100
+    for protocol in ("postgres", "mysql", "resp", "http"):
+        assert {f"remedy.{protocol}.{code}" for code in ("connection", "timeout", "protocol")} <= own
+    assert {"remedy.ports", "remedy.descriptors", "remedy.postgres.53300", "remedy.resp.max-clients"} <= own
+
+
+def test_the_engines_own_words_are_those_that_it_says() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.rglob("*.rs"))
+    said = {code: text["en"] for code, text in texts().items()}
+    whole = [text for code, text in said.items() if code.startswith("remedy.engine.")]
+    begun = [text.partition("{")[0].rstrip(": ") for code, text in said.items() if code.startswith("engine.")]
+    assert len(whole) > 5 < len(begun)
+    assert [words for words in (*whole, *begun) if f'"{words}' not in sources] == []
+
+
+def test_every_declared_code_has_its_text_and_every_text_its_code() -> None:
+    variants = {code + variant for code in codes() for variant in VARIANTS}
+    assert codes().keys() - catalogue.texts().keys() == OPEN
+    assert texts().keys() - variants == set()
+
+
+def test_texts_take_declared_arguments_alone() -> None:
+    undeclared = {
+        (code + variant, name)
+        for code, declaration in codes().items()
+        for variant in VARIANTS
+        for text in catalogue.texts().get(code + variant, {}).values()
+        for name in placeholders(text)
+        if name not in declaration.arguments
+    }
+    assert undeclared == set()
+
+
+def test_every_declared_argument_is_in_a_text() -> None:
+    unused = {
+        (code, name)
+        for code, declaration in codes().items()
+        for name in declaration.arguments
+        if not any(
+            name in placeholders(text)
+            for variant in VARIANTS
+            for text in catalogue.texts().get(code + variant, {}).values()
+        )
+    }
+    assert unused == set()
+
+
+def test_every_code_of_the_engine_has_its_sentence() -> None:
+    codes, ends = engines_own(), outcomes()
+    assert len(codes) > 20
+    assert len(ends) > 3
+    known = error_codes.KNOWN.keys() | ends | {code.removeprefix("load.") for code in texts()}
+    assert codes - known == set()
+    assert {end for end in ends if not {end, f"{end}.advice"} <= texts().keys()} == set()
+
+
+def test_sentences_with_the_engines_figures_name_figures_that_it_gives() -> None:
+    given = set(re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")))
+    exact = {
+        name for code, said in texts().items() if code.endswith(".exact") for name in placeholders(said["en"])
+    }
+    assert exact - given == {"remedy"}, "which is one of the catalogue itself"
+
+
+def test_sentences_take_plain_arguments_alone() -> None:
+    """They are filled in by a few lines that know no plurals and no words for what throughput counts."""
+    rest = {key for key, said in texts().items() if set("{}") & set(re.sub(r"\{\w+\}", "", said["en"]))}
+    assert rest == set()
+
+
+def test_no_reason_is_written_where_it_is_raised() -> None:
+    inline = [
+        (str(path), call.lineno)
+        for path, call in calls(*ERRORS)
+        if isinstance(call.args[0], ast.Constant | ast.JoinedStr | ast.BinOp)
+    ]
+    assert inline == []
+
+
+def test_commands_of_make_that_are_advised_are_there() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    advised = {
+        word
+        for said in texts().values()
+        for text in said.values()
+        for word in re.findall(r"`make ([\w-]+)", text)
+    }
+    assert advised == {"setup"}
+    assert advised <= targets
+
+
+def test_what_is_done_about_an_error_is_said_of_codes_that_there_are() -> None:
+    assert {
+        code.removeprefix("short-of.") for code in texts() if code.startswith("short-of.")
+    } <= error_codes.KNOWN.keys()
+
+
+def test_every_check_that_can_break_says_why() -> None:
+    """A check is made in a function that knows the verdict, by its name."""
+    names = set()
+    for path in (SOURCE / "execution").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any(
+                isinstance(part, ast.Constant) and part.value == "broken" for part in ast.walk(node)
+            ):
+                names |= {
+                    str(call.args[0].value)
+                    for call in ast.walk(node)
+                    if isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Name)
+                    and call.func.id == "Check"
+                    and isinstance(call.args[0], ast.Constant)
+                }
+    assert len(names) > 5
+    assert names | {Pgbench.verified, Tpcc.verified} == BROKEN.keys()
+
+
+def test_errors_outside_the_usual_way_are_reasons_too() -> None:
+    assert isinstance(trouble("what?"), MessageError)
+    assert '"args"' in str(_trouble(DUCKDB_STOPPED))

@@ -1,0 +1,117 @@
+"""Messages: codes with checked arguments, in English for records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadcell.execution.engine_messages import error_remedy, load_failure
+from loadcell.execution.messages import PHASE_PREPARE, TIMED_OUT_WITHIN
+from loadcell.model import catalogue
+from loadcell.model.message import ForeignText, MessageCode, MessageError, Seconds, as_written
+from loadcell.systems.base import TargetError
+from loadcell.systems.messages import TARGET_NOT_UP
+from loadcell.systems.mysql.messages import MYSQL_MISSING
+from loadcell.systems.redis.messages import (
+    DOING_REMOVE_THE_KEYS,
+    REDIS_MAXMEMORY,
+    SERVER_CANNOT,
+    WHERE_SERVER,
+)
+from loadcell.systems.shared.messages import HOME_NOT_USABLE, IMAGE_NO_ROOM
+from loadcell.workloads.tool_runner.messages import TOOL_NO_FIGURE
+
+
+def remedy_code(protocol: str, code: str) -> str | None:
+    remedy = error_remedy(protocol, code)
+    return remedy and remedy.code
+
+
+def test_a_code_says_what_was_found_and_what_to_do() -> None:
+    reason = HOME_NOT_USABLE(path=Path("/a"), said="Permission denied", kind="redis")
+    assert reason.text == "cannot use /a: Permission denied"
+    assert reason.advice == "name a directory in `target.redis.data` that loadcell may write to"
+    assert reason.plain_arguments == {"path": "/a", "said": "Permission denied", "kind": "redis"}
+
+
+def test_numbers_are_written_with_their_unit_and_lists_are_joined() -> None:
+    phase = PHASE_PREPARE()
+    assert TIMED_OUT_WITHIN(phase=phase, limit="prepare", limit_s=1.5).text == (
+        "prepare did not end within its limit of 1.5 s"
+    )
+    room = IMAGE_NO_ROOM(size="9GiB", path="/a", free_bytes=3 * 2**29, kind="mysql")
+    assert room.text == "there is no room for an image of 9GiB in /a (1.50 GiB are free)"
+    assert MYSQL_MISSING(places=("/usr/sbin", "/opt")).text.endswith("in /usr/sbin, /opt")
+    assert TOOL_NO_FIGURE(program="ab", count=1200).text.endswith("(lines not understood: 1,200)")
+
+
+def test_a_reason_stands_in_a_reason_and_lends_it_its_advice() -> None:
+    why = REDIS_MAXMEMORY(where=WHERE_SERVER(), said="OOM")
+    reason = SERVER_CANNOT(doing=DOING_REMOVE_THE_KEYS(), why=why)
+    assert reason.text == "cannot remove the keys: the server has used up its maxmemory: OOM"
+    assert reason.advice == "raise it, or load fewer keys"
+    assert reason.plain_arguments["why"]["code"] == "redis.maxmemory"
+    assert reason.plain_arguments["why"]["args"]["where"]["finding"] == "the server"
+
+
+def test_a_reason_in_words_of_its_own_has_no_code() -> None:
+    assert (as_written("it broke", "mend it").code, as_written("it broke").advice) == ("", "")
+    error = TargetError("it broke", advice="mend it", during="collect")
+    assert (str(error), error.finding, error.advice, error.during) == (
+        "it broke",
+        "it broke",
+        "mend it",
+        "collect",
+    )
+
+
+def test_an_error_says_its_reason() -> None:
+    error = MessageError(TARGET_NOT_UP())
+    assert (str(error), error.advice) == ("the target was not brought up", "call `up` first")
+
+
+def test_what_the_engine_says_is_kept_in_its_own_words() -> None:
+    reason = load_failure("42P01", "cannot load: no table", "make it")
+    assert (reason.code, reason.text, reason.advice) == ("load.42P01", "cannot load: no table", "make it")
+    assert reason.plain_arguments == {"finding": "cannot load: no table", "advice": "make it"}
+    known = load_failure("OOM", "cannot load the keys: OOM", catalogue.texts()["remedy.resp.OOM"]["en"])
+    assert known.advice.startswith("the server has used up its maxmemory")
+    assert known.plain_arguments["remedy"]["code"] == "remedy.resp.OOM"
+    doing = load_failure("no-space", "cannot load the store in /a: b: full: really", "")
+    assert doing.text == "cannot load the store in /a: b: full: really"
+    assert doing.plain_arguments["finding"]["code"] == "engine.load-store"
+    assert doing.plain_arguments["finding"]["args"] == {"path": "/a", "said": "b: full: really"}
+
+
+def test_what_to_do_about_a_failure_is_by_what_is_spoken_or_of_this_machine() -> None:
+    assert remedy_code("resp", "WRONGTYPE") == "remedy.resp.WRONGTYPE"
+    assert remedy_code("http", "tls") == "remedy.http.tls"
+    assert remedy_code("http", "ports") == remedy_code("resp", "ports") == "short-of.ports"
+    assert remedy_code("http", "http-404") is None
+    assert remedy_code("postgres", "WRONGTYPE") is None
+
+
+def test_a_code_checks_its_arguments() -> None:
+    with pytest.raises(TypeError, match=r"takes \['kind', 'path', 'said'\]"):
+        HOME_NOT_USABLE(path="/a")
+    with pytest.raises(TypeError, match="'count' is no number"):
+        TOOL_NO_FIGURE(program="ab", count="many")
+    with pytest.raises(TypeError, match="'places' is no list"):
+        MYSQL_MISSING(places="/usr/sbin")
+    assert HOME_NOT_USABLE.pick(path="/a", said="full", kind="redis", port=3).arguments.keys() == {
+        "path",
+        "said",
+        "kind",
+    }
+
+
+def test_a_code_is_declared_once_and_its_argument_names_state_their_units() -> None:
+    with pytest.raises(ValueError, match="declared twice"):
+        MessageCode("target.not-up")
+    with pytest.raises(ValueError, match="does not end in the suffix of its unit"):
+        MessageCode("test.never-declared", limit=Seconds)
+
+
+def test_text_from_outside_is_marked() -> None:
+    assert isinstance(REDIS_MAXMEMORY(where="here", said="OOM").arguments["said"], ForeignText)
