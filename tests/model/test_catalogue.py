@@ -24,7 +24,7 @@ from loadcell.workloads.pgbench import Pgbench
 from loadcell.workloads.tpcc import Tpcc
 
 SOURCE = Path(loadcell.__file__).parent
-ENGINE = Path(__file__).parents[2] / "engine" / "src"
+ENGINE = Path(__file__).parents[2] / "engine"
 #: Codes without a text of their own, of which only `.advice` or `.exact` is worded.
 OPEN: set[str] = set()
 ERRORS = {
@@ -75,7 +75,7 @@ def engines_own() -> set[str]:
     """Every code that the engine names itself: written out, or by a constant."""
     sources = [
         path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests")[0]
-        for path in ENGINE.rglob("*.rs")
+        for path in ENGINE.glob("*/src/**/*.rs")
         if "test" not in path.name and "tests" not in path.parts
     ]
     text = "\n".join(sources)
@@ -89,7 +89,7 @@ def engines_own() -> set[str]:
 
 def outcomes() -> set[str]:
     """How a load of the engine can end before its time."""
-    text = (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")
+    text = (ENGINE / "load" / "src" / "outcome.rs").read_text(encoding="utf-8")
     return set(re.findall(r'name: "([a-z-]+)"', text)) - {"completed"}
 
 
@@ -101,15 +101,15 @@ def remedies() -> dict[str, str]:
     )
     constants = {
         name: value
-        for path in ENGINE.rglob("*.rs")
+        for path in ENGINE.glob("*/src/**/*.rs")
         for name, value in re.findall(
             r'pub const ([A-Z_]+): &str = "([a-z-]+)";', path.read_text(encoding="utf-8")
         )
     }
     found = {}
     for before, file in {
-        "postgres.": "protocol/postgres/advice.rs", "mysql.": "protocol/mysql/advice.rs", "resp.": "protocol/resp/advice.rs",
-        "http.": "http/mod.rs", "store.": "store/fault.rs", "host.": "probe/mod.rs", "": "limits.rs",
+        "postgres.": "protocols/src/postgres/advice.rs", "mysql.": "protocols/src/mysql/advice.rs", "resp.": "protocols/src/resp/advice.rs",
+        "http.": "workloads/src/http/mod.rs", "store.": "embedded/src/fault.rs", "host.": "probes/src/lib.rs", "": "core/src/os.rs",
     }.items():  # fmt: skip
         text = (ENGINE / file).read_text(encoding="utf-8").partition("pub fn advice(")[2].partition("\n}")[0]
         for codes, said in arm.findall(text):
@@ -131,7 +131,7 @@ def test_what_the_engine_advises_is_said_in_every_language() -> None:
 
 
 def test_the_engines_own_words_are_those_that_it_says() -> None:
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.rglob("*.rs"))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in ENGINE.glob("*/src/**/*.rs"))
     said = {code: text["en"] for code, text in texts().items()}
     whole = [text for code, text in said.items() if code.startswith("remedy.engine.")]
     begun = [text.partition("{")[0].rstrip(": ") for code, text in said.items() if code.startswith("engine.")]
@@ -181,7 +181,9 @@ def test_every_code_of_the_engine_has_its_sentence() -> None:
 
 
 def test_sentences_with_the_engines_figures_name_figures_that_it_gives() -> None:
-    given = set(re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "outcome.rs").read_text(encoding="utf-8")))
+    given = set(
+        re.findall(r'"([a-z_]+)":', (ENGINE / "load" / "src" / "outcome.rs").read_text(encoding="utf-8"))
+    )
     exact = {
         name for code, said in texts().items() if code.endswith(".exact") for name in placeholders(said["en"])
     }
