@@ -1,25 +1,32 @@
-//! Whoever asked for a load or a preparation: is told what happens while it happens, and may end it.
+//! The observer of a load or a preparation: receives its events, and may end it.
 
 use serde_json::Value;
 
-/// Whether to go on.
+use crate::clock::Nanos;
+
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
     Continue,
-    /// End early, but properly: what is in progress is finished, and there is a result.
+    /// End early, but in order: transactions in progress finish, and there is a result.
     Finish,
-    /// End now. There is nobody left to hear the result.
+    /// End at once, without a result.
     Abort,
 }
 
-/// Called on the thread that called the engine, never on a thread that makes load.
+/// Called on the thread that called the engine, never on a load thread.
 pub trait Observer {
-    /// Something happened: an object with a `type`.
+    /// Receives an event: an object with a `type`.
     fn event(&mut self, event: &Value) -> Directive;
 
-    /// Nothing happened for a while. Called about every `TICK`, also between events.
+    /// Called about every `TICK`, also without events.
     fn tick(&mut self) -> Directive;
+
+    /// Start instant of an armed load (monotonic clock), once it is known. Asked at least every `TICK`.
+    fn start_at(&mut self) -> Option<Nanos> {
+        None
+    }
 }
 
-/// How often an observer is asked whether to go on; what a person who presses Ctrl-C does not notice.
+/// Period in which an observer is asked; too short to be noticed by a person who presses Ctrl-C.
 pub const TICK: std::time::Duration = std::time::Duration::from_millis(50);

@@ -48,6 +48,10 @@ pub struct Load {
     pub lost_ns: Nanos,
     #[serde(default = "ten")]
     pub max_retries: u32,
+    /// An armed load connects, reports `ready`, and begins at an instant that is given then, this long after `ready` at
+    /// the latest. None: the load begins once all clients are connected.
+    #[serde(default)]
+    pub armed_ns: Option<Nanos>,
     /// An open loop: when requests are due. None makes a closed loop.
     #[serde(default)]
     pub schedule: Option<Schedule>,
@@ -173,7 +177,14 @@ impl Spec {
         if load.timeout_ns == Some(0) {
             return wrong("`timeout_ns` must be more than 0", "leave it out for no limit");
         }
-        if load.warmup_ns.max(load.duration_ns).max(load.interval_ns) > LONGEST {
+        if load.armed_ns == Some(0) {
+            return wrong(
+                "`armed_ns` must be more than 0",
+                "leave it out to begin once all clients are connected",
+            );
+        }
+        let phases = [load.warmup_ns, load.duration_ns, load.interval_ns, load.armed_ns.unwrap_or_default()];
+        if phases.iter().any(|&phase| phase > LONGEST) {
             return wrong("no phase can last longer than a year", "");
         }
         if load.requests.is_some() && load.requests_per_client.is_some() {

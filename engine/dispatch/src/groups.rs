@@ -44,7 +44,7 @@ struct Own {
 }
 
 /// What only the load as a whole can have: there is one window.
-const COMMON: [&str; 3] = ["warmup_ns", "duration_ns", "interval_ns"];
+const COMMON: [&str; 4] = ["warmup_ns", "duration_ns", "interval_ns", "armed_ns"];
 
 /// What a load of several groups cannot have: it ends when its time is over.
 const OF_ONE: [&str; 2] = ["requests", "requests_per_client"];

@@ -13,9 +13,11 @@ use loadcell_core::observe::Observer;
 use loadcell_core::spec::Spec;
 use loadcell_core::target::Protocol;
 use loadcell_embedded as embedded;
-use loadcell_load::blocking::Direct;
-use loadcell_load::callable::{self, Callees, Calls};
-use loadcell_load::{ClientFactory, GroupInput, NoResult, TargetContext, run as run_load, run_together};
+use loadcell_load::blocking::BlockingLoad;
+use loadcell_load::callable::{self, CallableClients, CallableFactory};
+use loadcell_load::{
+    ClientFactory, GroupInput, NoResult, TargetContext, run as run_load, run_groups as run_load_groups,
+};
 use loadcell_probes as probes;
 use loadcell_protocols::SqlProtocol;
 use loadcell_protocols::http::Version;
@@ -40,27 +42,31 @@ pub fn run(spec: &str, observer: &mut dyn Observer) -> Result<Value, NoResult> {
     run_load(&*sessions(&spec)?, &context(&spec)?, &spec.load, observer)
 }
 
-/// Makes the load that `spec` describes by calling `callees`.
-pub fn run_calls(spec: &str, callees: impl Callees, observer: &mut dyn Observer) -> Result<Value, NoResult> {
+/// Makes the load that `spec` describes by calling the callables of `factory`.
+pub fn run_calls(
+    spec: &str,
+    factory: impl CallableFactory,
+    observer: &mut dyn Observer,
+) -> Result<Value, NoResult> {
     let spec = Spec::read(spec)?;
     let ("calls", section) = spec.workload() else {
         return Err(Problem::new("spec", "the workload is not `calls`", "see `loadcell/_engine.pyi`").into());
     };
-    let calls = Direct(Calls { callees, operations: callable::operations(section)? });
+    let calls = BlockingLoad(CallableClients { factory, operations: callable::operations(section)? });
     run_load(&calls, &context(&spec)?, &spec.load, observer)
 }
 
 /// Makes the load of several groups of clients at once.
 fn run_groups(groups: &[Group], observer: &mut dyn Observer) -> Result<Value, NoResult> {
-    let made = groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
-    let made = made.collect::<Result<Vec<_>, _>>()?;
-    let each = groups.iter().zip(&made);
-    let parts = each.map(|(group, sessions)| GroupInput {
+    let factories =
+        groups.iter().map(|group| sessions(&group.spec).map_err(|problem| group.problem(problem)));
+    let factories = factories.collect::<Result<Vec<_>, _>>()?;
+    let inputs = groups.iter().zip(&factories).map(|(group, clients)| GroupInput {
         name: &group.name,
-        sessions: &**sessions,
+        clients: &**clients,
         load: &group.spec.load,
     });
-    run_together(&parts.collect::<Vec<_>>(), &context(&groups[0].spec)?, observer)
+    run_load_groups(&inputs.collect::<Vec<_>>(), &context(&groups[0].spec)?, observer)
 }
 
 /// Each workload brings sessions of its own type: threads are started for them by a dynamic call, and none is on the path

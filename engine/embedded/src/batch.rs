@@ -119,7 +119,7 @@ impl Batch {
 
     /// Carries all of it out; whether the store can be used any longer.
     #[inline]
-    pub fn carry_out(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+    pub fn execute(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
         match &self.list[..] {
             [_] => self.carry_out_one(handle, client),
             _ => self.carry_out_several(handle, client),

@@ -5,10 +5,10 @@
 //! its time nor what it drives out of the processor's caches is in the store's.
 
 use super::batch::{Batch, BatchEntry};
-use super::client::EmbeddedClient;
 use super::{Fault, Handle};
 use loadcell_core::clock::{self, MICROSECOND, Nanos};
 use loadcell_core::record::{Recorder, TRANSACTION};
+use loadcell_load::blocking::BlockingClient;
 use loadcell_workloads::keyvalue::Client;
 
 /// So many are chosen beforehand: few enough for their keys to be in the processor's caches still when they are carried out.
@@ -17,7 +17,8 @@ const AHEAD: u64 = 16;
 /// So long they are carried out in a row, before what became of them is put into the record.
 const STRETCH: Nanos = 50 * MICROSECOND;
 
-pub struct KvClient {
+pub struct KvClient<H> {
+    handle: H,
     client: Client,
     batch: Batch,
     /// How one goes does not bear on which comes next.
@@ -39,10 +40,10 @@ struct Row {
     recorded: usize,
 }
 
-impl KvClient {
-    /// Of a client that does nothing but read, or not, in a store of so many files.
-    pub fn new(client: Client, only_read: bool, files: usize) -> Self {
-        Self { client, batch: Batch::new(files), only_read, row: None }
+impl<H: Handle> KvClient<H> {
+    /// Creates a client of a store of `files` files. `only_read`: it has no writes, and its operations may run in a row.
+    pub fn new(handle: H, client: Client, only_read: bool, files: usize) -> Self {
+        Self { handle, client, batch: Batch::new(files), only_read, row: None }
     }
 
     /// Puts one that was carried out into the record.
@@ -80,8 +81,8 @@ impl KvClient {
     }
 }
 
-impl EmbeddedClient for KvClient {
-    fn look_ahead(&mut self) {
+impl<H: Handle> BlockingClient for KvClient<H> {
+    fn allow_batching(&mut self) {
         self.row = self.only_read.then(Row::default);
     }
 
@@ -93,7 +94,7 @@ impl EmbeddedClient for KvClient {
     }
 
     #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         let Self { client, batch, row, .. } = self;
         let at = match row {
             None => {
@@ -117,14 +118,14 @@ impl EmbeddedClient for KvClient {
     }
 
     #[inline]
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         self.batch.list.len()
     }
 
     #[inline]
-    fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
-        let Self { client, batch, row, .. } = self;
-        let Some(row) = row else { return batch.carry_out(handle, client) };
+    fn execute(&mut self) -> Result<(), Fault> {
+        let Self { handle, client, batch, row, .. } = self;
+        let Some(row) = row else { return batch.execute(handle, client) };
         row.recorded = 0;
         row.begun.clear();
         row.begun.push(clock::now());

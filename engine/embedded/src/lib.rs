@@ -6,7 +6,6 @@
 mod about;
 mod batch;
 mod changes;
-mod client;
 mod fault;
 mod fjall;
 mod kv_client;

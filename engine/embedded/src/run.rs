@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, Weak};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::client::{BoundClient, EmbeddedClients};
-use super::{Engine, Fault, Fjall, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
+use super::kv_client::KvClient;
+use super::ycsb_client::YcsbClient;
+use super::{Engine, Fault, Fjall, Handle, Lmdb, Options, Redb, Rocksdb, Sqlite, Store};
 use loadcell_core::error::Problem;
 use loadcell_core::record::Operation;
 use loadcell_core::spec::Spec;
 use loadcell_load::ClientFactory;
-use loadcell_load::blocking::{Direct, Tasks};
+use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad};
 use loadcell_workloads::keyvalue::{self, Clients};
 use loadcell_workloads::ycsb;
 
@@ -118,10 +119,10 @@ fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     if name == "ycsb" {
         let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
         let store = shared::<S>(&options, spec.load.clients)?;
-        return Ok(Box::new(Direct(Stored { store, clients, files: options.files, batch: 1 })));
+        return Ok(Box::new(BlockingLoad(Stored { store, clients, files: options.files, batch: 1 })));
     }
     let work = work(name, section)?;
-    Ok(Box::new(Direct(Stored::new(shared::<S>(&options, spec.load.clients)?, spec, &work)?)))
+    Ok(Box::new(BlockingLoad(Stored::new(shared::<S>(&options, spec.load.clients)?, spec, &work)?)))
 }
 
 impl<S: Store> Stored<S, Clients> {
@@ -137,22 +138,56 @@ impl<S: Store> Stored<S, Clients> {
     }
 }
 
-impl<S: Store, C: EmbeddedClients> Tasks for Stored<S, C> {
-    type Task<'t>
-        = BoundClient<S::Handle<'t>, C::EmbeddedClient>
+impl<S: Store, C: EmbeddedClients> BlockingClientFactory for Stored<S, C> {
+    type Client<'f>
+        = C::Client<S::Handle<'f>>
     where
-        Self: 't;
+        Self: 'f;
 
     fn operations(&self) -> &[Operation] {
         self.clients.operations()
     }
 
-    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
-        let handle = self.store.store().handle()?;
-        Ok(BoundClient { handle, client: self.clients.embedded_client(client, self.files) })
+    fn client(&self, number: u32, _: &dyn Fn() -> bool) -> Result<Self::Client<'_>, Fault> {
+        Ok(self.clients.client(number, self.store.store().handle()?, self.files))
     }
 
-    fn batch(&self) -> usize {
+    fn max_batch(&self) -> usize {
         self.batch
+    }
+}
+
+/// Creates the clients of a workload on an embedded store.
+pub trait EmbeddedClients: Send + Sync {
+    type Client<H: Handle>: BlockingClient;
+
+    /// Operations that the clients count and time, the transaction first.
+    fn operations(&self) -> &[Operation];
+
+    /// Creates client `number` with a thread's handle to a store of `files` files.
+    fn client<H: Handle>(&self, number: u32, handle: H, files: usize) -> Self::Client<H>;
+}
+
+impl EmbeddedClients for Clients {
+    type Client<H: Handle> = KvClient<H>;
+
+    fn operations(&self) -> &[Operation] {
+        self.operations()
+    }
+
+    fn client<H: Handle>(&self, number: u32, handle: H, files: usize) -> KvClient<H> {
+        KvClient::new(handle, self.client(number), self.only_read(), files)
+    }
+}
+
+impl EmbeddedClients for ycsb::Clients {
+    type Client<H: Handle> = YcsbClient<H>;
+
+    fn operations(&self) -> &[Operation] {
+        self.operations()
+    }
+
+    fn client<H: Handle>(&self, number: u32, handle: H, files: usize) -> YcsbClient<H> {
+        YcsbClient::new(handle, self.client(number), files)
     }
 }

@@ -10,7 +10,7 @@ use super::tests::Place;
 use super::*;
 use loadcell_core::observe::{Directive, Observer};
 use loadcell_core::spec::Spec;
-use loadcell_load::blocking::Direct;
+use loadcell_load::blocking::BlockingLoad;
 use loadcell_load::{TargetContext, run as run_load};
 
 #[derive(Default)]
@@ -298,7 +298,7 @@ fn lied_to(manner: Manner, kv: Value) -> Value {
         data.value(number, &mut value);
         store.value.lock().unwrap().insert(key, value);
     }
-    let sessions = Direct(Stored::around(store, &spec, &work).unwrap());
+    let sessions = BlockingLoad(Stored::around(store, &spec, &work).unwrap());
     let endpoint = std::sync::Arc::new(loadcell_transport::Endpoint::of(&spec.target).unwrap());
     let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice };
     let result = run_load(&sessions, &ground, &spec.load, &mut Watch::default()).unwrap();

@@ -3,15 +3,16 @@
 //! An update therefore reads the record, puts the fields in that it writes, and writes the whole. One operation is carried out
 //! at a time.
 
-use super::client::EmbeddedClient;
 use super::{Changes, Fault, Handle, Key, merge, shard};
 use loadcell_core::clock::{self, Nanos};
 use loadcell_core::error::Failure;
 use loadcell_core::record::{OpId, Recorder, TRANSACTION};
+use loadcell_load::blocking::BlockingClient;
 use loadcell_workloads::ycsb::{self, Act, Client, Request};
 
 /// One client's operations on records.
-pub struct YcsbClient {
+pub struct YcsbClient<H> {
+    handle: H,
     client: Client,
     files: usize,
     /// What is chosen.
@@ -29,9 +30,10 @@ pub struct YcsbClient {
     outcome: Result<(), Failure>,
 }
 
-impl YcsbClient {
-    pub fn new(client: Client, files: usize) -> Self {
+impl<H: Handle> YcsbClient<H> {
+    pub fn new(handle: H, client: Client, files: usize) -> Self {
         Self {
+            handle,
             client,
             files,
             request: None,
@@ -69,12 +71,12 @@ impl YcsbClient {
         }
     }
 
-    fn try_out(&mut self, request: &Request, handle: &mut impl Handle) -> Result<(), Fault> {
+    fn try_out(&mut self, request: &Request) -> Result<(), Fault> {
         match request.act {
-            Act::Read => self.read(request, handle),
-            Act::Update => self.update(request, handle),
+            Act::Read => self.read(request),
+            Act::Update => self.update(request),
             Act::Insert => {
-                let Self { changes, key, fields, .. } = self;
+                let Self { handle, changes, key, fields, .. } = self;
                 changes.put(
                     self.files,
                     |out| out.extend_from_slice(key),
@@ -85,22 +87,22 @@ impl YcsbClient {
             Act::Scan => {
                 let limit = usize::try_from(request.rows).unwrap_or(usize::MAX);
                 let field = request.read;
-                merge(handle, self.files, &self.key, limit, |_, value| {
+                merge(&mut self.handle, self.files, &self.key, limit, |_, value| {
                     std::hint::black_box(field.map(|field| place(value, field)));
                 })
                 .map(drop)
             }
             Act::ReadModifyWrite => {
-                self.read(request, handle)?;
+                self.read(request)?;
                 self.middle = Some(clock::now());
-                self.update(request, handle)
+                self.update(request)
             }
         }
     }
 
-    fn read(&mut self, request: &Request, handle: &mut impl Handle) -> Result<(), Fault> {
+    fn read(&mut self, request: &Request) -> Result<(), Fault> {
         let key = Key { file: shard(&self.key, self.files), bytes: &self.key };
-        let found = handle.get(key, |value| match request.read {
+        let found = self.handle.get(key, |value| match request.read {
             Some(field) => value.is_some_and(|value| place(value, field).is_some()),
             None => value.is_some(),
         })?;
@@ -108,8 +110,8 @@ impl YcsbClient {
         Ok(())
     }
 
-    fn update(&mut self, request: &Request, handle: &mut impl Handle) -> Result<(), Fault> {
-        let Self { changes, key, fields, old, .. } = self;
+    fn update(&mut self, request: &Request) -> Result<(), Fault> {
+        let Self { handle, changes, key, fields, old, .. } = self;
         let found = handle.get(Key { file: shard(key, self.files), bytes: key }, |value| {
             old.clear();
             value.map(|value| old.extend_from_slice(value)).is_some()
@@ -137,13 +139,13 @@ impl YcsbClient {
     }
 }
 
-impl EmbeddedClient for YcsbClient {
+impl<H: Handle> BlockingClient for YcsbClient<H> {
     fn clear(&mut self) {
         self.request = None;
     }
 
     #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         let request = self.client.next();
         (self.due, self.middle, self.missed, self.outcome) = (due, None, false, Ok(()));
         self.changes.clear();
@@ -157,14 +159,14 @@ impl EmbeddedClient for YcsbClient {
         self.request = Some(request);
     }
 
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         usize::from(self.request.is_some())
     }
 
     #[inline]
-    fn carry_out(&mut self, handle: &mut impl Handle) -> Result<(), Fault> {
+    fn execute(&mut self) -> Result<(), Fault> {
         let Some(request) = self.request else { return Ok(()) };
-        match self.try_out(&request, handle) {
+        match self.try_out(&request) {
             Ok(()) => Ok(()),
             Err(fault) => {
                 self.outcome = Err(fault.failure());

@@ -1,4 +1,4 @@
-//! Leads a load: decides when it begins and ends, and tells what happens. Runs on the caller's thread, beside the load.
+//! The coordinator of a load: decides when it begins and ends, and reports events. Runs on the caller's thread.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -16,19 +16,22 @@ use loadcell_core::error::Problem;
 use loadcell_core::observe::{Directive, Observer, TICK};
 use loadcell_core::record::{Phase, Published, RECONNECTED, Window};
 
-/// Between a decision and the instant it is for, so that every thread has heard of it by then.
+/// Time between a decision and its instant, so that every thread has read it by then.
 const LEAD: Nanos = 20 * MILLISECOND;
 
-/// How long a warm-up's last transactions may take, over and above what is allowed to those of the measurement.
-const SETTLING: Nanos = SECOND;
+/// Longest delay between the instant of an armed start and its arrival here: threads start late by as much.
+const MAX_START_DELAY: Nanos = SECOND / 10;
 
-/// When the first client is refused, the others have so long to say whether they are too.
+/// Time for a warm-up's last transactions to end, beyond what those of the measurement have.
+const WARMUP_DRAIN_GRACE: Nanos = SECOND;
+
+/// Once a client is refused, time for the others to connect or to be refused too.
 const REFUSAL_GRACE: Nanos = 3 * SECOND / 2;
 
 pub struct Coordinator<'a> {
     groups: Vec<Group<'a>>,
-    /// Of several groups; one by itself is the whole.
-    groups_merger: Option<GroupMerger>,
+    /// Merges several groups; none if there is only one.
+    group_merger: Option<GroupMerger>,
     context: &'a TargetContext,
     events: Receiver<(usize, ThreadEvent)>,
     observer: &'a mut dyn Observer,
@@ -37,22 +40,22 @@ pub struct Coordinator<'a> {
     window: Window,
     phase: Phase,
     outcome: Outcome,
-    /// Of a load with bounds: all was made.
-    all_made: bool,
-    ticked: Nanos,
+    /// Of a bounded load: all transactions have ended.
+    quota_exhausted: bool,
+    last_tick: Nanos,
 }
 
 impl<'a> Coordinator<'a> {
     pub fn new(
         groups: Vec<Group<'a>>,
-        groups_merger: Option<GroupMerger>,
+        group_merger: Option<GroupMerger>,
         context: &'a TargetContext,
         events: Receiver<(usize, ThreadEvent)>,
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
             groups,
-            groups_merger,
+            group_merger,
             context,
             events,
             observer,
@@ -61,38 +64,40 @@ impl<'a> Coordinator<'a> {
             window: Window::UNKNOWN,
             phase: Phase::Connect,
             outcome: Outcome::completed(),
-            all_made: false,
-            ticked: 0,
+            quota_exhausted: false,
+            last_tick: 0,
         }
     }
 
+    /// Runs the load. Returns its result.
     pub fn run(mut self) -> Result<Value, NoResult> {
-        if self.connect()? {
-            self.begin()?;
+        if self.connect()?
+            && let Some(begin) = self.await_start()?
+        {
+            self.begin(begin);
             let threads = self.groups.iter().map(|group| group.threads.size()).sum();
             while self.finished < threads {
                 self.step()?;
             }
             let load = self.groups[0].load;
-            if load.is_bounded() && !self.all_made && self.outcome.is_completed() {
+            if load.is_bounded() && !self.quota_exhausted && self.outcome.is_completed() {
                 self.outcome = Outcome::unfinished(load, &self.groups[0].merger.totals);
             }
         }
         Ok(report::result(
             &self.groups,
-            self.groups_merger.as_ref(),
+            self.group_merger.as_ref(),
             &self.window,
             &self.calendar,
             &self.outcome,
         ))
     }
 
-    /// How many clients there are.
     fn clients(&self) -> u32 {
         self.groups.iter().map(|group| group.load.clients).sum()
     }
 
-    /// Waits until all clients are connected; whether they are.
+    /// Waits until all clients are connected. Returns false when the load has ended before.
     fn connect(&mut self) -> Result<bool, NoResult> {
         let started = now();
         let clients = self.clients();
@@ -132,28 +137,50 @@ impl<'a> Coordinator<'a> {
         Ok(true)
     }
 
-    /// Sets the instants of the load.
-    fn begin(&mut self) -> Result<(), NoResult> {
+    /// Returns the instant at which the load begins; none if it has ended before. An armed load reports that it is
+    /// ready, and waits until the observer gives the instant.
+    fn await_start(&mut self) -> Result<Option<Nanos>, NoResult> {
+        let Some(armed_ns) = self.groups[0].load.armed_ns else { return Ok(Some(now() + LEAD)) };
+        let ready = now();
+        self.emit(json!({"type": "ready", "mono_ns": ready, "utc_ns": self.calendar.utc(ready)}))?;
+        let deadline = ready.saturating_add(armed_ns);
+        loop {
+            if let Some(begin) = self.observer.start_at() {
+                return checked_start(begin, deadline).map(Some);
+            }
+            if now() >= deadline {
+                return Err(never_started(armed_ns).into());
+            }
+            if let Some((thread, event)) = self.next_event(deadline)? {
+                self.on_event(thread, event)?;
+            }
+            self.check_connectivity()?;
+            if !self.outcome.is_completed() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Sets the window of the load that begins at `begin`.
+    fn begin(&mut self, begin: Nanos) {
         let load = self.groups[0].load;
-        let begin = now() + LEAD;
-        let (start, end) = if self.settles() {
+        let (start, end) = if self.drains_warmup() {
             (Nanos::MAX, Nanos::MAX)
         } else {
             (begin + load.warmup_ns, begin + load.warmup_ns + load.duration_ns)
         };
         self.window = Window { begin, start, end, interval: load.interval_ns };
         self.groups.iter().for_each(|group| group.threads.begin(self.window));
-        Ok(())
     }
 
-    /// Whether the measurement begins only when nothing of the warm-up is in progress any more: where transactions are counted
-    /// out, each belongs to one of the two.
-    fn settles(&self) -> bool {
+    /// In a bounded load the measurement begins only when the warm-up has drained, so that each transaction belongs to
+    /// one of the two.
+    fn drains_warmup(&self) -> bool {
         let load = self.groups[0].load;
         load.is_bounded() && load.warmup_ns > 0
     }
 
-    /// The warm-up has settled: the measurement is next.
+    /// Begins the measurement, as the warm-up has drained.
     fn measure(&mut self) {
         if !self.outcome.is_completed() {
             return;
@@ -163,13 +190,13 @@ impl<'a> Coordinator<'a> {
         self.groups.iter().for_each(|group| group.threads.measure(self.window));
     }
 
-    /// All was made, the last of it at `at`: there the window ends.
-    fn all_made(&mut self, at: Nanos) {
-        let end = (at + 1).max(self.window.start + 1);
+    /// Ends the window after the last transaction of the quota, which ended at `last_end`.
+    fn on_quota_exhausted(&mut self, last_end: Nanos) {
+        let end = (last_end + 1).max(self.window.start + 1);
         if !self.outcome.is_completed() || end > self.window.end {
             return;
         }
-        self.all_made = true;
+        self.quota_exhausted = true;
         self.window.end = end;
         for group in &mut self.groups {
             group.merger.end_at(end);
@@ -177,43 +204,43 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Gives up when the warm-up's last transactions do not end.
-    fn watch_settling(&mut self) {
+    /// Ends the load when the warm-up does not drain in time.
+    fn check_warmup_drain(&mut self) {
         let load = self.groups[0].load;
-        let patience = load.warmup_ns.saturating_add(load.drain_ns).saturating_add(SETTLING);
-        if self.window.start == Nanos::MAX && now() >= self.window.begin.saturating_add(patience) {
+        let limit = load.warmup_ns.saturating_add(load.drain_ns).saturating_add(WARMUP_DRAIN_GRACE);
+        if self.window.start == Nanos::MAX && now() >= self.window.begin.saturating_add(limit) {
             self.end_early(Outcome::unsettled(load));
         }
     }
 
-    /// Deals with what happens next.
+    /// Handles the next event, and what follows from it and from the time.
     fn step(&mut self) -> Result<(), NoResult> {
         if let Some((thread, event)) = self.next_event(self.next_phase().1)? {
             self.on_event(thread, event)?;
         }
         while let Some(key) = self.next_interval() {
             self.emit_interval(key)?;
-            self.watch_backlog(key);
-            let took_part = self.groups.iter_mut().filter(|group| group.at(key).is_some());
-            took_part.for_each(Group::give_back);
+            self.check_overload(key);
+            let participants = self.groups.iter_mut().filter(|group| group.interval(key).is_some());
+            participants.for_each(Group::recycle);
         }
         self.change_phase()?;
-        self.watch_connections()?;
-        self.watch_settling();
+        self.check_connectivity()?;
+        self.check_warmup_drain();
         Ok(())
     }
 
-    /// The next interval that is complete in every group that took part in it.
+    /// Key of the next interval that is complete in every group that takes part in it.
     fn next_interval(&mut self) -> Option<(Phase, u32)> {
         let mut complete = true;
         for group in &mut self.groups {
-            complete &= group.is_ready();
+            complete &= group.poll_interval();
         }
-        let ready = self.groups.iter().filter_map(|group| group.ready.as_ref());
-        ready.map(|intervals| intervals[0].1.span.key()).min().filter(|_| complete)
+        let intervals = self.groups.iter().filter_map(|group| group.complete.as_ref());
+        intervals.map(|by_thread| by_thread[0].1.span.key()).min().filter(|_| complete)
     }
 
-    /// The next message, if one comes until `until` or the next tick.
+    /// Waits for the next event until `until` or the next tick, and asks the observer at each tick.
     fn next_event(&mut self, until: Nanos) -> Result<Option<(usize, ThreadEvent)>, NoResult> {
         let wait = Duration::from_nanos(until.saturating_sub(now())).min(TICK);
         let event = match self.events.recv_timeout(wait) {
@@ -222,10 +249,10 @@ impl<'a> Coordinator<'a> {
             Err(RecvTimeoutError::Disconnected) => return Err(broken("every thread is gone").into()),
         };
         let now = now();
-        if now >= self.ticked + TICK.as_nanos() as Nanos {
-            self.ticked = now;
-            let go = self.observer.tick();
-            self.apply_directive(go)?;
+        if now >= self.last_tick + TICK.as_nanos() as Nanos {
+            self.last_tick = now;
+            let directive = self.observer.tick();
+            self.apply_directive(directive)?;
         }
         Ok(event)
     }
@@ -244,27 +271,27 @@ impl<'a> Coordinator<'a> {
                     "message": trouble.message,
                     "client": trouble.client,
                 });
-                if self.groups_merger.is_some() {
+                if self.group_merger.is_some() {
                     event["group"] = self.group_of(thread).name.into();
                 }
                 self.emit(event)?;
                 if trouble.code != RECONNECTED {
-                    self.group_of(thread).trouble = Some(trouble);
+                    self.group_of(thread).last_error = Some(trouble);
                 }
             }
             ThreadEvent::Finished(Ok(lifetime)) => {
-                self.group_of(thread).done(thread, &lifetime);
+                self.group_of(thread).finish(thread, &lifetime);
                 self.finished += 1;
             }
-            ThreadEvent::Finished(Err(why)) => return Err(broken(&why).into()),
+            ThreadEvent::Finished(Err(reason)) => return Err(broken(&reason).into()),
             ThreadEvent::WarmupDrained => {
-                if self.group_of(thread).settles() {
+                if self.group_of(thread).on_drained() {
                     self.measure();
                 }
             }
-            ThreadEvent::QuotaExhausted(at) => {
-                if let Some(last) = self.group_of(thread).is_exhausted(at) {
-                    self.all_made(last);
+            ThreadEvent::QuotaExhausted(last_end) => {
+                if let Some(last_end) = self.group_of(thread).on_exhausted(last_end) {
+                    self.on_quota_exhausted(last_end);
                 }
             }
             ThreadEvent::Connected | ThreadEvent::Refused(_) => {}
@@ -273,17 +300,17 @@ impl<'a> Coordinator<'a> {
     }
 
     fn group_of(&mut self, thread: usize) -> &mut Group<'a> {
-        let found = self.groups.iter_mut().find(|group| group.threads().contains(&thread));
-        found.expect("every thread is some group's")
+        let group = self.groups.iter_mut().find(|group| group.thread_numbers().contains(&thread));
+        group.expect("every thread belongs to a group")
     }
 
     fn emit(&mut self, event: Value) -> Result<(), NoResult> {
-        let go = self.observer.event(&event);
-        self.apply_directive(go)
+        let directive = self.observer.event(&event);
+        self.apply_directive(directive)
     }
 
-    fn apply_directive(&mut self, go: Directive) -> Result<(), NoResult> {
-        match go {
+    fn apply_directive(&mut self, directive: Directive) -> Result<(), NoResult> {
+        match directive {
             Directive::Continue => Ok(()),
             Directive::Finish => {
                 self.end_early(Outcome::stopped());
@@ -293,7 +320,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Ends the load before its time; what is in progress may still finish.
+    /// Ends the load before its time; transactions in progress may still finish.
     fn end_early(&mut self, outcome: Outcome) {
         if !self.outcome.is_completed() {
             return;
@@ -331,73 +358,109 @@ impl<'a> Coordinator<'a> {
         if !matches!(phase, Phase::Warmup | Phase::Measure) {
             return Ok(());
         }
-        // A reader may count on hearing of a phase before its intervals.
+        // A phase is always reported before its intervals.
         while self.phase < phase {
             self.change_phase()?;
         }
-        let intervals = self.groups.iter().map(|group| group.at(key));
-        let (interval, operations) = match &mut self.groups_merger {
-            Some(groups_merger) => {
-                groups_merger.bring_together(intervals);
-                (groups_merger.whole(), &groups_merger.operations[..])
+        let intervals = self.groups.iter().map(|group| group.interval(key));
+        let (interval, operations) = match &mut self.group_merger {
+            Some(merger) => {
+                merger.merge_interval(intervals);
+                (merger.interval(), &merger.operations[..])
             }
-            None => (self.groups[0].at(key).expect("it is ready"), self.groups[0].operations),
+            None => {
+                (self.groups[0].interval(key).expect("the interval is complete"), self.groups[0].operations)
+            }
         };
         let open = self.groups.iter().any(|group| group.load.schedule.is_some());
         let mut event = report::interval(interval, operations, &self.calendar, self.window.start, open);
-        if self.groups_merger.is_some() {
-            let took_part =
-                self.groups.iter().filter_map(|group| group.at(key).map(|interval| (group, interval)));
+        if self.group_merger.is_some() {
+            let groups =
+                self.groups.iter().filter_map(|group| group.interval(key).map(|interval| (group, interval)));
             event["groups"] =
-                took_part.map(|(group, interval)| report::group_interval(group, interval)).collect();
+                groups.map(|(group, interval)| report::group_interval(group, interval)).collect();
         }
         self.emit(event)
     }
 
-    /// Gives up when ever more is due than the target takes.
-    fn watch_backlog(&mut self, key: (Phase, u32)) {
+    /// Ends the load when a group's backlog grows beyond its limit.
+    fn check_overload(&mut self, key: (Phase, u32)) {
         if !matches!(key.0, Phase::Warmup | Phase::Measure) {
             return;
         }
-        let mut overloaded = None;
-        for group in self.groups.iter_mut().filter(|group| group.at(key).is_some()) {
-            if group.is_overloaded() {
-                let interval = group.at(key).expect("it took part");
-                overloaded = overloaded
-                    .or(Some(Outcome::overloaded(interval, group.load.clients).of_group(group.name)));
+        let mut outcome = None;
+        for group in self.groups.iter_mut().filter(|group| group.interval(key).is_some()) {
+            if group.check_overload() {
+                let interval = group.interval(key).expect("the group takes part");
+                let overloaded = Outcome::overloaded(interval, group.load.clients);
+                outcome = outcome.or(Some(overloaded.of_group(group.name)));
             }
         }
-        if let Some(outcome) = overloaded {
+        if let Some(outcome) = outcome {
             self.end_early(outcome);
         }
     }
 
-    /// Gives up when no client of a group has had a connection for too long.
-    fn watch_connections(&mut self) -> Result<(), NoResult> {
-        if self.phase == Phase::Drain || !self.groups.iter_mut().any(Group::is_lost) {
+    /// Ends the load when no client of a group has had a connection for too long.
+    fn check_connectivity(&mut self) -> Result<(), NoResult> {
+        if self.phase == Phase::Drain || !self.groups.iter_mut().any(Group::check_connectivity) {
             return Ok(());
         }
-        // Why it is so was told before, and may not be read yet.
+        // The error that explains it may not have been received yet.
         while let Ok((thread, event)) = self.events.try_recv() {
             self.on_event(thread, event)?;
         }
-        let context = self.context;
-        let lost = self.groups.iter_mut().filter_map(|group| group.is_lost().then_some(&*group)).next();
-        let outcome = lost.map(|group| {
-            Outcome::lost(context, group.load.lost_ns, group.trouble.as_ref()).of_group(group.name)
-        });
-        if let Some(outcome) = outcome {
+        if let Some(group) =
+            self.groups.iter_mut().find_map(|group| group.check_connectivity().then_some(&*group))
+        {
+            let lost = Outcome::lost(self.context, group.load.lost_ns, group.last_error.as_ref());
+            let outcome = lost.of_group(group.name);
             self.end_early(outcome);
         }
         Ok(())
     }
 }
 
-/// Never the user's fault.
-fn broken(why: &str) -> Problem {
+/// Checks the instant of an armed start, which came by `deadline`.
+fn checked_start(begin: Nanos, deadline: Nanos) -> Result<Nanos, NoResult> {
+    let now = now();
+    let seconds = |nanos: Nanos| nanos as f64 / 1e9;
+    if now > begin.saturating_add(MAX_START_DELAY) {
+        let problem = Problem::new(
+            "start-missed",
+            format!("the start instant had passed {:.3} s before it was known", seconds(now - begin)),
+            "choose an instant at least half a second ahead, of CLOCK_MONOTONIC of this machine",
+        );
+        return Err(problem.into());
+    }
+    if begin > deadline {
+        let problem = Problem::new(
+            "start-too-far",
+            format!(
+                "the start instant lies {:.3} s ahead, {:.3} s beyond the time limit of the armed load",
+                seconds(begin - now),
+                seconds(begin - deadline),
+            ),
+            "choose an earlier instant, of CLOCK_MONOTONIC of this machine, or raise `armed_ns`",
+        );
+        return Err(problem.into());
+    }
+    Ok(begin)
+}
+
+fn never_started(armed_ns: Nanos) -> Problem {
+    Problem::new(
+        "start-never-came",
+        format!("the load was ready, but no start instant came within {} s", armed_ns as f64 / 1e9),
+        "start it in time, or raise `armed_ns`",
+    )
+}
+
+/// A defect of the engine.
+fn broken(reason: &str) -> Problem {
     Problem::new(
         "internal",
-        format!("a thread of the engine broke: {why}"),
+        format!("a thread of the engine broke: {reason}"),
         "please report this with the plan",
     )
 }

@@ -1,31 +1,30 @@
-//! Several groups of clients in one record. Its first operation is the transactions of all of them; each group is a type of
-//! transaction under the group's name, followed by the group's own operations as `group:operation`.
+//! Merges the statistics of several client groups. The first operation is the transactions of all groups; each group is a
+//! type of transaction under the group's name, followed by the group's operations as `group:operation`.
 //!
-//! Threads know nothing of it: each records its own group's operations. They are put together once an interval, and once
-//! at the end.
+//! Threads record the operations of their group alone. Groups are merged once per interval, and once at the end.
 
 use super::interval_merge::{OperationTotals, WindowTotals};
 use loadcell_core::record::{Counts, IntervalStats, Kind, LifetimeCounts, Operation, TRANSACTION};
 
-/// How the operations of groups become those of the whole.
+/// Maps the operations of groups to those of the load.
 pub struct GroupMerger {
     pub operations: Vec<Operation>,
-    /// Where the operations of each group begin.
+    /// Index of each group's first operation.
     bases: Vec<usize>,
-    /// The whole of one interval.
+    /// The merged interval.
     interval: IntervalStats,
 }
 
 impl GroupMerger {
-    /// Of groups given by their names and operations.
-    pub fn of<'a>(groups: impl Iterator<Item = (&'a str, &'a [Operation])>) -> Self {
+    /// Creates a merger of groups, given by their names and operations.
+    pub fn new<'a>(groups: impl Iterator<Item = (&'a str, &'a [Operation])>) -> Self {
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let mut bases = Vec::new();
-        for (group, own) in groups {
+        for (group, group_operations) in groups {
             bases.push(operations.len());
-            // Names live as long as the process, which makes one load.
+            // Leaked: names live as long as the process, which makes one load.
             let name = |name: String| &*Box::leak(name.into_boxed_str());
-            operations.extend(own.iter().enumerate().map(|(index, operation)| match index {
+            operations.extend(group_operations.iter().enumerate().map(|(index, operation)| match index {
                 0 => Operation { name: name(group.to_string()), kind: Kind::Type },
                 _ => Operation { name: name(format!("{group}:{}", operation.name)), kind: operation.kind },
             }));
@@ -34,54 +33,54 @@ impl GroupMerger {
         Self { operations, bases, interval }
     }
 
-    /// Brings the groups' records of one interval together; those that took no part in it have none.
-    pub fn bring_together<'s>(&mut self, intervals: impl Iterator<Item = Option<&'s IntervalStats>>) {
+    /// Merges the groups' statistics of one interval; none for a group that does not take part in it.
+    pub fn merge_interval<'s>(&mut self, intervals: impl Iterator<Item = Option<&'s IntervalStats>>) {
         self.interval.clear();
         for (&base, interval) in self.bases.iter().zip(intervals) {
             let Some(interval) = interval else { continue };
             self.interval.span = interval.span;
             self.interval.merge_all_but_operations(interval);
             self.interval.operations[TRANSACTION.index()].merge(&interval.operations[TRANSACTION.index()]);
-            for (mine, theirs) in self.interval.operations[base..].iter_mut().zip(&interval.operations) {
-                mine.merge(theirs);
+            for (stats, other) in self.interval.operations[base..].iter_mut().zip(&interval.operations) {
+                stats.merge(other);
             }
         }
     }
 
-    /// What was brought together last.
-    pub fn whole(&self) -> &IntervalStats {
+    /// The interval that was merged last.
+    pub fn interval(&self) -> &IntervalStats {
         &self.interval
     }
 
-    /// The groups' totals together; their errors stay with the groups.
+    /// Merges the groups' totals; errors stay with the groups.
     pub fn totals<'t>(&self, groups: impl Iterator<Item = &'t WindowTotals>) -> WindowTotals {
-        let mut whole = WindowTotals {
+        let mut merged = WindowTotals {
             operations: vec![OperationTotals::default(); self.operations.len()],
             ..WindowTotals::default()
         };
         for (&base, totals) in self.bases.iter().zip(groups) {
-            whole.operations[TRANSACTION.index()].merge(&totals.operations[TRANSACTION.index()]);
-            whole.operations[base..base + totals.operations.len()].clone_from_slice(&totals.operations);
-            whole.add_all_but_operations(totals);
+            merged.operations[TRANSACTION.index()].merge(&totals.operations[TRANSACTION.index()]);
+            merged.operations[base..base + totals.operations.len()].clone_from_slice(&totals.operations);
+            merged.add_all_but_operations(totals);
         }
-        whole
+        merged
     }
 
-    /// The groups' counts from the first transaction to the last.
+    /// Merges the groups' counts from the first transaction to the last.
     pub fn lifetime<'l>(&self, groups: impl Iterator<Item = &'l LifetimeCounts>) -> LifetimeCounts {
-        let mut whole = LifetimeCounts::new(self.operations.len());
+        let mut merged = LifetimeCounts::new(self.operations.len());
         for (&base, lifetime) in self.bases.iter().zip(groups) {
             let mut shifted =
                 LifetimeCounts { operations: vec![Counts::default(); base], ..lifetime.clone() };
             shifted.operations[TRANSACTION.index()] = lifetime.operations[TRANSACTION.index()];
             shifted.operations.extend(&lifetime.operations);
-            whole.add(&shifted);
+            merged.add(&shifted);
         }
-        whole
+        merged
     }
 
-    /// The operations of a group, as the whole has them.
-    pub fn of_group(&self, index: usize) -> &[Operation] {
+    /// Operations of a group, under their names in the load.
+    pub fn group_operations(&self, index: usize) -> &[Operation] {
         let end = self.bases.get(index + 1).copied().unwrap_or(self.operations.len());
         &self.operations[self.bases[index]..end]
     }
@@ -99,23 +98,23 @@ mod tests {
         Operation { name, kind }
     }
 
-    /// Of two groups: one with statements only, one that counts by type, too.
+    /// Operations of two groups: one with statements alone, one with types of transactions, too.
     fn groups() -> [Vec<Operation>; 2] {
         let transaction = operation("transaction", Kind::Transaction);
         let reads = vec![transaction.clone(), operation("point", Kind::Read)];
         [reads, vec![transaction, operation("payment", Kind::Type), operation("update", Kind::Write)]]
     }
 
-    fn groups_merger() -> GroupMerger {
+    fn group_merger() -> GroupMerger {
         let groups = groups();
-        GroupMerger::of(["ro", "rw"].into_iter().zip(groups.iter().map(Vec::as_slice)))
+        GroupMerger::new(["ro", "rw"].into_iter().zip(groups.iter().map(Vec::as_slice)))
     }
 
     #[test]
-    fn a_group_is_a_type_of_transaction_and_its_operations_bear_its_name() {
-        let groups_merger = groups_merger();
-        let found: Vec<_> =
-            groups_merger.operations.iter().map(|operation| (operation.name, operation.kind)).collect();
+    fn a_group_is_a_type_of_transaction_and_prefixes_its_operations() {
+        let merger = group_merger();
+        let operations: Vec<_> =
+            merger.operations.iter().map(|operation| (operation.name, operation.kind)).collect();
         let expected = [
             ("transaction", Kind::Transaction),
             ("ro", Kind::Type),
@@ -124,25 +123,25 @@ mod tests {
             ("rw:payment", Kind::Type),
             ("rw:update", Kind::Write),
         ];
-        assert_eq!(found, expected);
-        assert_eq!(groups_merger.of_group(0), &groups_merger.operations[1..3]);
-        assert_eq!(groups_merger.of_group(1), &groups_merger.operations[3..]);
+        assert_eq!(operations, expected);
+        assert_eq!(merger.group_operations(0), &merger.operations[1..3]);
+        assert_eq!(merger.group_operations(1), &merger.operations[3..]);
     }
 
     #[test]
-    fn a_group_that_took_no_part_in_an_interval_adds_nothing_to_it() {
-        let mut groups_merger = groups_merger();
+    fn a_group_without_an_interval_adds_nothing_to_it() {
+        let mut merger = group_merger();
         let mut interval = IntervalStats::new(3);
         (interval.connected, interval.operations[0].counts.started) = (4, 9);
         interval.span = Span { phase: Phase::Measure, index: 3, start: 5, end: 7 };
-        groups_merger.bring_together([None, Some(&interval)].into_iter());
-        let whole = groups_merger.whole();
-        assert_eq!((whole.span.key(), whole.connected), ((Phase::Measure, 3), 4));
-        let started: Vec<_> = whole.operations.iter().map(|stats| stats.counts.started).collect();
+        merger.merge_interval([None, Some(&interval)].into_iter());
+        let merged = merger.interval();
+        assert_eq!((merged.span.key(), merged.connected), ((Phase::Measure, 3), 4));
+        let started: Vec<_> = merged.operations.iter().map(|stats| stats.counts.started).collect();
         assert_eq!(started, [9, 0, 0, 9, 0, 0]);
     }
 
-    /// What one thread recorded: of each operation the response times of what succeeded.
+    /// Statistics of one thread, from (operation, response time) of its successes.
     fn recorded(operations: usize, index: u32, times: &[(usize, u64)]) -> Box<IntervalStats> {
         let mut interval = Box::new(IntervalStats::new(operations));
         interval.span = Span { phase: Phase::Measure, index, start: 0, end: 1 };
@@ -162,33 +161,33 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever two groups of two threads record, their whole is the same interval by interval and at the end, and
-        /// nothing is lost or counted twice on the way.
+        /// Two groups of two threads: the merged statistics agree interval by interval and at the end, without loss or
+        /// double counts.
         #[test]
-        fn the_whole_is_the_sum_of_its_groups(
+        fn the_merged_load_is_the_sum_of_its_groups(
             times in prop::collection::vec(prop::collection::vec((0usize..3, 1u64..1_000_000_000), 0..20), 4 * 3)
         ) {
-            let (mut groups_merger, groups) = (groups_merger(), groups());
-            let mut merger: Vec<_> = groups.iter().map(|operations| IntervalMerger::new(2, operations)).collect();
-            let mut seen = vec![(0, 0); groups_merger.operations.len()];
-            for (interval, of_threads) in times.chunks(4).enumerate() {
-                for (thread, times) in of_threads.iter().enumerate() {
+            let (mut merger, groups) = (group_merger(), groups());
+            let mut mergers: Vec<_> = groups.iter().map(|operations| IntervalMerger::new(2, operations)).collect();
+            let mut expected = vec![(0, 0); merger.operations.len()];
+            for (interval, threads) in times.chunks(4).enumerate() {
+                for (thread, times) in threads.iter().enumerate() {
                     let interval = recorded(groups[thread / 2].len(), interval as u32, times);
-                    merger[thread / 2].put(thread % 2, interval);
+                    mergers[thread / 2].put(thread % 2, interval);
                 }
-                let intervals: Vec<_> = merger.iter_mut().map(|merger| merger.take().unwrap()).collect();
-                groups_merger.bring_together(intervals.iter().map(|intervals| Some(&*intervals[0].1)));
-                for (seen, stats) in seen.iter_mut().zip(&groups_merger.whole().operations) {
+                let intervals: Vec<_> = mergers.iter_mut().map(|merger| merger.next_complete().unwrap()).collect();
+                merger.merge_interval(intervals.iter().map(|intervals| Some(&*intervals[0].1)));
+                for (expected, stats) in expected.iter_mut().zip(&merger.interval().operations) {
                     prop_assert_eq!(stats.response.count(), stats.counts.succeeded);
-                    *seen = (seen.0 + stats.counts.succeeded, seen.1.max(stats.response.max()));
+                    *expected = (expected.0 + stats.counts.succeeded, expected.1.max(stats.response.max()));
                 }
-                let waiting: usize = of_threads.iter().map(Vec::len).sum();
-                prop_assert_eq!(groups_merger.whole().backlog.waiting, waiting as u64);
+                let waiting: usize = threads.iter().map(Vec::len).sum();
+                prop_assert_eq!(merger.interval().backlog.waiting, waiting as u64);
             }
-            let totals = groups_merger.totals(merger.iter().map(|merger| &merger.totals));
+            let totals = merger.totals(mergers.iter().map(|merger| &merger.totals));
             let summed: Vec<_> =
                 totals.operations.iter().map(|total| (total.counts.succeeded, total.response.max())).collect();
-            prop_assert_eq!(&summed, &seen);
+            prop_assert_eq!(&summed, &expected);
             for total in &totals.operations {
                 prop_assert_eq!(total.attempted(), total.counts.succeeded);
                 prop_assert_eq!(total.service.count(), total.counts.succeeded);
@@ -204,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_life_keep_their_places() {
-        let groups_merger = groups_merger();
-        let life = |succeeded: &[u64]| LifetimeCounts {
+    fn lifetime_counts_keep_their_operations() {
+        let merger = group_merger();
+        let lifetime = |succeeded: &[u64]| LifetimeCounts {
             operations: succeeded
                 .iter()
                 .map(|&succeeded| Counts { succeeded, ..Counts::default() })
@@ -215,9 +214,9 @@ mod tests {
             connects: 2,
             ..LifetimeCounts::default()
         };
-        let whole = groups_merger.lifetime([life(&[7, 70]), life(&[9, 4, 90])].iter());
-        let succeeded: Vec<_> = whole.operations.iter().map(|counts| counts.succeeded).collect();
+        let merged = merger.lifetime([lifetime(&[7, 70]), lifetime(&[9, 4, 90])].iter());
+        let succeeded: Vec<_> = merged.operations.iter().map(|counts| counts.succeeded).collect();
         assert_eq!(succeeded, [16, 7, 70, 9, 4, 90]);
-        assert_eq!((whole.rows_changed, whole.connects), (10, 4));
+        assert_eq!((merged.rows_changed, merged.connects), (10, 4));
     }
 }

@@ -1,4 +1,4 @@
-//! The threads' records brought together: interval by interval, and over the whole window.
+//! Merges the threads' statistics: interval by interval, and over the window.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use loadcell_core::record::{
     Received, count_error,
 };
 
-/// What one operation did within the window. `carried_in + started = succeeded + failed + in_flight`.
+/// Statistics of one operation within the window. `carried_in + started = succeeded + failed + in_flight`.
 #[derive(Clone, Default)]
 pub struct OperationTotals {
     pub counts: Counts,
@@ -29,7 +29,7 @@ impl OperationTotals {
         }
     }
 
-    /// Adds what other clients did.
+    /// Adds the operation of other clients.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.carried_in += other.carried_in;
@@ -44,18 +44,18 @@ impl OperationTotals {
     }
 }
 
-/// What one thread did within the window.
+/// Resources that one thread used within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     pub cpu_ns: Nanos,
     pub wall_ns: Nanos,
-    /// Of its CPU time, what went into waiting for the instant at which something was due.
+    /// CPU time of busy waits for a due instant.
     pub busy_wait_ns: Nanos,
-    /// Operations that were answered, transactions as a whole not counted again.
+    /// Operations that ended; a transaction with parts counts by its parts.
     pub requests: u64,
 }
 
-/// Everything within the window.
+/// Statistics of the window.
 #[derive(Default)]
 pub struct WindowTotals {
     pub operations: Vec<OperationTotals>,
@@ -64,10 +64,10 @@ pub struct WindowTotals {
     pub errors: Vec<ErrorCount>,
     pub lateness: Histogram,
     pub backlog_wait: Histogram,
-    /// At the end of the window, and the most within it; of the warm-up if the load went no further.
+    /// At the window's end, with the peak within it; of the warm-up if the load ended there.
     pub backlog: Backlog,
     pub presence_ns: u64,
-    /// How long the transactions in progress at the window's two ends had been so, together.
+    /// Total age of the transactions in progress at the window's start and end.
     pub age_at_start_ns: Nanos,
     pub age_at_end_ns: Nanos,
     pub reconnects: u64,
@@ -76,25 +76,26 @@ pub struct WindowTotals {
     pub threads: Vec<ThreadUsage>,
 }
 
-/// Keeps each thread's slots until the other threads' slots of the same interval are there.
+/// Collects the intervals of each thread until all threads have reported the same one, and merges them.
 pub struct IntervalMerger {
-    waiting: Vec<ThreadQueue>,
-    /// Whether an operation is a request of its own: its parts are where a transaction is counted in parts.
+    queues: Vec<ThreadQueue>,
+    /// By operation: whether it counts as a request. Where transactions have parts, the parts do.
     requests: Vec<bool>,
-    /// When the window ended, once that is known: no interval of it goes on after that.
+    /// End of the window, once it is known: no interval extends beyond it.
     end: Nanos,
     pub totals: WindowTotals,
 }
 
+/// Intervals of one thread; the first one of a merge holds the sum of all.
+pub type ThreadIntervals = Vec<(usize, Box<IntervalStats>)>;
+
 #[derive(Default)]
 struct ThreadQueue {
     intervals: VecDeque<Box<IntervalStats>>,
-    /// No more will come.
-    done: bool,
-    /// Of each operation what was in progress at the end of the thread's last interval within the window; empty before
-    /// its first.
+    finished: bool,
+    /// By operation: in progress at the end of the thread's last interval within the window; empty before its first.
     in_flight: Vec<u64>,
-    /// How long the transactions among them had been so.
+    /// Total age of the transactions among them.
     age_ns: Nanos,
 }
 
@@ -105,69 +106,71 @@ impl IntervalMerger {
             threads: vec![ThreadUsage::default(); threads],
             ..WindowTotals::default()
         };
-        let part = |operation: &Operation| matches!(operation.kind, Kind::Read | Kind::Write | Kind::Other);
-        let in_parts = operations.iter().any(part);
-        let request = |operation: &Operation| {
-            if in_parts { part(operation) } else { operation.kind == Kind::Transaction }
+        let is_part =
+            |operation: &Operation| matches!(operation.kind, Kind::Read | Kind::Write | Kind::Other);
+        let has_parts = operations.iter().any(is_part);
+        let is_request = |operation: &Operation| {
+            if has_parts { is_part(operation) } else { operation.kind == Kind::Transaction }
         };
-        let requests = operations.iter().map(request).collect();
+        let requests = operations.iter().map(is_request).collect();
         Self {
-            waiting: (0..threads).map(|_| ThreadQueue::default()).collect(),
+            queues: (0..threads).map(|_| ThreadQueue::default()).collect(),
             requests,
             end: Nanos::MAX,
             totals,
         }
     }
 
-    /// Thread `thread` has handed over the slot after its last one.
+    /// Adds the next interval of a thread.
     pub fn put(&mut self, thread: usize, mut interval: Box<IntervalStats>) {
         interval.resolve_shared();
-        self.waiting[thread].intervals.push_back(interval);
+        self.queues[thread].intervals.push_back(interval);
     }
 
-    /// The window has ended, earlier than planned.
+    /// Ends the window at `end`, earlier than planned.
     pub fn end_at(&mut self, end: Nanos) {
         self.end = end;
     }
 
-    pub fn done(&mut self, thread: usize) {
-        self.waiting[thread].done = true;
+    /// No more intervals of this thread follow.
+    pub fn finish(&mut self, thread: usize) {
+        self.queues[thread].finished = true;
     }
 
-    /// Whether all there will ever be has been put.
-    pub fn is_done(&self) -> bool {
-        self.waiting.iter().all(|queue| queue.done)
+    /// Returns true once all threads have finished.
+    pub fn is_finished(&self) -> bool {
+        self.queues.iter().all(|queue| queue.finished)
     }
 
-    /// The next interval that is complete: the slot that holds all of it, and all slots, to be emptied and given back to
-    /// their threads. Counts it in the totals if it lies within the window.
-    pub fn take(&mut self) -> Option<Vec<(usize, Box<IntervalStats>)>> {
-        for interval in self.waiting.iter_mut().filter_map(|queue| queue.intervals.front_mut()) {
+    /// Removes and merges the next interval that all threads have reported. Adds it to the totals if it lies within the
+    /// window. The intervals are to be cleared and returned to their threads.
+    pub fn next_complete(&mut self) -> Option<ThreadIntervals> {
+        for interval in self.queues.iter_mut().filter_map(|queue| queue.intervals.front_mut()) {
             interval.span = interval.span.measured_until(self.end);
         }
-        let whole = self.waiting.iter().all(|queue| queue.done || !queue.intervals.is_empty());
+        let complete = self.queues.iter().all(|queue| queue.finished || !queue.intervals.is_empty());
         let key = self
-            .waiting
+            .queues
             .iter()
             .filter_map(|queue| queue.intervals.front())
             .map(|interval| interval.span.key())
             .min()?;
-        if !whole {
+        if !complete {
             return None;
         }
-        let mut intervals = Vec::with_capacity(self.waiting.len());
-        for (thread, queue) in self.waiting.iter_mut().enumerate() {
+        let mut intervals = Vec::with_capacity(self.queues.len());
+        for (thread, queue) in self.queues.iter_mut().enumerate() {
             if queue.intervals.front().is_none_or(|interval| interval.span.key() != key) {
                 continue;
             }
             let interval = queue.intervals.pop_front().expect("the front is there");
             if key.0 == Phase::Measure {
                 self.totals.threads[thread].add(&interval, &self.requests);
-                self.totals.bound(&interval, &mut queue.in_flight, &mut queue.age_ns);
+                self.totals.update_in_progress(&interval, &mut queue.in_flight, &mut queue.age_ns);
             }
             intervals.push((thread, interval));
         }
-        let (first, others) = intervals.split_first_mut().expect("the interval with the least key");
+        let (first, others) = intervals.split_first_mut().expect("the interval with the lowest key");
         others.iter().for_each(|(_, interval)| first.1.merge(interval));
         if key == (Phase::Measure, 0) {
             self.totals.backlog = Backlog::default();
@@ -184,7 +187,7 @@ impl IntervalMerger {
 }
 
 impl ThreadUsage {
-    /// The share of the time in which the thread worked. Waiting awake is no work: it ends when there is some.
+    /// Share of time in which the thread worked. A busy wait is no work.
     pub fn busy(&self) -> f64 {
         if self.wall_ns == 0 {
             return 0.0;
@@ -196,15 +199,15 @@ impl ThreadUsage {
         self.cpu_ns += interval.cpu_ns;
         self.wall_ns += interval.wall_ns;
         self.busy_wait_ns += interval.busy_wait_ns;
-        let answered = interval.operations.iter().zip(requests).filter(|(_, request)| **request);
-        self.requests += answered.map(|(stats, _)| stats.counts.succeeded + stats.counts.failed).sum::<u64>();
+        let ended = interval.operations.iter().zip(requests).filter(|(_, request)| **request);
+        self.requests += ended.map(|(stats, _)| stats.counts.succeeded + stats.counts.failed).sum::<u64>();
     }
 }
 
 impl WindowTotals {
-    /// Notes what a thread had in progress at both ends of its window. Each thread for itself: a window that ends early
-    /// may find one of them an interval further than the others.
-    fn bound(&mut self, interval: &IntervalStats, in_flight: &mut Vec<u64>, age_ns: &mut Nanos) {
+    /// Updates what a thread has in progress at both ends of its window. By thread, as a window that ends early may find
+    /// one of them an interval ahead of the others.
+    fn update_in_progress(&mut self, interval: &IntervalStats, in_flight: &mut Vec<u64>, age_ns: &mut Nanos) {
         let first = in_flight.is_empty();
         self.age_at_start_ns += if first { interval.age_at_start_ns } else { 0 };
         self.age_at_end_ns = self.age_at_end_ns - *age_ns + interval.age_at_end_ns;
@@ -234,7 +237,7 @@ impl WindowTotals {
         self.resting_ns += interval.resting_ns;
     }
 
-    /// Adds what clients did whose operations, and so whose errors, are others.
+    /// Adds everything of clients with other operations but the operations themselves and their errors.
     pub fn add_all_but_operations(&mut self, other: &Self) {
         self.queries.add(&other.queries);
         self.received.add(&other.received);
@@ -256,7 +259,7 @@ mod tests {
     use super::*;
     use loadcell_core::record::Span;
 
-    const ONE: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
+    const OPERATIONS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
 
     fn interval(phase: Phase, index: u32, started: u64, carried_in: u64) -> Box<IntervalStats> {
         let mut interval = Box::new(IntervalStats::new(1));
@@ -268,30 +271,30 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_complete_when_every_thread_has_told_of_it() {
-        let mut merger = IntervalMerger::new(2, ONE);
+    fn an_interval_is_complete_when_every_thread_has_reported_it() {
+        let mut merger = IntervalMerger::new(2, OPERATIONS);
         merger.put(0, interval(Phase::Warmup, 0, 100, 0));
-        assert!(merger.take().is_none());
+        assert!(merger.next_complete().is_none());
         merger.put(0, interval(Phase::Measure, 0, 10, 1));
         merger.put(1, interval(Phase::Warmup, 0, 100, 0));
-        assert_eq!(merger.take().unwrap()[0].1.operations[0].counts.started, 200);
-        assert!(merger.take().is_none());
+        assert_eq!(merger.next_complete().unwrap()[0].1.operations[0].counts.started, 200);
+        assert!(merger.next_complete().is_none());
         merger.put(1, interval(Phase::Measure, 0, 20, 2));
-        let merged = merger.take().unwrap();
+        let merged = merger.next_complete().unwrap();
         assert_eq!(merged.len(), 2);
         assert_eq!(merged[0].1.operations[0].counts.started, 30);
     }
 
     #[test]
-    fn only_the_window_is_in_the_totals() {
-        let mut merger = IntervalMerger::new(2, ONE);
+    fn the_totals_cover_the_window_alone() {
+        let mut merger = IntervalMerger::new(2, OPERATIONS);
         for (phase, index, carried_in) in
             [(Phase::Warmup, 0, 0), (Phase::Measure, 0, 1), (Phase::Measure, 1, 2), (Phase::Drain, 0, 3)]
         {
             merger.put(0, interval(phase, index, 10, carried_in));
             merger.put(1, interval(phase, index, 20, carried_in));
         }
-        while merger.take().is_some() {}
+        while merger.next_complete().is_some() {}
         let total = &merger.totals.operations[0];
         assert_eq!((total.carried_in, total.counts.started, total.in_flight), (2, 60, 4));
         assert_eq!(
@@ -301,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_a_thread_opened_before_it_heard_of_the_end_is_cut_there_or_none() {
-        let mut merger = IntervalMerger::new(2, ONE);
+    fn an_interval_that_was_open_when_the_window_ended_is_cut_there() {
+        let mut merger = IntervalMerger::new(2, OPERATIONS);
         for thread in 0..2 {
             for index in 0..3 {
                 let mut interval = interval(Phase::Measure, index, 5, 0);
@@ -312,15 +315,17 @@ mod tests {
             }
         }
         merger.end_at(17);
-        let spans: Vec<_> =
-            (0..3).map(|_| merger.take().unwrap()[0].1.span).map(|span| (span.phase, span.end)).collect();
+        let spans: Vec<_> = (0..3)
+            .map(|_| merger.next_complete().unwrap()[0].1.span)
+            .map(|span| (span.phase, span.end))
+            .collect();
         assert_eq!(spans, [(Phase::Measure, 10), (Phase::Measure, 17), (Phase::Drain, 30)]);
         assert_eq!(merger.totals.operations[0].counts.started, 20);
     }
 
     #[test]
-    fn the_backlog_is_that_of_the_window_and_without_one_that_of_the_warm_up() {
-        let mut merger = IntervalMerger::new(2, ONE);
+    fn the_backlog_is_that_of_the_window_or_else_of_the_warm_up() {
+        let mut merger = IntervalMerger::new(2, OPERATIONS);
         let put = |merger: &mut IntervalMerger, phase, index, waiting, overdue_ns| {
             for thread in 0..2 {
                 let mut interval = interval(phase, index, 1, 0);
@@ -328,7 +333,7 @@ mod tests {
                     Backlog { waiting, peak: 2 * waiting, overdue_ns: overdue_ns + thread as Nanos };
                 merger.put(thread, interval);
             }
-            merger.take().unwrap();
+            merger.next_complete().unwrap();
             merger.totals.backlog
         };
         put(&mut merger, Phase::Warmup, 0, 50, 0);
@@ -345,15 +350,15 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_done_is_not_waited_for() {
-        let mut merger = IntervalMerger::new(2, ONE);
+    fn a_finished_thread_is_not_awaited() {
+        let mut merger = IntervalMerger::new(2, OPERATIONS);
         merger.put(0, interval(Phase::Measure, 0, 1, 0));
         merger.put(0, interval(Phase::Measure, 1, 1, 0));
         merger.put(1, interval(Phase::Measure, 0, 1, 0));
-        merger.done(1);
-        assert_eq!(merger.take().unwrap().len(), 2);
-        assert_eq!(merger.take().unwrap().len(), 1);
-        assert!(merger.take().is_none());
+        merger.finish(1);
+        assert_eq!(merger.next_complete().unwrap().len(), 2);
+        assert_eq!(merger.next_complete().unwrap().len(), 1);
+        assert!(merger.next_complete().is_none());
         assert_eq!(merger.totals.operations[0].counts.started, 3);
     }
 }

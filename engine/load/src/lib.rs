@@ -1,4 +1,4 @@
-//! One load: connect, warm up, measure, drain; what happens is told each interval, and all of it at the end.
+//! Runs a load: connect, warm up, measure, drain. Reports events at each interval, and the result at the end.
 
 pub mod blocking;
 pub mod callable;
@@ -24,23 +24,27 @@ use loadcell_core::os;
 use loadcell_core::spec::Load;
 use loadcell_transport::Endpoint;
 
+use coordinator::Coordinator;
+use group::Group;
+use group_merge::GroupMerger;
+
 pub use interval_merge::OperationTotals;
 pub use partition::{Partition, ThreadShare};
 pub use threads::{ClientFactory, LoadThreads, Measurement};
 
-/// Where the load goes to.
+/// Target of a load.
 pub struct TargetContext {
     pub endpoint: Arc<Endpoint>,
     pub connect_timeout_ns: loadcell_core::clock::Nanos,
-    /// A remedy for an error's code; empty where there is none.
+    /// Returns the advice for an error code; empty if there is none.
     pub advice: fn(&str) -> &'static str,
 }
 
-/// Why there is no result.
+/// Reason for the lack of a result.
 #[derive(Debug)]
 pub enum NoResult {
     Problem(Problem),
-    /// The observer did not want to wait for one.
+    /// The observer aborted the load.
     Aborted,
 }
 
@@ -50,51 +54,50 @@ impl From<Problem> for NoResult {
     }
 }
 
-/// Clients that all do the same, of several groups that make load side by side.
+/// A group of clients that do the same work.
 pub struct GroupInput<'a> {
     pub name: &'a str,
-    pub sessions: &'a dyn ClientFactory,
-    /// The clients are the group's own; the window is the first group's.
+    pub clients: &'a dyn ClientFactory,
+    /// Load of the group; the window is that of the first group.
     pub load: &'a Load,
 }
 
-/// Makes load with `sessions`, and gives the result as the specification's reader expects it.
+/// Runs the load of a single group of clients. Returns its result.
 pub fn run(
-    sessions: &dyn ClientFactory,
+    clients: &dyn ClientFactory,
     context: &TargetContext,
     load: &Load,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
-    lead(&[GroupInput { name: "", sessions, load }], None, context, observer)
+    coordinate(&[GroupInput { name: "", clients, load }], None, context, observer)
 }
 
-/// Makes the load of several groups of clients at once, in one window; their intervals and their result are one record,
-/// in which each group has its own figures.
-pub fn run_together(
-    parts: &[GroupInput<'_>],
+/// Runs the load of several groups of clients in one window. Returns their common result, with that of each group.
+pub fn run_groups(
+    inputs: &[GroupInput<'_>],
     context: &TargetContext,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
-    let groups = parts.iter().map(|part| (part.name, part.sessions.counted()));
-    lead(parts, Some(group_merge::GroupMerger::of(groups)), context, observer)
+    let groups = inputs.iter().map(|input| (input.name, input.clients.operations()));
+    coordinate(inputs, Some(GroupMerger::new(groups)), context, observer)
 }
 
-fn lead(
-    parts: &[GroupInput<'_>],
-    groups_merger: Option<group_merge::GroupMerger>,
+fn coordinate(
+    inputs: &[GroupInput<'_>],
+    group_merger: Option<GroupMerger>,
     context: &TargetContext,
     observer: &mut dyn Observer,
 ) -> Result<Value, NoResult> {
-    os::allow_connections(parts.iter().map(|part| part.load.clients).sum())?;
+    os::allow_connections(inputs.iter().map(|input| input.load.clients).sum())?;
     std::thread::scope(|scope| {
-        let (to, news) = channel();
-        let mut groups: Vec<group::Group<'_>> = Vec::with_capacity(parts.len());
-        for part in parts {
-            let first = groups.last().map_or(0, |before| before.threads().end);
-            let threads = part.sessions.start(scope, context, part.load, first, &to)?;
-            groups.push(group::Group::new(part, first, threads));
+        let (to, events) = channel();
+        let mut groups: Vec<Group<'_>> = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let first = groups.last().map_or(0, |group| group.thread_numbers().end);
+            let threads = input.clients.start(scope, context, input.load, first, &to)?;
+            groups.push(Group::new(input, first, threads));
         }
-        drop(to); // From now on only threads have one: when all are gone, that is heard.
-        coordinator::Coordinator::new(groups, groups_merger, context, news, observer).run()
+        drop(to); // The threads hold the other senders: the channel closes with the last of them.
+        Coordinator::new(groups, group_merger, context, events, observer).run()
     })
 }

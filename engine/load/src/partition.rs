@@ -1,4 +1,4 @@
-//! How a load is shared out among the threads that make it.
+//! Partition of a load among its threads.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -8,22 +8,22 @@ use loadcell_core::pace::{OpenLoop, ScheduleShare};
 use loadcell_core::record::{Quota, SharedBudget};
 use loadcell_core::spec::Load;
 
-/// All threads' parts of a load.
+/// Partition of a load into the shares of its threads.
 pub struct Partition<'l> {
     load: &'l Load,
     threads: u32,
-    /// The number of the first thread in its news, and where those go.
+    /// Number of the first thread among those of all groups.
     first: usize,
     to: &'l Sender<(usize, ThreadEvent)>,
-    /// What is left of the transactions that all threads make together.
+    /// Transactions that all threads may still start together.
     budget: Option<Arc<SharedBudget>>,
 }
 
-/// One thread's part.
+/// One thread's share of a load.
 pub struct ThreadShare {
-    /// What it is to make, where that is counted.
+    /// Quota, in a load of a fixed number of transactions.
     pub bounds: Option<Bounds>,
-    /// When what it makes is due, in an open loop.
+    /// Schedule, in an open loop.
     pub schedule: Option<OpenLoop>,
     pub events: EventSender,
 }
@@ -34,8 +34,8 @@ impl<'l> Partition<'l> {
         Self { load, threads, first, to, budget }
     }
 
-    /// That of a thread, counted from 0, with so many of the clients.
-    pub fn of(&self, thread: u32, clients: usize) -> ThreadShare {
+    /// Returns the share of a thread (counted from 0) with the given number of clients.
+    pub fn share(&self, thread: u32, clients: usize) -> ThreadShare {
         let schedule = self.load.schedule.as_ref().map(|schedule| {
             let share = ScheduleShare { thread, threads: self.threads, clients: self.load.clients };
             OpenLoop::new(schedule.arrivals, schedule.segments(), share, schedule.seed)
@@ -47,9 +47,9 @@ impl<'l> Partition<'l> {
     fn bounds(&self, clients: usize) -> Option<Bounds> {
         let quota = match (&self.budget, self.load.requests_per_client) {
             (Some(budget), _) => Quota::shared(budget.clone()),
-            (None, Some(each)) => Quota::each(each, clients, self.threads),
+            (None, Some(requests)) => Quota::each(requests, clients, self.threads),
             (None, None) => return None,
         };
-        Some(Bounds { quota, hold_after_ns: Some(self.load.warmup_ns).filter(|&warmup_ns| warmup_ns > 0) })
+        Some(Bounds { quota, warmup_ns: Some(self.load.warmup_ns).filter(|&warmup_ns| warmup_ns > 0) })
     }
 }

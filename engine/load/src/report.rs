@@ -38,18 +38,18 @@ impl<'a> Account<'a> {
             lifetime: &group.lifetime,
             clients: group.threads.clients().collect(),
             schedule: group.load.schedule.as_ref(),
-            sessions: Some(group.sessions),
+            sessions: Some(group.clients),
         }
     }
 
     /// LatencySummary that only these clients have, by name.
-    fn figures(&self) -> Map<String, Value> {
+    fn metrics(&self) -> Map<String, Value> {
         let measured = Measurement {
             operations: &self.totals.operations,
             clients: self.clients.iter().sum(),
-            seconds: self.window.duration() as f64 / 1e9,
+            duration_s: self.window.duration() as f64 / 1e9,
         };
-        let own = self.sessions.map(|sessions| sessions.figures(&measured)).unwrap_or_default();
+        let own = self.sessions.map(|sessions| sessions.metrics(&measured)).unwrap_or_default();
         own.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 }
@@ -134,8 +134,9 @@ pub fn result(
             let totals = groups_merger.totals(groups.iter().map(|group| &group.merger.totals));
             together = (totals, groups_merger.lifetime(groups.iter().map(|group| &group.lifetime)));
             let each = groups.iter().enumerate();
-            let errors = each
-                .flat_map(|(index, group)| errors(groups_merger.of_group(index), group, Some(group.name)));
+            let errors = each.flat_map(|(index, group)| {
+                errors(groups_merger.group_operations(index), group, Some(group.name))
+            });
             let errors = errors.collect();
             let clients = groups.iter().flat_map(|group| group.threads.clients()).collect();
             let (totals, lifetime) = (&together.0, &together.1);
@@ -160,7 +161,7 @@ pub fn result(
         "hlog_header": if begun { hlog::header(window.start, calendar) } else { Vec::new() },
     });
     add_figures(&mut result, &account);
-    let remarks: BTreeMap<_, _> = groups.iter().flat_map(|group| group.sessions.remarks()).collect();
+    let remarks: BTreeMap<_, _> = groups.iter().flat_map(|group| group.clients.remarks()).collect();
     if !remarks.is_empty() {
         result["remarks"] = json!(remarks);
     }
@@ -189,7 +190,7 @@ fn add_figures(to: &mut Value, account: &Account<'_>) {
     to["lifetime"] = life(operations, lifetime);
     to["schedule"] = account.schedule.map_or(Value::Null, |schedule| kept(schedule, account));
     to["client"] = client(account);
-    let figures = account.figures();
+    let figures = account.metrics();
     if !figures.is_empty() {
         to["figures"] = figures.into();
     }

@@ -1,4 +1,4 @@
-//! The threads that make load, as seen by the one that leads them.
+//! The threads of a load, as the coordinator sees them.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use std::thread::{Builder, Scope};
 use super::TargetContext;
 use super::interval_merge::OperationTotals;
 use super::partition::{Partition, ThreadShare};
-use crate::reactor::{Control, EventSender, Reactor, Settings, ThreadEvent};
+use crate::reactor::{Bounds, Control, EventSender, Reactor, Settings, ThreadContext, ThreadEvent};
 use loadcell_core::clock::{Nanos, SECOND};
 use loadcell_core::error::Problem;
 use loadcell_core::os;
@@ -18,18 +18,18 @@ use loadcell_core::record::{IntervalStats, LifetimeCounts, OpId, Operation, Reco
 use loadcell_core::session::{Remark, SessionFactory};
 use loadcell_core::spec::Load;
 
-/// Threads that make load with sessions of one type. Dropping it makes them end.
+/// Threads that make load with clients of one type. Dropping it ends them.
 #[derive(Default)]
 pub struct LoadThreads {
     threads: Vec<LoadThread>,
 }
 
-/// Sessions of whatever type, as far as starting threads for them goes: from there on no call to them is dynamic.
+/// Creates clients of any type, as far as starting threads is concerned: no later call to them is dynamic.
 pub trait ClientFactory: Sync {
-    /// What they count and time.
-    fn counted(&self) -> &[Operation];
+    /// Operations that the clients count and time, the transaction first.
+    fn operations(&self) -> &[Operation];
 
-    /// Starts the threads, numbered from `first` on in their news; they connect their clients at once.
+    /// Starts the threads, which connect their clients at once. Their events have numbers from `first` on.
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -39,35 +39,35 @@ pub trait ClientFactory: Sync {
         to: &Sender<(usize, ThreadEvent)>,
     ) -> Result<LoadThreads, Problem>;
 
-    /// LatencySummary of its own, by name, made of what was measured.
-    fn figures(&self, _: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+    /// Additional metrics of the measurement, by name.
+    fn metrics(&self, _: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// What a reader of the figures must know.
+    /// Remarks for readers of the result.
     fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 }
 
-/// What was measured in the window.
+/// Totals of the measured window, as additional metrics need them.
 pub struct Measurement<'m> {
-    /// By operation, the transaction first.
+    /// The transaction first.
     pub operations: &'m [OperationTotals],
     pub clients: u32,
-    pub seconds: f64,
+    pub duration_s: f64,
 }
 
 impl Measurement<'_> {
-    /// How often an operation succeeded a second.
-    pub fn per_second(&self, op: OpId) -> Option<f64> {
+    /// Successes of an operation per second.
+    pub fn rate_per_s(&self, op: OpId) -> Option<f64> {
         let succeeded = self.operations[op.index()].counts.succeeded;
-        (self.seconds > 0.0).then(|| succeeded as f64 / self.seconds)
+        (self.duration_s > 0.0).then(|| succeeded as f64 / self.duration_s)
     }
 
-    /// How often it would have succeeded a second had the clients done nothing else: from the time that one took on
-    /// average, so that what the ends of the window cut through has no weight. For operations that are few and long.
-    pub fn pace(&self, op: OpId) -> Option<f64> {
+    /// Rate of an operation if the clients did nothing else: clients by mean service time. For operations that are few
+    /// and long, of which the ends of the window would cut off a large part.
+    pub fn service_rate_per_s(&self, op: OpId) -> Option<f64> {
         let service = &self.operations[op.index()].service;
         (service.count() > 0).then(|| f64::from(self.clients) * SECOND as f64 / service.mean())
     }
@@ -80,8 +80,8 @@ struct LoadThread {
 }
 
 impl<F: SessionFactory> ClientFactory for F {
-    fn counted(&self) -> &[Operation] {
-        self.operations()
+    fn operations(&self) -> &[Operation] {
+        SessionFactory::operations(self)
     }
 
     fn remarks(&self) -> Vec<Remark> {
@@ -97,78 +97,80 @@ impl<F: SessionFactory> ClientFactory for F {
         to: &Sender<(usize, ThreadEvent)>,
     ) -> Result<LoadThreads, Problem> {
         let factory = self;
-        let threads = load.threads.min(load.clients);
-        let mut started = LoadThreads::default();
-        let partition = Partition::new(load, threads, first, to);
-        for thread in 0..threads {
-            let clients = (thread..load.clients).step_by(threads as usize);
-            let ThreadShare { bounds, schedule, events } = partition.of(thread, clients.len());
+        let count = load.threads.min(load.clients);
+        let partition = Partition::new(load, count, first, to);
+        let mut threads = LoadThreads::default();
+        for thread in 0..count {
+            let clients = (thread..load.clients).step_by(count as usize);
+            let size = clients.len() as u32;
+            let ThreadShare { bounds, schedule, events } = partition.share(thread, clients.len());
             let settings = Settings {
                 endpoint: context.endpoint.clone(),
                 connect_timeout_ns: context.connect_timeout_ns,
                 drain_ns: load.drain_ns,
-                bounds,
                 timeout_ns: load.timeout_ns,
             };
-            started.spawn(
-                scope,
-                factory.operations(),
-                clients.len() as u32,
-                events,
-                move |recorder, control, events| {
-                    os::unshare_fd_table(control.waker.fd());
-                    if let Some(pacer) = schedule {
-                        os::set_timer_slack();
-                        return Reactor::new(factory, clients, settings, pacer, recorder, control, events)?
-                            .run();
-                    }
-                    Reactor::new(factory, clients, settings, ClosedLoop, recorder, control, events)?.run()
-                },
-            )?;
+            let work = move |context: ThreadContext| {
+                os::unshare_fd_table(context.control.waker.fd());
+                if let Some(pacer) = schedule {
+                    os::set_timer_slack();
+                    return Reactor::new(factory, clients, settings, pacer, context)?.run();
+                }
+                Reactor::new(factory, clients, settings, ClosedLoop, context)?.run()
+            };
+            threads.spawn(scope, SessionFactory::operations(factory), size, bounds, events, work)?;
         }
-        Ok(started)
+        Ok(threads)
     }
 }
 
 impl LoadThreads {
-    /// Starts a thread for so many clients: `work` is what it does, from its first connection to its account.
+    /// Starts a thread with the given number of clients, which runs `work` from its first connection to its counts.
     pub fn spawn<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         operations: &'scope [Operation],
         clients: u32,
+        bounds: Option<Bounds>,
         events: EventSender,
-        work: impl FnOnce(Recorder, Arc<Control>, EventSender) -> io::Result<LifetimeCounts> + Send + 'scope,
+        work: impl FnOnce(ThreadContext) -> io::Result<LifetimeCounts> + Send + 'scope,
     ) -> Result<(), Problem> {
-        let control = Arc::new(Control::new().map_err(unavailable)?);
+        let control = Arc::new(Control::new().map_err(refused)?);
         let (free_list, returned) = channel();
-        // With the one it makes itself a thread has two: one is filled while the other is merged.
+        // With the one that it creates itself a thread has two: one is filled while the other is merged.
         let _ = free_list.send(Box::new(IntervalStats::new(operations.len())));
         let builder = Builder::new().name(format!("load-{}", self.threads.len()));
         self.threads.push(LoadThread { control: control.clone(), free_list, clients });
         let run = move || {
-            let (publish, account) = (events.clone(), events.clone());
-            let send = Box::new(move |what| publish.send(ThreadEvent::Published(what)));
-            let outlet = Sink { send, free_list: returned };
-            let work = AssertUnwindSafe(|| work(Recorder::publishing(operations, outlet), control, events));
-            // A thread that breaks must say so: the leader waits for its account.
-            let ended = match catch_unwind(work) {
+            let (publisher, finisher) = (events.clone(), events.clone());
+            let send = Box::new(move |published| publisher.send(ThreadEvent::Published(published)));
+            let sink = Sink { send, free_list: returned };
+            let work = AssertUnwindSafe(|| {
+                work(ThreadContext {
+                    recorder: Recorder::publishing(operations, sink),
+                    control,
+                    events,
+                    bounds,
+                })
+            });
+            // A thread that breaks must report it: the coordinator waits for its counts.
+            let result = match catch_unwind(work) {
                 Ok(Ok(lifetime)) => Ok(lifetime),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(panic) => {
                     Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it broke".into()))
                 }
             };
-            account.send(ThreadEvent::Finished(ended));
+            finisher.send(ThreadEvent::Finished(result));
         };
-        builder.spawn_scoped(scope, run).map(drop).map_err(unavailable)
+        builder.spawn_scoped(scope, run).map(drop).map_err(refused)
     }
 
     pub fn size(&self) -> usize {
         self.threads.len()
     }
 
-    /// How many clients each thread has.
+    /// Number of clients of each thread.
     pub fn clients(&self) -> impl Iterator<Item = u32> + '_ {
         self.threads.iter().map(|thread| thread.clients)
     }
@@ -181,7 +183,7 @@ impl LoadThreads {
         self.threads.iter().for_each(|thread| thread.control.measure(window));
     }
 
-    /// Has every thread look whether it has anything to tell.
+    /// Wakes every thread, to report what it has to.
     pub fn wake_all(&self) {
         self.threads.iter().for_each(|thread| thread.control.waker.wake());
     }
@@ -194,13 +196,13 @@ impl LoadThreads {
         self.threads.iter().for_each(|thread| thread.control.abandon());
     }
 
-    /// How many clients have a connection just now.
+    /// Number of clients that are connected now.
     pub fn connections(&self) -> u32 {
         self.threads.iter().map(|thread| thread.control.connections()).sum()
     }
 
-    /// Gives a thread an emptied slot back.
-    pub fn give_back(&self, thread: usize, interval: Box<IntervalStats>) {
+    /// Returns a cleared interval to its thread for reuse.
+    pub fn recycle(&self, thread: usize, interval: Box<IntervalStats>) {
         let _ = self.threads[thread].free_list.send(interval); // A thread that has ended needs none.
     }
 }
@@ -211,7 +213,7 @@ impl Drop for LoadThreads {
     }
 }
 
-fn unavailable(error: io::Error) -> Problem {
+fn refused(error: io::Error) -> Problem {
     Problem::new(
         "limit",
         format!("the operating system refuses what a load needs ({error})"),

@@ -51,8 +51,8 @@ impl Probe for Cpu {
         Ok(Divisions { max_prime: self.max_prime })
     }
 
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
-        measured.per_second(TRANSACTION).map(|rate| ("events_per_s", rate)).into_iter().collect()
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        measured.rate_per_s(TRANSACTION).map(|rate| ("events_per_s", rate)).into_iter().collect()
     }
 }
 

@@ -67,7 +67,7 @@ impl Probe for Latency {
         Chase::new(self.lines, &mut Random::stream(self.seed, client.into()))
     }
 
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let service = &measured.operations[TRANSACTION.index()].service;
         if service.count() == 0 {
             return Vec::new();

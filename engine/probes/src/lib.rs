@@ -7,7 +7,7 @@
 //! follow from how long passes took.
 //!
 //! A new probe is one file: its options, what its threads share ([`Probe`]), and what one of them does ([`Passes`]). One whose
-//! operations are in progress side by side is a [`Task`] itself, and starts and records each of them as it likes.
+//! operations are in progress side by side is a [`BlockingClient`] itself, and starts and records each of them as it likes.
 
 mod cpu;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use loadcell_core::error::Problem;
 use loadcell_core::os;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::spec::Spec;
-use loadcell_load::blocking::{Direct, Fault, Task, Tasks, fault};
+use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, BlockingLoad, Fault, fault};
 use loadcell_load::{ClientFactory, Measurement};
 
 /// The operations of a probe that does always the same.
@@ -51,7 +51,7 @@ pub trait Probe: Send + Sync {
     fn passes(&self, client: u32) -> Result<Self::Passes<'_>, Fault>;
 
     /// The probe's figures, by name.
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)>;
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)>;
 }
 
 /// What one thread does.
@@ -72,8 +72,8 @@ struct Passing<P> {
     outcome: Result<OpId, Fault>,
 }
 
-impl<P: Probe> Tasks for Probed<P> {
-    type Task<'t>
+impl<P: Probe> BlockingClientFactory for Probed<P> {
+    type Client<'t>
         = Passing<P::Passes<'t>>
     where
         Self: 't;
@@ -82,34 +82,34 @@ impl<P: Probe> Tasks for Probed<P> {
         self.0.operations()
     }
 
-    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
+    fn client(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Client<'_>, Fault> {
         Ok(Passing { passes: self.0.passes(client)?, due: None, outcome: Ok(TRANSACTION) })
     }
 
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
-        self.0.figures(measured)
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+        self.0.metrics(measured)
     }
 }
 
-impl<P: Passes> Task for Passing<P> {
+impl<P: Passes> BlockingClient for Passing<P> {
     #[inline]
     fn clear(&mut self) {
         self.due = None;
     }
 
     #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         recorder.start(TRANSACTION, due);
         self.due = Some(due);
     }
 
     #[inline]
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         usize::from(self.due.is_some())
     }
 
     #[inline]
-    fn carry_out(&mut self) -> Result<(), Fault> {
+    fn execute(&mut self) -> Result<(), Fault> {
         self.outcome = self.passes.pass();
         match &self.outcome {
             Err(fault) if fault.fatal => Err(fault.clone()),
@@ -159,8 +159,8 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
         "cpu" => Ok(boxed(cpu::Cpu::new(&read(name, section)?)?)),
         "memory" => Ok(boxed(memory::Memory::new(&read(name, section)?, clients, spec.seed)?)),
         "latency" => Ok(boxed(latency::Latency::new(&read(name, section)?, clients, spec.seed)?)),
-        "disk" => Ok(Box::new(Direct(disk::Disk::new(section, spec)?))),
-        "network" => Ok(Box::new(Direct(network::Network::new(section, spec)?))),
+        "disk" => Ok(Box::new(BlockingLoad(disk::Disk::new(section, spec)?))),
+        "network" => Ok(Box::new(BlockingLoad(network::Network::new(section, spec)?))),
         _ => Err(Problem::new("spec", format!("there is no probe `{name}`"), PROBES)),
     }
 }
@@ -168,7 +168,7 @@ pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
 const PROBES: &str = "use `cpu`, `memory`, `latency`, `disk` or `network`";
 
 fn boxed<P: Probe + 'static>(probe: P) -> Box<dyn ClientFactory> {
-    Box::new(Direct(Probed(probe)))
+    Box::new(BlockingLoad(Probed(probe)))
 }
 
 /// The options of the probe `name`.

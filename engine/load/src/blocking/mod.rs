@@ -1,14 +1,14 @@
-//! Work that is done by calls in this process: no connection and no protocol, and a thread a client that calls.
+//! Clients whose operations are calls in this process, without connection or protocol: one thread each.
 //!
-//! What a thread does is a [`Task`]: it chooses, carries out, and puts into the record. When it does so, and what is kept of
-//! time, is the [`Worker`]'s, whatever the task: an embedded store's transactions, or a probe of the machine itself.
+//! A [`BlockingClient`] selects, executes and records operations: an embedded store's transactions, or a probe of the
+//! machine. [`BlockingLoop`] decides when, and accounts for time.
 
 mod blocking_loop;
+mod factory;
 pub mod fault;
 #[cfg(test)]
 mod tests;
-mod threads;
 
-pub use blocking_loop::{Settings, Task, Worker};
+pub use blocking_loop::{BlockingClient, BlockingLoop};
+pub use factory::{BlockingClientFactory, BlockingLoad};
 pub use fault::Fault;
-pub use threads::{Direct, Tasks};

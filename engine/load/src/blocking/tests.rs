@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::{Fault, Settings, Task, Worker};
-use crate::reactor::{Control, EventSender};
+use super::{BlockingClient, BlockingLoop, Fault};
+use crate::reactor::{Control, EventSender, ThreadContext};
 use loadcell_core::clock::{MILLISECOND, Nanos, now};
 use loadcell_core::pace::{Arrivals, ClosedLoop, OpenLoop, Pacer, RateSegment, ScheduleShare};
 use loadcell_core::record::{
@@ -12,27 +12,27 @@ use loadcell_core::record::{
 
 const OPS: &[Operation] = &[Operation { name: "transaction", kind: Kind::Transaction }];
 
-/// Does nothing, often.
+/// A client whose operations take no time.
 #[derive(Default)]
 struct Nothing {
     due: Vec<Nanos>,
 }
 
-impl Task for Nothing {
+impl BlockingClient for Nothing {
     fn clear(&mut self) {
         self.due.clear();
     }
 
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         recorder.start(TRANSACTION, due);
         self.due.push(due);
     }
 
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         self.due.len()
     }
 
-    fn carry_out(&mut self) -> Result<(), Fault> {
+    fn execute(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -43,7 +43,7 @@ impl Task for Nothing {
     }
 }
 
-/// What one thread records that hears of a window when it has begun `late` ago, and of which `length` is left.
+/// Intervals of a thread that learns of its window `late` after its beginning, when `length` remains.
 fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<IntervalStats> {
     let (to, published) = channel();
     let (_give, free_list) = channel();
@@ -51,12 +51,12 @@ fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<
     let recorder = Recorder::publishing(OPS, Sink { send, free_list });
     let control = Arc::new(Control::new().unwrap());
     let events = EventSender { thread: 0, to: channel().0 };
-    let settings = Settings { client: 0, batch, bounds: None };
-    let worker = Worker::new(Nothing::default(), settings, pacer, recorder, control.clone(), events).unwrap();
+    let context = ThreadContext { recorder, control: control.clone(), events, bounds: None };
+    let client_loop = BlockingLoop::new(0, Nothing::default(), batch, context, pacer).unwrap();
     let begin = now();
     std::thread::sleep(Duration::from_nanos(late));
     control.begin(Window { begin, start: begin, end: now() + length, interval: 5 * MILLISECOND });
-    worker.run().unwrap();
+    client_loop.run().unwrap();
     let interval = |what| match what {
         Published::Interval(interval) if interval.span.phase == Phase::Measure => Some(*interval),
         _ => None,
@@ -65,7 +65,7 @@ fn measured(pacer: impl Pacer, batch: usize, late: Nanos, length: Nanos) -> Vec<
 }
 
 #[test]
-fn a_thread_that_wakes_up_late_owes_the_time_since_the_window_began() {
+fn the_response_time_of_a_late_thread_counts_from_the_beginning_of_the_window() {
     for batch in [1, 3] {
         let intervals = measured(ClosedLoop, batch, 40 * MILLISECOND, 200 * MILLISECOND);
         let longest = intervals.iter().map(|interval| interval.operations[0].response.max()).max().unwrap();
@@ -76,13 +76,13 @@ fn a_thread_that_wakes_up_late_owes_the_time_since_the_window_began() {
 }
 
 #[test]
-fn what_falls_due_while_the_client_is_free_is_started_late_and_does_not_wait_for_it() {
-    // So far apart that the client is free again, however busy the machine is: it does nothing.
+fn a_request_that_is_due_while_its_client_is_idle_is_late_and_not_in_the_backlog() {
+    // So far apart that the client is idle again in between, on a busy machine, too.
     let segments = vec![RateSegment::constant(100.0, 1.0)];
     let pacer =
         OpenLoop::new(Arrivals::Constant, segments, ScheduleShare { thread: 0, threads: 1, clients: 1 }, 1);
     let intervals = measured(pacer, 1, 0, 100 * MILLISECOND);
     let late: u64 = intervals.iter().map(|interval| interval.lateness.count()).sum();
-    let made: u64 = intervals.iter().map(|interval| interval.operations[0].counts.succeeded).sum();
-    assert!(late > 0 && late <= made, "{late} of {made}");
+    let succeeded: u64 = intervals.iter().map(|interval| interval.operations[0].counts.succeeded).sum();
+    assert!(late > 0 && late <= succeeded, "{late} of {succeeded}");
 }

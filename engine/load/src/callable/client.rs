@@ -1,80 +1,80 @@
-//! Calls as tasks of a load's threads.
+//! Callables as blocking clients.
 
-use super::span_log::{Event, StatementKind};
-use super::{Callee, Callees, Failed, Log};
-use crate::blocking::{Fault, Task, Tasks};
+use super::span_log::{SpanChange, SpanEvent};
+use super::{CallError, Callable, CallableFactory, SpanLog};
+use crate::blocking::{BlockingClient, BlockingClientFactory, Fault};
 use loadcell_core::clock::Nanos;
 use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 
-/// What is called, and what is counted of it.
-pub struct Calls<C> {
-    pub callees: C,
+/// Creates the clients of a load of callables.
+pub struct CallableClients<F> {
+    pub factory: F,
     pub operations: Vec<Operation>,
 }
 
-/// One client's calls.
-pub struct Calling<'c, C> {
-    callee: C,
-    operations: &'c [Operation],
-    log: Log,
-    /// When the call that is chosen should begin.
+/// One client, with the call that is selected or was executed last.
+pub struct CallableClient<'f, C> {
+    callable: C,
+    operations: &'f [Operation],
+    log: SpanLog,
+    /// Due instant of the selected call.
     due: Option<Nanos>,
-    outcome: Result<(), Failed>,
-    /// What happened within it, and how much of that is in the record.
-    events: Vec<Event>,
+    outcome: Result<(), CallError>,
+    /// Events of the call's spans, and how many of them are recorded.
+    events: Vec<SpanEvent>,
     recorded: usize,
-    /// Its parts that succeeded: those that read, that write, and others.
-    parts: [u64; 3],
+    /// Spans that succeeded: those that read, those that write, and others.
+    spans: [u64; 3],
 }
 
-impl<C: Callees> Tasks for Calls<C> {
-    type Task<'t>
-        = Calling<'t, C::Callee>
+impl<F: CallableFactory> BlockingClientFactory for CallableClients<F> {
+    type Client<'f>
+        = CallableClient<'f, F::Callable>
     where
-        Self: 't;
+        Self: 'f;
 
     fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    fn task(&self, client: u32, _: &dyn Fn() -> bool) -> Result<Self::Task<'_>, Fault> {
-        let log = Log::default();
-        let callee = self.callees.callee(client, log.clone(), &self.operations)?;
-        log.take(); // What was told of before the first call is no part of any.
-        Ok(Calling {
-            callee,
+    fn client(&self, number: u32, _: &dyn Fn() -> bool) -> Result<Self::Client<'_>, Fault> {
+        let log = SpanLog::default();
+        let callable = self.factory.callable(number, log.clone(), &self.operations)?;
+        log.take(); // Spans before the first call belong to no transaction.
+        Ok(CallableClient {
+            callable,
             operations: &self.operations,
             log,
             due: None,
             outcome: Ok(()),
             events: Vec::new(),
             recorded: 0,
-            parts: [0; 3],
+            spans: [0; 3],
         })
     }
 }
 
-impl<C: Callee> Task for Calling<'_, C> {
+impl<C: Callable> BlockingClient for CallableClient<'_, C> {
     fn clear(&mut self) {
         self.due = None;
     }
 
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         recorder.start(TRANSACTION, due);
         self.due = Some(due);
     }
 
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         usize::from(self.due.is_some())
     }
 
-    fn carry_out(&mut self) -> Result<(), Fault> {
-        self.outcome = self.callee.call();
-        (self.events, self.recorded, self.parts) = (self.log.take(), 0, [0; 3]);
+    fn execute(&mut self) -> Result<(), Fault> {
+        self.outcome = self.callable.call();
+        (self.events, self.recorded, self.spans) = (self.log.take(), 0, [0; 3]);
         match &self.outcome {
-            Err(failed) if failed.fatal => {
-                // A client that is lost tells of it once: its code may stay for good.
-                Err(Fault::fatal(failed.why.code.clone().leak(), failed.why.message.clone()))
+            Err(error) if error.fatal => {
+                // Leaked at most once per client, which is lost.
+                Err(Fault::fatal(error.why.code.clone().leak(), error.why.message.clone()))
             }
             _ => Ok(()),
         }
@@ -85,15 +85,15 @@ impl<C: Callee> Task for Calling<'_, C> {
     }
 
     fn record_event(&mut self, recorder: &mut Recorder) {
-        let Some(Event { at, op, what }) = self.events.get(self.recorded) else { return };
-        match what {
-            StatementKind::Begun => recorder.start(*op, *at),
-            StatementKind::Retried => recorder.retry(*op),
-            StatementKind::Succeeded { sent } => {
+        let Some(SpanEvent { at, op, change }) = self.events.get(self.recorded) else { return };
+        match change {
+            SpanChange::Started => recorder.start(*op, *at),
+            SpanChange::Retried => recorder.retry(*op),
+            SpanChange::Succeeded { sent } => {
                 recorder.succeed(*op, *sent, *sent, *at);
-                self.parts[kind_of(self.operations, *op)] += 1;
+                self.spans[query_kind(self.operations, *op)] += 1;
             }
-            StatementKind::Failed { sent, why } => recorder.fail(*op, *sent, *sent, *at, why),
+            SpanChange::Failed { sent, why } => recorder.fail(*op, *sent, *sent, *at, why),
         }
         self.recorded += 1;
     }
@@ -103,15 +103,16 @@ impl<C: Callee> Task for Calling<'_, C> {
         match &self.outcome {
             Ok(()) => {
                 recorder.succeed(TRANSACTION, due, sent, done);
-                let [read, write, other] = self.parts;
+                let [read, write, other] = self.spans;
                 recorder.queries(done, read, write, other);
             }
-            Err(failed) => recorder.fail(TRANSACTION, due, sent, done, &failed.why),
+            Err(error) => recorder.fail(TRANSACTION, due, sent, done, &error.why),
         }
     }
 }
 
-fn kind_of(operations: &[Operation], op: OpId) -> usize {
+/// Index of an operation in `CallableClient::spans`.
+fn query_kind(operations: &[Operation], op: OpId) -> usize {
     match operations[op.index()].kind {
         Kind::Read => 0,
         Kind::Write => 1,

@@ -1,8 +1,7 @@
-//! Loads that somebody else's code makes: each client is a thread that calls it, over and over.
+//! Loads whose transactions are calls of foreign code: each client is a thread that calls its callable repeatedly.
 //!
-//! When something is due, how long it took and what is kept of it is decided here, as for any other load. What the code
-//! tells of itself while it is called (its parts, in a [`Log`]) is put into the record afterwards, each of it in the interval
-//! in which it happened.
+//! Pacing, timing and recording are the engine's, as for any other load. The spans that a callable reports while it runs
+//! (in a [`SpanLog`]) are recorded after the call, each in the interval in which it happened.
 
 mod client;
 mod span_log;
@@ -10,41 +9,40 @@ mod span_log;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use client::Calls;
-pub use span_log::Log;
+pub use client::CallableClients;
+pub use span_log::SpanLog;
 
 use crate::blocking::Fault;
-use loadcell_core::error::Failure;
-use loadcell_core::error::Problem;
+use loadcell_core::error::{Failure, Problem};
 use loadcell_core::record::{Kind, Operation};
 
-/// What the clients of a load call.
-pub trait Callees: Sync {
-    type Callee: Callee;
+/// Creates the callables of a load.
+pub trait CallableFactory: Sync {
+    type Callable: Callable;
 
-    /// That of client number `client`, which tells `log` of its parts. It is called on the client's own thread, before
-    /// anything is measured.
-    fn callee(&self, client: u32, log: Log, operations: &[Operation]) -> Result<Self::Callee, Fault>;
+    /// Creates the callable of client `number`, which logs its spans in `log`. Called on the client's own thread before
+    /// the load begins.
+    fn callable(&self, number: u32, log: SpanLog, operations: &[Operation]) -> Result<Self::Callable, Fault>;
 }
 
-/// What one client calls.
-pub trait Callee {
-    /// Once more: one transaction.
-    fn call(&mut self) -> Result<(), Failed>;
+/// Foreign code that one client calls.
+pub trait Callable {
+    /// Executes one transaction.
+    fn call(&mut self) -> Result<(), CallError>;
 }
 
-/// A call that did not do what it was to.
+/// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
+pub struct CallError {
     pub why: Failure,
-    /// Nothing more can be had of it.
+    /// The callable cannot be used any longer.
     pub fatal: bool,
 }
 
-/// What a part is, by what it does to the target.
+/// Kind of a span, by its effect on the target.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Does {
+enum SpanKind {
     Read,
     Write,
     Other,
@@ -52,41 +50,41 @@ enum Does {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct SpanOptions {
     name: String,
-    kind: Does,
+    kind: SpanKind,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
-    operations: Vec<Part>,
+    operations: Vec<SpanOptions>,
 }
 
-/// More parts than anybody tells apart.
-const MOST_PARTS: usize = 1000;
+/// More operations than a report can show.
+const MAX_OPERATIONS: usize = 1000;
 
-/// The operations that a specification names, the transaction first.
+/// Reads the operations of a `calls` section, and puts the transaction first.
 pub fn operations(section: &Value) -> Result<Vec<Operation>, Problem> {
     let wrong = |finding: String| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
     let options =
         Options::deserialize(section).map_err(|error| wrong(format!("`calls` cannot be read: {error}")))?;
-    if options.operations.len() > MOST_PARTS {
-        return Err(wrong(format!("there are more than {MOST_PARTS} operations")));
+    if options.operations.len() > MAX_OPERATIONS {
+        return Err(wrong(format!("there are more than {MAX_OPERATIONS} operations")));
     }
-    let mut found = vec![Operation { name: "transaction", kind: Kind::Transaction }];
-    for part in options.operations {
-        if part.name.is_empty() || found.iter().any(|known| known.name == part.name) {
-            return Err(wrong(format!("`{}` cannot be the name of one more operation", part.name)));
+    let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
+    for SpanOptions { name, kind } in options.operations {
+        if name.is_empty() || operations.iter().any(|operation| operation.name == name) {
+            return Err(wrong(format!("`{name}` cannot be the name of one more operation")));
         }
-        let kind = match part.kind {
-            Does::Read => Kind::Read,
-            Does::Write => Kind::Write,
-            Does::Other => Kind::Other,
+        let kind = match kind {
+            SpanKind::Read => Kind::Read,
+            SpanKind::Write => Kind::Write,
+            SpanKind::Other => Kind::Other,
         };
-        found.push(Operation { name: part.name.leak(), kind });
+        operations.push(Operation { name: name.leak(), kind });
     }
-    Ok(found)
+    Ok(operations)
 }
 
 #[cfg(test)]
@@ -96,23 +94,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_after_the_transaction() {
-        let found = operations(&json!({"operations": [{"name": "page", "kind": "read"}]})).unwrap();
-        assert_eq!(found[0], Operation { name: "transaction", kind: Kind::Transaction });
-        assert_eq!(found[1], Operation { name: "page", kind: Kind::Read });
+    fn spans_come_after_the_transaction() {
+        let operations = operations(&json!({"operations": [{"name": "page", "kind": "read"}]})).unwrap();
+        assert_eq!(operations[0], Operation { name: "transaction", kind: Kind::Transaction });
+        assert_eq!(operations[1], Operation { name: "page", kind: Kind::Read });
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_refused() {
+    fn duplicate_and_unknown_operations_are_rejected() {
         let finding = |section: Value| operations(&section).unwrap_err().finding;
-        let part = json!({"name": "page", "kind": "read"});
-        assert!(finding(json!({"operations": [part, part]})).contains("`page`"));
+        let span = json!({"name": "page", "kind": "read"});
+        assert!(finding(json!({"operations": [span, span]})).contains("`page`"));
         assert!(
             finding(json!({"operations": [{"name": "transaction", "kind": "read"}]}))
                 .contains("`transaction`")
         );
         assert!(finding(json!({"operations": [{"name": "x", "kind": "type"}]})).contains("unknown variant"));
-        assert!(finding(json!({"operations": vec![part; MOST_PARTS + 1]})).contains("more than"));
+        assert!(finding(json!({"operations": vec![span; MAX_OPERATIONS + 1]})).contains("more than"));
         assert!(finding(json!({})).contains("operations"));
     }
 }

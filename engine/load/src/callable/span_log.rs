@@ -1,64 +1,64 @@
-//! What a call tells of its parts, while it is made.
+//! Log of the spans within a call, written while the call runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loadcell_core::clock::{self, Nanos};
 use loadcell_core::error::Failure;
 use loadcell_core::record::OpId;
 
-/// Something that happened within a call.
+/// Event of a span.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct SpanEvent {
     pub at: Nanos,
     pub op: OpId,
-    pub what: StatementKind,
+    pub change: SpanChange,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum StatementKind {
-    Begun,
+pub enum SpanChange {
+    Started,
     Retried,
     Succeeded { sent: Nanos },
     Failed { sent: Nanos, why: Failure },
 }
 
-/// One client's log; whoever is called holds it, too.
+/// Log of one client, shared with the code that it calls.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Arc<Mutex<Vec<Event>>>);
+pub struct SpanLog(Arc<Mutex<Vec<SpanEvent>>>);
 
-impl Log {
-    /// A part begins now, at the instant that is returned.
-    pub fn begun(&self, op: OpId) -> Nanos {
+impl SpanLog {
+    /// Starts a span now. Returns its start.
+    pub fn start(&self, op: OpId) -> Nanos {
         let at = clock::now();
-        self.put(at, op, StatementKind::Begun);
+        self.push(at, op, SpanChange::Started);
         at
     }
 
-    /// A part that began at `sent` has succeeded just now.
-    pub fn succeeded(&self, op: OpId, sent: Nanos) {
-        self.put(clock::now(), op, StatementKind::Succeeded { sent });
+    /// Ends a span that started at `sent` with success.
+    pub fn succeed(&self, op: OpId, sent: Nanos) {
+        self.push(clock::now(), op, SpanChange::Succeeded { sent });
     }
 
-    /// A part that began at `sent` has failed just now.
-    pub fn failed(&self, op: OpId, sent: Nanos, why: Failure) {
-        self.put(clock::now(), op, StatementKind::Failed { sent, why });
+    /// Ends a span that started at `sent` with a failure.
+    pub fn fail(&self, op: OpId, sent: Nanos, why: Failure) {
+        self.push(clock::now(), op, SpanChange::Failed { sent, why });
     }
 
-    /// What is in progress of a part failed in a way that may be tried again, and is.
-    pub fn retried(&self, op: OpId) {
-        self.put(clock::now(), op, StatementKind::Retried);
+    /// Counts a failed attempt within a span that is being repeated.
+    pub fn retry(&self, op: OpId) {
+        self.push(clock::now(), op, SpanChange::Retried);
     }
 
-    /// All that was told since this was last asked.
-    pub fn take(&self) -> Vec<Event> {
+    /// Takes all events since the last call.
+    pub fn take(&self) -> Vec<SpanEvent> {
         std::mem::take(&mut *self.events())
     }
 
-    fn put(&self, at: Nanos, op: OpId, what: StatementKind) {
-        self.events().push(Event { at, op, what });
+    fn push(&self, at: Nanos, op: OpId, change: SpanChange) {
+        self.events().push(SpanEvent { at, op, change });
     }
 
-    fn events(&self) -> std::sync::MutexGuard<'_, Vec<Event>> {
+    fn events(&self) -> MutexGuard<'_, Vec<SpanEvent>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

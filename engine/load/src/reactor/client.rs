@@ -1,48 +1,48 @@
-//! One client: its session, and the connection that it has, is making, or waits for.
+//! A client: its session, and the state machine of its connection.
 
 use std::io;
 use std::os::fd::RawFd;
 
+use super::Settings;
 use super::epoll::Token;
-use super::thread_state::ThreadState;
+use super::shared::Shared;
 use super::timers::Timer;
-use super::{Settings, ThreadEvent};
 use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::pace::Pacer;
 use loadcell_core::session::{Context, NextAction, Session};
 use loadcell_transport::Transport;
 
-/// Where a client stands.
+/// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has no connection; an alarm or its place in the queue will make one.
+    /// Without a connection, until a timer or its place in the queue makes one.
     Waiting,
     /// The operating system connects.
     Connecting,
-    /// TLS shakes hands.
+    /// TLS handshake.
     Securing,
-    /// The session shakes hands.
+    /// Handshake of the session's protocol.
     Opening,
-    /// It could do a transaction, but none is due, or the load has not begun, or is over.
+    /// Ready for a transaction: none is due, or the window is not open.
     Idle,
-    /// It rests by its own choice before its next transaction.
+    /// Resting by its own choice before its next transaction (think time).
     Pausing,
     /// A transaction is in progress.
     Busy,
-    /// It has made all that it was to make.
-    Spent,
-    /// It will not connect again.
+    /// Out of quota.
+    Exhausted,
+    /// Without a connection for good.
     Closed,
 }
 
 impl State {
-    pub fn is_opening(self) -> bool {
+    pub fn is_connecting(self) -> bool {
         matches!(self, Self::Connecting | Self::Securing | Self::Opening)
     }
 }
 
-/// Why a connection is of no more use.
+/// Reason why a connection cannot be used any longer.
 pub struct Loss {
     pub why: Failure,
     pub errno: Option<i32>,
@@ -57,12 +57,12 @@ impl Loss {
         Self::new("connection", "the server closed the connection")
     }
 
-    /// A transaction took longer than it may.
+    /// A transaction exceeded its timeout.
     pub fn unanswered(timeout_ns: Nanos) -> Self {
         Self::new("timeout", format!("no answer within {} s", timeout_ns as f64 / 1e9))
     }
 
-    pub fn overdue(settings: &Settings) -> Self {
+    pub fn connect_timeout(settings: &Settings) -> Self {
         let seconds = settings.connect_timeout_ns as f64 / 1e9;
         Self::new("timeout", format!("the connection was not ready after {seconds} s"))
     }
@@ -80,35 +80,36 @@ impl From<Failure> for Loss {
     }
 }
 
-/// One client.
+/// A client of the load.
 pub struct Client<S> {
     pub session: S,
-    /// Its number in this reactor, and in the load.
+    /// Number within this reactor.
     pub index: usize,
-    pub client: u32,
+    /// Number within the load.
+    pub number: u32,
     pub state: State,
     pub transport: Option<Transport>,
-    /// Grows with every connection that is made or lost: events and alarms of an earlier one are not meant.
+    /// Counts connections made and lost: events and timers of an earlier one are ignored.
     pub generation: u32,
-    /// Bytes of a message that is not whole yet.
+    /// Bytes of an incomplete message.
     unread: Vec<u8>,
-    /// The transport did not take all that was to be sent.
+    /// The transport has not taken all output.
     pub blocked: bool,
-    /// Since when the client could do its next transaction, had it a connection; and since when with one.
-    pub free: Nanos,
-    pub ready: Nanos,
-    /// When it has rested.
+    /// When the client could have started its next transaction, without and with the need of a connection.
+    pub idle_since: Nanos,
+    pub connected_since: Nanos,
+    /// End of its think time.
     pub due: Nanos,
-    /// When the transaction in progress was begun, and whether a connection is being made for it: its state is then that of
-    /// the connection.
-    pub begun: Nanos,
-    pub within: bool,
-    /// It had a connection before.
-    pub made: bool,
-    /// Its time with nothing left to make is being counted.
-    spent: bool,
-    /// Of the attempts to connect since the last connection: when the first was made, how many failed, how many were
-    /// followed by another way at once, and which of the target's addresses is being tried.
+    /// Start of the transaction in progress.
+    pub started_at: Nanos,
+    /// A connection is being made for the transaction in progress; `state` is then that of the connection.
+    pub reconnecting: bool,
+    /// The client has had a connection before.
+    pub was_connected: bool,
+    /// The time after its quota is being counted as rest.
+    exhausted: bool,
+    /// Attempts since the last connection: time of the first, number of failed ones, number of those followed at once
+    /// by another kind of connection, and index of the target's address.
     pub tried_since: Nanos,
     pub failed_attempts: u32,
     pub detours: u32,
@@ -116,23 +117,23 @@ pub struct Client<S> {
 }
 
 impl<S: Session> Client<S> {
-    pub fn new(session: S, index: usize, client: u32) -> Self {
+    pub fn new(session: S, index: usize, number: u32) -> Self {
         Self {
             session,
             index,
-            client,
+            number,
             state: State::Waiting,
             transport: None,
             generation: 0,
             unread: Vec::new(),
             blocked: false,
-            free: 0,
-            ready: 0,
+            idle_since: 0,
+            connected_since: 0,
             due: 0,
-            begun: 0,
-            within: false,
-            made: false,
-            spent: false,
+            started_at: 0,
+            reconnecting: false,
+            was_connected: false,
+            exhausted: false,
             tried_since: 0,
             failed_attempts: 0,
             detours: 0,
@@ -144,35 +145,35 @@ impl<S: Session> Client<S> {
         Token { index: self.index as u32, generation: self.generation }
     }
 
-    /// Bytes arrived at `now`.
+    /// Passes bytes that arrived at `now` to the session, and applies its next action.
     #[inline]
-    pub fn take<P: Pacer>(
+    pub fn on_bytes<P: Pacer>(
         &mut self,
-        thread: &mut ThreadState<P>,
+        shared: &mut Shared<P>,
         bytes: &[u8],
         now: Nanos,
     ) -> Result<(), Loss> {
-        let cx = &mut Context { recorder: &mut thread.recorder };
+        let cx = &mut Context { recorder: &mut shared.thread.recorder };
         let action = if self.unread.is_empty() {
-            let step = self.session.received(cx, now, bytes, &mut thread.output)?;
+            let step = self.session.received(cx, now, bytes, &mut shared.output)?;
             if step.consumed < bytes.len() {
                 self.unread.extend_from_slice(&bytes[step.consumed..]);
             }
             step.action
         } else {
             self.unread.extend_from_slice(bytes);
-            let step = self.session.received(cx, now, &self.unread, &mut thread.output)?;
+            let step = self.session.received(cx, now, &self.unread, &mut shared.output)?;
             self.unread.drain(..step.consumed);
             step.action
         };
-        self.follow(thread, action, now)
+        self.apply(shared, action, now)
     }
 
-    /// Does what the session wants, and sends what it says.
+    /// Applies the session's next action, and sends its output.
     #[inline]
-    pub fn follow<P: Pacer>(
+    pub fn apply<P: Pacer>(
         &mut self,
-        thread: &mut ThreadState<P>,
+        shared: &mut Shared<P>,
         action: NextAction,
         now: Nanos,
     ) -> Result<(), Loss> {
@@ -180,22 +181,22 @@ impl<S: Session> Client<S> {
             NextAction::Reply => {}
             NextAction::Idle => {
                 if self.state == State::Busy {
-                    thread.busy -= 1;
-                    (self.free, self.ready) = (now, now);
-                    self.turn(thread, now);
-                } else if self.state == State::Opening && self.within {
-                    return self.renewed(thread, now);
+                    shared.in_progress -= 1;
+                    (self.idle_since, self.connected_since) = (now, now);
+                    self.schedule_next(shared, now);
+                } else if self.state == State::Opening && self.reconnecting {
+                    return self.on_reconnected(shared, now);
                 } else if self.state == State::Opening {
-                    self.opened(thread, now)?;
-                    self.turn(thread, now);
+                    self.on_opened(shared, now)?;
+                    self.schedule_next(shared, now);
                 }
             }
-            NextAction::CanStartMore => self.another(thread, now),
-            NextAction::Connect => self.want_connection(thread),
-            NextAction::Pause(until) => thread.timers.set(until, Timer::Resume, self.token()),
-            NextAction::AwaitReadable(descriptor) => self.await_outside(thread, descriptor, now),
+            NextAction::CanStartMore => self.start_stream(shared, now),
+            NextAction::Connect => self.request_connection(shared),
+            NextAction::Pause(until) => shared.timers.set(until, Timer::Resume, self.token()),
+            NextAction::AwaitReadable(descriptor) => self.await_readable(shared, descriptor, now),
             NextAction::StartTls => {
-                // What came before TLS must not be taken for what came under its protection.
+                // Bytes sent before TLS must not be taken for bytes under its protection.
                 if !self.unread.is_empty() {
                     return Err(Loss::new("protocol", "the server sent more than its agreement to TLS"));
                 }
@@ -203,197 +204,199 @@ impl<S: Session> Client<S> {
             }
             NextAction::Close => return Err(Loss::new("connection", "the conversation is over")),
         }
-        self.send(thread)
+        self.send(shared)
     }
 
     /// The session is ready for transactions.
     #[cold]
-    fn opened<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
+    fn on_opened<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) -> Result<(), Loss> {
         self.state = State::Idle;
-        self.ready = now;
+        self.connected_since = now;
         (self.failed_attempts, self.detours) = (0, 0);
-        thread.opening -= 1;
-        thread.recorder.connected(now, self.made);
-        thread.count_connections();
-        if !std::mem::replace(&mut self.made, true) {
-            thread.events.send(ThreadEvent::Connected);
-        }
-        // From here on it matters only now and then when the socket takes bytes: see `send`.
-        self.watch(thread, self.blocked)
+        shared.connecting -= 1;
+        shared.thread.on_connected(now, std::mem::replace(&mut self.was_connected, true));
+        // From here on writability matters only when output is blocked: see `send`.
+        self.watch(shared, self.blocked)
     }
 
-    /// The transaction in progress needs a connection: the reactor makes it next.
-    fn want_connection<P>(&mut self, thread: &mut ThreadState<P>) {
-        (self.state, self.within) = (State::Connecting, true);
-        thread.renewing.push_back(self.index);
+    /// Queues the client for a new connection, which its transaction in progress needs.
+    fn request_connection<P>(&mut self, shared: &mut Shared<P>) {
+        (self.state, self.reconnecting) = (State::Connecting, true);
+        shared.reconnect_queue.push_back(self.index);
     }
 
-    /// The connection that the transaction in progress wanted is ready for it. That its socket is still watched for taking
-    /// bytes, too, wakes nobody up: it takes them.
-    fn renewed<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
-        (self.state, self.within) = (State::Busy, false);
+    /// The connection that the transaction in progress needs is ready. Its socket stays registered for writability, too,
+    /// which causes no events while it is writable.
+    fn on_reconnected<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) -> Result<(), Loss> {
+        (self.state, self.reconnecting) = (State::Busy, false);
         (self.failed_attempts, self.detours) = (0, 0);
-        thread.recorder.count_connect();
-        self.resume(thread, now)
+        shared.thread.recorder.count_connect();
+        self.resume(shared, now)
     }
 
-    /// The client's next transaction: now if one is due, when it has rested, or it joins those that wait for one.
+    /// Starts the next transaction if one is due; otherwise sets a timer for it, or joins the idle clients.
     #[inline]
-    pub fn turn<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
+    pub fn schedule_next<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) {
         self.state = State::Idle;
-        if now < thread.opens || now >= thread.closes {
+        let thread = &mut shared.thread;
+        if now < thread.admit_from || now >= thread.admit_until {
             return;
         }
         if P::SCHEDULED {
             thread.pacer.mark_due_until(now + 1, &mut thread.recorder);
-            // Whoever waits already goes first.
+            // Clients that are idle already have precedence.
             let due = thread.pacer.due(now);
-            if thread.idle.is_empty() && due <= now {
-                self.begin(thread, due, now);
+            if shared.idle.is_empty() && due <= now {
+                self.start(shared, due, now);
             } else {
-                thread.idle.push_back(self.index);
+                shared.idle.push_back(self.index);
             }
             return;
         }
-        if !self.may_begin(thread, now) {
+        if !self.reserve_or_finish(shared, now) {
             return;
         }
-        let free = self.free.max(thread.opens);
-        let due = thread.pacer.due(free.saturating_add(self.session.think_time(free)));
+        let thread = &mut shared.thread;
+        let idle_since = self.idle_since.max(thread.admit_from);
+        let due = thread.pacer.due(idle_since.saturating_add(self.session.think_time(idle_since)));
         if due > now {
             self.state = State::Pausing;
             self.due = due;
-            thread.recorder.begin_rest(free);
-            thread.timers.set(due, Timer::Due, self.token());
+            thread.recorder.begin_rest(idle_since);
+            shared.timers.set(due, Timer::Start, self.token());
         } else {
-            self.begin(thread, due, now);
+            self.start(shared, due, now);
         }
     }
 
-    /// Whether there is a transaction left for the client of a closed loop; if not, it is done with the load.
+    /// Reserves one transaction of a closed loop's quota. Returns false when there is none: the client is done.
     #[inline]
-    pub fn may_begin<P>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> bool {
-        thread.recorder.set_client(self.client);
-        if thread.recorder.reserve(1) > 0 {
+    pub fn reserve_or_finish<P>(&mut self, shared: &mut Shared<P>, now: Nanos) -> bool {
+        let recorder = &mut shared.thread.recorder;
+        recorder.set_client(self.number);
+        if recorder.reserve(1) > 0 {
             return true;
         }
-        self.state = State::Spent;
-        if !std::mem::replace(&mut self.spent, true) {
-            thread.recorder.begin_rest(now);
+        self.state = State::Exhausted;
+        if !std::mem::replace(&mut self.exhausted, true) {
+            recorder.begin_rest(now);
         }
         false
     }
 
-    /// The transaction that is due since `intended`, and has been told of.
+    /// Starts the transaction that is due at `intended`, which the pacer has marked.
     #[inline]
-    pub fn begin<P: Pacer>(&mut self, thread: &mut ThreadState<P>, intended: Nanos, now: Nanos) {
-        thread.recorder.set_client(self.client);
-        if self.ready > intended {
+    pub fn start<P: Pacer>(&mut self, shared: &mut Shared<P>, intended: Nanos, now: Nanos) {
+        let thread = &mut shared.thread;
+        thread.recorder.set_client(self.number);
+        if self.connected_since > intended {
             thread.recorder.record_backlog_wait(now - intended);
         } else {
-            // A client that is free has been so, as far as the thread could know, since the thread woke up.
-            let at_once = intended == self.free.max(thread.opens);
-            let could = if at_once { thread.woken.min(now).max(thread.opens) } else { intended };
-            thread.recorder.record_lateness(now - could);
+            // The thread learns that a client is idle when it wakes up: it is not late before then.
+            let on_completion = intended == self.idle_since.max(thread.admit_from);
+            let possible =
+                if on_completion { shared.woken_at.min(now).max(thread.admit_from) } else { intended };
+            thread.recorder.record_lateness(now - possible);
         }
         thread.pacer.start_next(&mut thread.recorder);
         self.state = State::Busy;
-        self.begun = now;
-        thread.busy += 1;
+        self.started_at = now;
+        shared.in_progress += 1;
         let cx = &mut Context { recorder: &mut thread.recorder };
-        match self.session.begin(cx, intended, now, &mut thread.output) {
-            NextAction::Pause(until) => thread.timers.set(until, Timer::Resume, self.token()),
-            NextAction::AwaitReadable(descriptor) => self.await_outside(thread, descriptor, now),
-            NextAction::Idle => self.done_at_once(thread, now),
-            NextAction::Connect => self.want_connection(thread),
-            action => debug_assert_eq!(action, NextAction::Reply, "nothing else comes of beginning"),
+        match self.session.begin(cx, intended, now, &mut shared.output) {
+            NextAction::Pause(until) => shared.timers.set(until, Timer::Resume, self.token()),
+            NextAction::AwaitReadable(descriptor) => self.await_readable(shared, descriptor, now),
+            NextAction::Idle => self.on_completed_immediately(shared, now),
+            NextAction::Connect => self.request_connection(shared),
+            action => debug_assert_eq!(action, NextAction::Reply, "`begin` asks for no other action"),
         }
     }
 
-    /// More transactions beside those in progress, if any may be begun.
+    /// Starts one more request beside those in progress, if the window and the quota allow.
     #[inline]
-    fn another<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
-        debug_assert!(!P::SCHEDULED, "what is due by a schedule has a connection of its own");
-        thread.recorder.set_client(self.client);
+    fn start_stream<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) {
+        debug_assert!(!P::SCHEDULED, "a scheduled request has its own connection");
+        let thread = &mut shared.thread;
+        thread.recorder.set_client(self.number);
         if self.state != State::Busy
-            || now < thread.opens
-            || now >= thread.closes
+            || now < thread.admit_from
+            || now >= thread.admit_until
             || thread.recorder.reserve(1) == 0
         {
             return;
         }
-        thread.recorder.record_lateness(now - thread.woken.min(now).max(thread.opens));
+        thread.recorder.record_lateness(now - shared.woken_at.min(now).max(thread.admit_from));
         let cx = &mut Context { recorder: &mut thread.recorder };
-        let action = self.session.begin(cx, now, now, &mut thread.output);
-        debug_assert_eq!(action, NextAction::Reply, "they have a connection");
+        let action = self.session.begin(cx, now, now, &mut shared.output);
+        debug_assert_eq!(action, NextAction::Reply, "the client is connected");
     }
 
-    /// A transaction was over without asking anything. Others have their turn before the next one.
+    /// A transaction completed without I/O. Other clients come first before its next one.
     #[cold]
-    fn done_at_once<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) {
-        thread.busy -= 1;
-        (self.free, self.ready, self.due) = (now, now, now);
+    fn on_completed_immediately<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) {
+        shared.in_progress -= 1;
+        (self.idle_since, self.connected_since, self.due) = (now, now, now);
         if P::SCHEDULED {
             self.state = State::Idle;
-            thread.idle.push_back(self.index);
+            shared.idle.push_back(self.index);
             return;
         }
         self.state = State::Pausing;
-        thread.recorder.begin_rest(now);
-        thread.timers.set(now, Timer::Due, self.token());
+        shared.thread.recorder.begin_rest(now);
+        shared.timers.set(now, Timer::Start, self.token());
     }
 
-    /// The session goes on when `descriptor` can be read; or at once, and finds it is not over, if nobody can tell when.
+    /// Resumes the session when `descriptor` is readable. A descriptor that epoll refuses is taken for readable.
     #[cold]
-    fn await_outside<P: Pacer>(&mut self, thread: &mut ThreadState<P>, descriptor: RawFd, now: Nanos) {
-        if thread.epoll.add(descriptor, self.token().outside(), false).is_err() {
-            thread.timers.set(now, Timer::Resume, self.token());
+    fn await_readable<P: Pacer>(&mut self, shared: &mut Shared<P>, descriptor: RawFd, now: Nanos) {
+        if shared.thread.epoll.add(descriptor, self.token().auxiliary(), false).is_err() {
+            shared.timers.set(now, Timer::Resume, self.token());
         }
     }
 
-    /// The pause within its transaction is over.
-    pub fn resume<P: Pacer>(&mut self, thread: &mut ThreadState<P>, now: Nanos) -> Result<(), Loss> {
-        thread.recorder.set_client(self.client);
-        let cx = &mut Context { recorder: &mut thread.recorder };
-        let action = self.session.resume(cx, now, &mut thread.output);
-        self.follow(thread, action, now)
+    /// Resumes the session after a pause within its transaction.
+    pub fn resume<P: Pacer>(&mut self, shared: &mut Shared<P>, now: Nanos) -> Result<(), Loss> {
+        let recorder = &mut shared.thread.recorder;
+        recorder.set_client(self.number);
+        let action = self.session.resume(&mut Context { recorder }, now, &mut shared.output);
+        self.apply(shared, action, now)
     }
 
-    /// Sends what is in the desk's output.
+    /// Sends the session's output.
     #[inline]
-    pub fn send<P>(&mut self, thread: &mut ThreadState<P>) -> Result<(), Loss> {
-        if thread.output.is_empty() {
+    pub fn send<P>(&mut self, shared: &mut Shared<P>) -> Result<(), Loss> {
+        if shared.output.is_empty() {
             return Ok(());
         }
         let Some(transport) = &mut self.transport else {
-            thread.output.clear();
+            shared.output.clear();
             return Ok(());
         };
-        let sent = transport.send(&thread.output);
-        thread.output.clear();
-        let all = sent?;
-        if all == self.blocked { self.block(thread, !all) } else { Ok(()) }
+        let sent = transport.send(&shared.output);
+        shared.output.clear();
+        let complete = sent?;
+        if complete == self.blocked { self.set_blocked(shared, !complete) } else { Ok(()) }
     }
 
-    /// The transport takes bytes again.
+    /// Sends blocked output, as the transport takes bytes again.
     #[cold]
-    pub fn flush<P>(&mut self, thread: &mut ThreadState<P>) -> Result<(), Loss> {
+    pub fn flush<P>(&mut self, shared: &mut Shared<P>) -> Result<(), Loss> {
         let Some(transport) = &mut self.transport else { return Ok(()) };
-        if transport.flush()? { self.block(thread, false) } else { Ok(()) }
+        if transport.flush()? { self.set_blocked(shared, false) } else { Ok(()) }
     }
 
     #[cold]
-    fn block<P>(&mut self, thread: &mut ThreadState<P>, blocked: bool) -> Result<(), Loss> {
+    fn set_blocked<P>(&mut self, shared: &mut Shared<P>, blocked: bool) -> Result<(), Loss> {
         self.blocked = blocked;
-        self.watch(thread, blocked || self.state.is_opening())
+        self.watch(shared, blocked || self.state.is_connecting())
     }
 
-    fn watch<P>(&self, thread: &ThreadState<P>, writable: bool) -> Result<(), Loss> {
+    fn watch<P>(&self, shared: &Shared<P>, writable: bool) -> Result<(), Loss> {
         let Some(transport) = &self.transport else { return Ok(()) };
-        Ok(thread.epoll.change(transport.socket().fd(), self.token(), writable)?)
+        Ok(shared.thread.epoll.change(transport.socket().fd(), self.token(), writable)?)
     }
 
-    /// Forgets everything of the connection that it had.
+    /// Drops the connection, with its unread input.
     pub fn drop_connection(&mut self) {
         self.transport = None;
         self.unread.clear();

@@ -1,4 +1,4 @@
-//! What the thread that leads a load and one that makes it tell each other. Neither ever waits for the other.
+//! Messages between the coordinator and a load thread. Neither ever waits for the other.
 
 use std::io;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_core::record::{LifetimeCounts, Published, Quota, Window};
 
-/// Decisions, to one reactor. It looks at them whenever it wakes up.
+/// Decisions of the coordinator, for one thread. The thread reads them whenever it wakes up.
 pub struct Control {
     pub waker: Waker,
     window: OnceLock<Window>,
@@ -32,31 +32,31 @@ impl Control {
         })
     }
 
-    /// All clients are connected: work as this window says, which has not begun yet.
+    /// Sets the window, which has not begun yet, once all clients are connected.
     pub fn begin(&self, window: Window) {
         let _ = self.window.set(window);
         self.waker.wake();
     }
 
-    /// All clients have made what they began in the warm-up: measure as this window says, which has not started yet.
+    /// Sets the measurement, which has not started yet, once the warm-up of a bounded load has drained.
     pub fn measure(&self, window: Window) {
         let _ = self.measurement.set(window);
         self.waker.wake();
     }
 
-    /// End at `end`, earlier than planned.
+    /// Ends the window at `end`, earlier than planned.
     pub fn end_at(&self, end: Nanos) {
         self.end.store(end, Relaxed);
         self.waker.wake();
     }
 
-    /// Give up at once.
+    /// Ends the thread at once.
     pub fn abandon(&self) {
         self.abandoned.store(true, Relaxed);
         self.waker.wake();
     }
 
-    /// How many clients have a connection.
+    /// Number of connected clients.
     pub fn connections(&self) -> u32 {
         self.connections.load(Relaxed)
     }
@@ -84,13 +84,12 @@ impl Control {
     }
 }
 
-/// What one reactor knows of a load that is to make a number of transactions, and then end.
+/// One thread's part in a load of a fixed number of transactions.
 pub struct Bounds {
-    /// Of the measurement.
+    /// Quota of the measurement.
     pub quota: Quota,
-    /// When the warm-up starts nothing more: the measurement begins when nothing of it is in progress any more. None
-    /// without a warm-up.
-    pub hold_after_ns: Option<Nanos>,
+    /// Length of the warm-up; the measurement begins when nothing of it is in progress any more. None without a warm-up.
+    pub warmup_ns: Option<Nanos>,
 }
 
 /// A client that could not connect in the first place.
@@ -98,25 +97,25 @@ pub struct Bounds {
 pub struct Refusal {
     pub client: u32,
     pub why: Failure,
-    /// The operating system's error number, where it was that which failed.
+    /// Error number of the operating system, where a system call failed.
     pub errno: Option<i32>,
 }
 
-/// News, from one reactor; the number of its thread comes with it.
+/// Event of one load thread, for the coordinator.
 pub enum ThreadEvent {
     /// One more client has its first connection.
     Connected,
     Refused(Refusal),
-    /// Of a load with bounds: nothing of the warm-up is in progress any more.
+    /// Of a bounded load: no transaction of the warm-up is in progress any more.
     WarmupDrained,
-    /// All was made that was to be, and the last of it ended then.
+    /// Of a bounded load: all transactions have ended, the last of them at this instant.
     QuotaExhausted(Nanos),
     Published(Published),
-    /// The last message of a thread: all it counted, or why it broke.
+    /// The last event of a thread: all it counted, or why it broke.
     Finished(Result<LifetimeCounts, String>),
 }
 
-/// Where a reactor sends its news to.
+/// Sends a thread's events to the coordinator, with the number of the thread.
 #[derive(Clone)]
 pub struct EventSender {
     pub thread: usize,
@@ -124,8 +123,8 @@ pub struct EventSender {
 }
 
 impl EventSender {
-    /// If nobody is left to read it, nobody misses it.
-    pub fn send(&self, message: ThreadEvent) {
-        let _ = self.to.send((self.thread, message));
+    /// Sends `event`; without effect when the coordinator has gone.
+    pub fn send(&self, event: ThreadEvent) {
+        let _ = self.to.send((self.thread, event));
     }
 }

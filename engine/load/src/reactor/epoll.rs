@@ -1,4 +1,4 @@
-//! The kernel's event queue, with a clock and a bell in it.
+//! The kernel's event queue, with a timer and a waker in it.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -7,33 +7,33 @@ use std::sync::Arc;
 use loadcell_core::clock::{self, Nanos, SECOND};
 use loadcell_transport::check;
 
-/// As many events as are taken at once; the more, the fewer calls of the kernel under load.
+/// Most events taken by one call; the more, the fewer calls of the kernel under load.
 const BATCH: usize = 256;
 
-/// What an event belongs to.
+/// Owner of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     pub index: u32,
-    /// Tells a connection from an earlier one of the same client, whose last events may still be in the batch.
+    /// Distinguishes a connection from an earlier one of the same client, whose last events may still be in the batch.
     pub generation: u32,
 }
 
 impl Token {
-    /// The clock and the bell: waking up is all they are for.
+    /// The timer and the waker, which only end a wait.
     const WAKE: Self = Self { index: u32::MAX, generation: u32::MAX };
 
-    /// Marks what a connection waits for beside its socket.
-    const OUTSIDE: u32 = 1 << 31;
+    /// Marks a descriptor other than the client's socket.
+    const AUXILIARY: u32 = 1 << 31;
 
-    /// For a descriptor that this connection waits for beside its socket.
-    pub fn outside(self) -> Self {
-        Self { index: self.index | Self::OUTSIDE, ..self }
+    /// Token of another descriptor that this client waits for.
+    pub fn auxiliary(self) -> Self {
+        Self { index: self.index | Self::AUXILIARY, ..self }
     }
 
-    /// The connection's own token, if this is of what it waits for beside its socket.
+    /// The client's token, if this is the token of its other descriptor.
     #[inline]
-    pub fn waiting(self) -> Option<Self> {
-        (self.index & Self::OUTSIDE != 0).then_some(Self { index: self.index & !Self::OUTSIDE, ..self })
+    pub fn auxiliary_owner(self) -> Option<Self> {
+        (self.index & Self::AUXILIARY != 0).then_some(Self { index: self.index & !Self::AUXILIARY, ..self })
     }
 
     fn pack(self) -> u64 {
@@ -45,7 +45,7 @@ impl Token {
     }
 }
 
-/// What is new about a connection.
+/// Readiness of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Readiness(u32);
 
@@ -60,23 +60,23 @@ impl Readiness {
         self.0 & (libc::EPOLLOUT as u32) != 0
     }
 
-    /// The peer closed, or something broke: reading on will tell.
+    /// The peer has closed, or an error occurred; the next read tells which.
     #[inline]
     pub fn hung_up(self) -> bool {
         self.0 & ((libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32) != 0
     }
 }
 
-/// Edge-triggered: an event is told once, so nothing has to be registered again for a request.
+/// Edge-triggered queue: an event is reported once, so that no request needs a new registration.
 pub struct Epoll {
     queue: OwnedFd,
-    clock: OwnedFd,
-    clock_set_to: Nanos,
+    timer: OwnedFd,
+    timer_set_to: Nanos,
     /// Kept open as long as it is registered.
-    _bell: Waker,
+    _waker: Waker,
     events: Vec<libc::epoll_event>,
-    /// The kernel takes time-outs in nanoseconds (Linux 5.11).
-    fine: bool,
+    /// The kernel takes timeouts in nanoseconds (`epoll_pwait2`, Linux 5.11).
+    nanosecond_timeouts: bool,
 }
 
 impl Epoll {
@@ -84,16 +84,17 @@ impl Epoll {
         // SAFETY: no pointers; the descriptors are owned at once.
         let queue = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        let clock =
+        let timer =
             unsafe { OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?) };
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; BATCH];
-        let epoll = Self { queue, clock, clock_set_to: 0, _bell: waker.clone(), events, fine: true };
-        epoll.control(libc::EPOLL_CTL_ADD, epoll.clock.as_raw_fd(), Token::WAKE, false)?;
+        let epoll =
+            Self { queue, timer, timer_set_to: 0, _waker: waker.clone(), events, nanosecond_timeouts: true };
+        epoll.control(libc::EPOLL_CTL_ADD, epoll.timer.as_raw_fd(), Token::WAKE, false)?;
         epoll.control(libc::EPOLL_CTL_ADD, waker.0.as_raw_fd(), Token::WAKE, false)?;
         Ok(epoll)
     }
 
-    /// Tells of everything that arrives from `fd`, and when it takes bytes again if `writable`. Closing it ends that.
+    /// Registers `fd` for input, and for writability if `writable`. Closing it removes it.
     pub fn add(&self, fd: RawFd, token: Token, writable: bool) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, token, writable)
     }
@@ -102,66 +103,65 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_MOD, fd, token, writable)
     }
 
-    fn control(&self, what: libc::c_int, fd: RawFd, token: Token, writable: bool) -> io::Result<()> {
+    fn control(&self, operation: libc::c_int, fd: RawFd, token: Token, writable: bool) -> io::Result<()> {
         let out = if writable { libc::EPOLLOUT } else { 0 };
         let events = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET | out) as u32;
         let mut event = libc::epoll_event { events, u64: token.pack() };
         // SAFETY: `event` is valid for the call, which copies it.
-        check(unsafe { libc::epoll_ctl(self.queue.as_raw_fd(), what, fd, &mut event) }).map(drop)
+        check(unsafe { libc::epoll_ctl(self.queue.as_raw_fd(), operation, fd, &mut event) }).map(drop)
     }
 
-    /// Waits until something happens, or it is `until`; the number of events that `event` then gives.
+    /// Waits for events until `until` at the latest. Returns the number of events, which `event` then gives.
     ///
-    /// The clock is a timer in the queue that is set only when `until` changes: a time-out given to each wait would cost
-    /// each of them a kernel timer.
+    /// The timer in the queue is set only when `until` changes: a timeout for each wait would cost a kernel timer each.
     pub fn wait(&mut self, until: Nanos) -> io::Result<usize> {
-        if until != self.clock_set_to {
-            self.set_clock(until)?;
+        if until != self.timer_set_to {
+            self.set_timer(until)?;
         }
-        self.ask(-1)
+        self.poll(-1)
     }
 
-    /// Waits until something happens, but not longer than `at_most`; the number of events. With 0 it only looks.
+    /// Waits for events, but not longer than `max_ns`. Returns the number of events. With 0 it only polls.
     ///
-    /// For waits that all have different ends: to set the clock for each would cost more than the kernel's own timer.
-    pub fn sleep(&mut self, at_most: Nanos) -> io::Result<usize> {
+    /// For waits with different ends each: setting the timer for each would cost more than a timeout.
+    pub fn sleep(&mut self, max_ns: Nanos) -> io::Result<usize> {
         let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
-        if at_most == 0 {
-            return self.ask(0);
+        if max_ns == 0 {
+            return self.poll(0);
         }
-        if self.fine {
+        if self.nanosecond_timeouts {
             let time = libc::timespec {
-                tv_sec: (at_most / SECOND) as libc::time_t,
-                tv_nsec: (at_most % SECOND) as libc::c_long,
+                tv_sec: (max_ns / SECOND) as libc::time_t,
+                tv_nsec: (max_ns % SECOND) as libc::c_long,
             };
             let (time, no_mask) = (std::ptr::from_ref(&time), std::ptr::null::<libc::sigset_t>());
             // SAFETY: `events` has room for `BATCH` events, `time` is valid for the call. Not by libc's wrapper, which
             // older ones lack.
             let count =
                 unsafe { libc::syscall(libc::SYS_epoll_pwait2, queue, events, size, time, no_mask, 0usize) };
-            match counted(check(count as libc::c_int)) {
+            match event_count(check(count as libc::c_int)) {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
-                    self.fine = false
+                    self.nanosecond_timeouts = false
                 }
                 result => return result,
             }
         }
-        self.wait(clock::now() + at_most)
+        self.wait(clock::now() + max_ns)
     }
 
-    /// Without an end (-1), or without waiting (0).
+    /// Waits without limit (-1), or polls (0).
     #[inline]
-    fn ask(&mut self, timeout_ms: libc::c_int) -> io::Result<usize> {
+    fn poll(&mut self, timeout_ms: libc::c_int) -> io::Result<usize> {
         let (queue, events, size) = (self.queue.as_raw_fd(), self.events.as_mut_ptr(), BATCH as libc::c_int);
         let no_mask = std::ptr::null::<libc::sigset_t>();
         // SAFETY: `events` has room for `BATCH` events. By the bare call, as sockets are read and written.
         let count =
             unsafe { libc::syscall(libc::SYS_epoll_pwait, queue, events, size, timeout_ms, no_mask, 0usize) };
-        counted(check(count as libc::c_int))
+        event_count(check(count as libc::c_int))
     }
 
-    fn set_clock(&mut self, until: Nanos) -> io::Result<()> {
-        // The end of time is no time to be woken at, and time 0 would switch the timer off.
+    fn set_timer(&mut self, until: Nanos) -> io::Result<()> {
+        // `Nanos::MAX` means no timer, and time 0 would switch the timer off.
         let at = if until == Nanos::MAX { 0 } else { until.max(1) };
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let value =
@@ -170,13 +170,13 @@ impl Epoll {
         let absolute = libc::TFD_TIMER_ABSTIME;
         // SAFETY: `timer` is valid for the call; the old value is not asked for.
         check(unsafe {
-            libc::timerfd_settime(self.clock.as_raw_fd(), absolute, &timer, std::ptr::null_mut())
+            libc::timerfd_settime(self.timer.as_raw_fd(), absolute, &timer, std::ptr::null_mut())
         })?;
-        self.clock_set_to = until;
+        self.timer_set_to = until;
         Ok(())
     }
 
-    /// Event number `index` of the last wait; none if it was only the clock or the bell.
+    /// Event number `index` of the last wait; none if it was that of the timer or the waker.
     #[inline]
     pub fn event(&self, index: usize) -> Option<(Token, Readiness)> {
         let event = self.events[index];
@@ -185,15 +185,15 @@ impl Epoll {
     }
 }
 
-/// A signal is nothing that happened.
-fn counted(result: io::Result<libc::c_int>) -> io::Result<usize> {
+/// Turns the result of a wait into the number of events; 0 if a signal interrupted it.
+fn event_count(result: io::Result<libc::c_int>) -> io::Result<usize> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
         result => result.map(|count| count as usize),
     }
 }
 
-/// Wakes a thread up that waits; from any other thread.
+/// Wakes a waiting thread from any other thread (an eventfd).
 #[derive(Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
@@ -210,7 +210,7 @@ impl Waker {
 
     pub fn wake(&self) {
         let one = 1u64;
-        // SAFETY: eight bytes, as an eventfd wants them. It fails only when it was rung 2^64 times without being heard.
+        // SAFETY: eight bytes, as an eventfd requires. It fails only after 2^64 calls that nobody read.
         unsafe { libc::write(self.0.as_raw_fd(), std::ptr::from_ref(&one).cast(), 8) };
     }
 }
@@ -221,7 +221,7 @@ mod tests {
     use loadcell_core::clock::{MILLISECOND, now};
 
     #[test]
-    fn a_wait_ends_when_it_is_time() {
+    fn a_wait_ends_at_its_instant() {
         let mut epoll = Epoll::new(Waker::new().unwrap()).unwrap();
         for _ in 0..3 {
             let until = now() + 3 * MILLISECOND;
@@ -234,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_ends_in_time_with_and_without_the_kernels_fine_time_outs() {
-        for fine in [true, false] {
-            let mut epoll = Epoll { fine, ..Epoll::new(Waker::new().unwrap()).unwrap() };
+    fn a_sleep_ends_in_time_with_and_without_timeouts_in_nanoseconds() {
+        for nanosecond_timeouts in [true, false] {
+            let mut epoll = Epoll { nanosecond_timeouts, ..Epoll::new(Waker::new().unwrap()).unwrap() };
             let from = now();
             while now() < from + 3 * MILLISECOND {
                 let count =
@@ -249,14 +249,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_past_does_not_wait() {
+    fn an_instant_in_the_past_does_not_wait() {
         let mut epoll = Epoll::new(Waker::new().unwrap()).unwrap();
         epoll.wait(1).unwrap();
         epoll.wait(now() - 1).unwrap();
     }
 
     #[test]
-    fn a_bell_wakes_a_wait_without_end() {
+    fn a_waker_ends_a_wait_without_limit() {
         let waker = Waker::new().unwrap();
         let mut epoll = Epoll::new(waker.clone()).unwrap();
         let waiting = std::thread::spawn(move || epoll.wait(Nanos::MAX).unwrap());

@@ -1,273 +1,254 @@
-//! One thread's clients: their connections, and whose turn it is.
+//! Clients of one thread: their connections, and the order in which they start transactions.
 //!
-//! Request and reply cost one write and one read, besides a share of the wait for events: bytes are handed to the
-//! session as soon as they are read, and what it answers is written at once. Nothing is shared with other threads, and
-//! nothing is allocated.
+//! Request and reply cost one write and one read, besides a share of the wait for events: bytes go to the session as
+//! soon as they are read, and its output is written at once. Nothing is shared with other threads, and nothing is
+//! allocated for a request.
 
 mod client;
 mod connect;
 mod control;
 mod epoll;
 mod precise_wait;
+mod shared;
 mod thread_state;
 mod timers;
 
 pub use control::{Bounds, Control, EventSender, Refusal, ThreadEvent};
 pub use epoll::{Epoll, Waker};
 pub use precise_wait::PreciseWait;
-pub use thread_state::Settings;
+pub use shared::Settings;
+pub use thread_state::{ThreadContext, ThreadState};
 
 use std::io;
-use std::sync::Arc;
 
 use loadcell_core::clock::{self, MILLISECOND, Nanos};
 use loadcell_core::error::Failure;
 use loadcell_core::pace::Pacer;
-use loadcell_core::record::{LifetimeCounts, Recorder, Window};
+use loadcell_core::record::LifetimeCounts;
 use loadcell_core::session::{Context, Session, SessionFactory};
 
 use client::{Client, Loss, State};
 use epoll::{Readiness, Token};
-use thread_state::ThreadState;
+use shared::Shared;
 use timers::Timer;
 
-/// Transactions that take too long are looked for no more often: by so much later than it might one of them ends.
-const FINEST_SWEEP: Nanos = MILLISECOND;
+/// Minimum period between timeout sweeps; a transaction may exceed its timeout by this much.
+const MIN_SWEEP_PERIOD: Nanos = MILLISECOND;
 
-/// What is read at once: more than a server's send buffer holds, so that one read takes all there is.
+/// Size of the read buffer: more than a server's send buffer, so that one read takes all that has arrived.
 const READ_SIZE: usize = 64 * 1024;
 
-/// One thread's clients.
+/// Event loop of one thread's clients.
 pub struct Reactor<S: Session, P: Pacer> {
     clients: Vec<Client<S>>,
-    thread: ThreadState<P>,
+    shared: Shared<P>,
     input: Box<[u8]>,
 }
 
 impl<S: Session, P: Pacer> Reactor<S, P> {
-    /// A reactor for these clients of `factory`. To be made and run on its own thread.
+    /// Creates a reactor for the given client numbers. To be created and run on its own thread.
     pub fn new<F: SessionFactory<Session = S>>(
         factory: &F,
         clients: impl Iterator<Item = u32>,
         settings: Settings,
         pacer: P,
-        recorder: Recorder,
-        control: Arc<Control>,
-        events: EventSender,
+        context: ThreadContext,
     ) -> io::Result<Self> {
         let clients: Vec<_> = clients
             .enumerate()
             .map(|(index, client)| Client::new(factory.session(client), index, client))
             .collect();
-        let thread = ThreadState::new(clients.len(), settings, pacer, recorder, control, events)?;
-        Ok(Self { clients, thread, input: vec![0; READ_SIZE].into_boxed_slice() })
+        let shared = Shared::new(clients.len(), settings, context, pacer)?;
+        Ok(Self { clients, shared, input: vec![0; READ_SIZE].into_boxed_slice() })
     }
 
-    /// Connects, works as the control says, and tells what was counted.
+    /// Connects the clients and runs the load as the control says. Returns all that was counted.
     pub fn run(mut self) -> io::Result<LifetimeCounts> {
         for index in 0..self.clients.len() {
             self.connect(index, clock::now());
         }
         loop {
-            let count = self.thread.wait()?;
+            let count = self.shared.wait()?;
             let now = clock::now();
-            self.thread.woken = now;
-            self.thread.advance(now);
-            self.obey(now);
+            self.shared.woken_at = now;
+            self.shared.thread.advance(now);
+            self.apply_control(now);
             self.start_due();
-            self.renew();
-            while let Some((alarm, token)) = self.thread.timers.pop(now) {
-                self.ring(alarm, token, now);
-                self.renew();
+            self.reconnect_pending();
+            while let Some((timer, token)) = self.shared.timers.pop(now) {
+                self.fire_timer(timer, token, now);
+                self.reconnect_pending();
             }
             for number in 0..count {
-                if let Some((token, ready)) = self.thread.epoll.event(number) {
-                    self.serve(token, ready);
+                if let Some((token, readiness)) = self.shared.thread.epoll.event(number) {
+                    self.handle_event(token, readiness);
                     self.start_due();
-                    self.renew();
+                    self.reconnect_pending();
                 }
             }
-            if now >= self.thread.sweep {
-                self.sweep();
-                self.renew();
+            if now >= self.shared.next_sweep {
+                self.expire_timeouts();
+                self.reconnect_pending();
             }
-            self.let_in();
-            if self.thread.settings.bounds.is_some() {
-                self.thread.tell_bounds(now);
-            }
-            if self.thread.is_over(now) {
+            self.admit_queued();
+            self.shared.thread.report_bounds(now);
+            if self.shared.is_over(now) {
                 return Ok(self.finish());
             }
         }
     }
 
-    /// Takes note of what was decided about the load as a whole.
-    fn obey(&mut self, now: Nanos) {
-        let thread = &mut self.thread;
-        if thread.window == Window::UNKNOWN
-            && let Some(window) = thread.control.window()
-        {
-            thread.window = window;
-            thread.recorder.set_window(window);
-            thread.open();
-            thread.advance(now);
+    /// Applies the coordinator's decisions, and starts the idle clients once the window has begun.
+    fn apply_control(&mut self, now: Nanos) {
+        let shared = &mut self.shared;
+        if shared.thread.apply_control() {
+            shared.on_window_opened();
         }
-        if thread.window.start == Nanos::MAX
-            && let Some(window) = thread.control.measurement()
-        {
-            thread.window = window;
-            thread.recorder.set_measurement(window);
-            thread.open();
-            thread.advance(now);
-        }
-        let end = thread.control.end();
-        if end < thread.window.end {
-            thread.window.end = end;
-            thread.closes = thread.closes.min(end);
-            thread.recorder.end_at(end);
-            thread.advance(now);
-        }
-        if !thread.started && now >= thread.opens {
-            thread.started = true;
+        shared.thread.advance(now);
+        if !shared.started && now >= shared.thread.admit_from {
+            shared.started = true;
             for index in 0..self.clients.len() {
                 if self.clients[index].state == State::Idle {
-                    self.start(index);
+                    self.start_first(index);
                 }
             }
         }
     }
 
-    /// Gives the transactions that are due by now to clients that are free.
+    /// Starts due transactions on idle clients.
     #[inline]
     fn start_due(&mut self) {
-        // Each at most once: who is done without asking anything must not keep events from being seen.
-        for _ in 0..self.thread.idle.len() {
+        // Each client at most once: one that completes without I/O must not keep events from being handled.
+        for _ in 0..self.shared.idle.len() {
             let now = clock::now();
-            let thread = &mut self.thread;
+            let shared = &mut self.shared;
+            let thread = &mut shared.thread;
             let due = thread.pacer.due(now);
-            if due > now || now >= thread.closes {
+            if due > now || now >= thread.admit_until {
                 return;
             }
             thread.advance(now);
             thread.pacer.mark_due_until(now + 1, &mut thread.recorder);
             if thread.pacer.due(now) > now {
-                return; // There is nothing more to make.
+                return; // The quota is exhausted.
             }
-            let Some(index) = thread.idle.pop_front() else { return };
+            let Some(index) = shared.idle.pop_front() else { return };
             let client = &mut self.clients[index];
-            client.begin(thread, due, now);
-            if let Err(loss) = client.send(thread) {
-                self.lose(index, now, loss);
+            client.start(shared, due, now);
+            if let Err(loss) = client.send(shared) {
+                self.on_loss(index, now, loss);
             }
         }
     }
 
-    /// Makes the connections that transactions wait for. At once: what is still told of the old ones must not be taken for
-    /// news of the new.
+    /// Makes the connections that transactions wait for. At once: later events of the old connection must not be taken
+    /// for events of the new one.
     #[inline]
-    fn renew(&mut self) {
-        while let Some(index) = self.thread.renewing.pop_front() {
+    fn reconnect_pending(&mut self) {
+        while let Some(index) = self.shared.reconnect_queue.pop_front() {
             self.clients[index].drop_connection();
             self.dial(index, clock::now());
         }
     }
 
-    /// Ends transactions that take too long, and their connections with them.
+    /// Fails transactions that exceed their timeout, and closes their connections.
     #[cold]
-    fn sweep(&mut self) {
-        let Some(timeout) = self.thread.settings.timeout_ns else { return };
+    fn expire_timeouts(&mut self) {
+        let Some(timeout) = self.shared.settings.timeout_ns else { return };
         let now = clock::now();
         let mut next = now.saturating_add(timeout);
         for index in 0..self.clients.len() {
             let client = &self.clients[index];
-            if client.state != State::Busy && !client.within {
+            if client.state != State::Busy && !client.reconnecting {
                 continue;
             }
-            if S::MULTIPLEXED && !client.within {
+            if S::MULTIPLEXED && !client.reconnecting {
                 next = next.min(self.expire_requests(index, now, timeout));
                 continue;
             }
-            let limit = client.begun.saturating_add(timeout);
+            let limit = client.started_at.saturating_add(timeout);
             if limit <= now {
-                self.lose(index, now, Loss::unanswered(timeout));
+                self.on_loss(index, now, Loss::unanswered(timeout));
             } else {
                 next = next.min(limit);
             }
         }
-        self.thread.sweep = next.max(now + FINEST_SWEEP);
+        self.shared.next_sweep = next.max(now + MIN_SWEEP_PERIOD);
     }
 
-    /// Ends those transactions of a client with several that take too long; when to look again.
+    /// Fails the expired requests of a client that has several in progress. Returns when the next one expires.
     #[cold]
     fn expire_requests(&mut self, index: usize, now: Nanos, timeout: Nanos) -> Nanos {
-        let (client, thread) = (&mut self.clients[index], &mut self.thread);
+        let (client, shared) = (&mut self.clients[index], &mut self.shared);
+        let thread = &mut shared.thread;
         thread.advance(now);
-        thread.recorder.set_client(client.client);
+        thread.recorder.set_client(client.number);
         let why = Loss::unanswered(timeout).why;
         let cx = &mut Context { recorder: &mut thread.recorder };
         let limit = now.saturating_sub(timeout);
-        let (action, oldest) = client.session.expire_requests(cx, now, limit, &why, &mut thread.output);
-        if let Err(loss) = client.follow(thread, action, now) {
-            self.lose(index, now, loss);
+        let (action, oldest) = client.session.expire_requests(cx, now, limit, &why, &mut shared.output);
+        if let Err(loss) = client.apply(shared, action, now) {
+            self.on_loss(index, now, loss);
         }
-        oldest.map_or(Nanos::MAX, |begun| begun.saturating_add(timeout))
+        oldest.map_or(Nanos::MAX, |started_at| started_at.saturating_add(timeout))
     }
 
-    /// A client's first transaction: due when the load begins, or when its connection is back.
-    fn start(&mut self, index: usize) {
+    /// Schedules a client's first transaction in the window that has just begun.
+    fn start_first(&mut self, index: usize) {
         let now = clock::now();
-        self.thread.advance(now);
+        self.shared.thread.advance(now);
         let client = &mut self.clients[index];
-        client.turn(&mut self.thread, now);
-        if let Err(loss) = client.send(&mut self.thread) {
-            self.lose(index, now, loss);
+        client.schedule_next(&mut self.shared, now);
+        if let Err(loss) = client.send(&mut self.shared) {
+            self.on_loss(index, now, loss);
         }
     }
 
-    fn ring(&mut self, alarm: Timer, token: Token, now: Nanos) {
+    fn fire_timer(&mut self, timer: Timer, token: Token, now: Nanos) {
         let index = token.index as usize;
         let client = &mut self.clients[index];
         if client.generation != token.generation {
             return;
         }
-        match alarm {
-            Timer::Due if client.state == State::Pausing => {
+        match timer {
+            Timer::Start if client.state == State::Pausing => {
                 let now = clock::now();
-                self.thread.advance(now);
+                let shared = &mut self.shared;
+                shared.thread.advance(now);
                 let due = client.due;
-                self.thread.recorder.end_rest(due);
-                if now >= self.thread.closes || now < self.thread.opens {
+                shared.thread.recorder.end_rest(due);
+                if now >= shared.thread.admit_until || now < shared.thread.admit_from {
                     client.state = State::Idle;
                     return;
                 }
-                if !client.may_begin(&mut self.thread, now) {
+                if !client.reserve_or_finish(shared, now) {
                     return;
                 }
-                client.begin(&mut self.thread, due, now);
-                if let Err(loss) = client.send(&mut self.thread) {
-                    self.lose(index, now, loss);
+                client.start(shared, due, now);
+                if let Err(loss) = client.send(shared) {
+                    self.on_loss(index, now, loss);
                 }
             }
             Timer::Resume if client.state == State::Busy => {
                 let now = clock::now();
-                self.thread.advance(now);
-                if let Err(loss) = client.resume(&mut self.thread, now) {
-                    self.lose(index, now, loss);
+                self.shared.thread.advance(now);
+                if let Err(loss) = client.resume(&mut self.shared, now) {
+                    self.on_loss(index, now, loss);
                 }
             }
             Timer::Connect if client.state == State::Waiting => self.connect(index, now),
-            Timer::Overdue if client.state.is_opening() => {
-                self.lose(index, now, Loss::overdue(&self.thread.settings))
+            Timer::ConnectTimeout if client.state.is_connecting() => {
+                self.on_loss(index, now, Loss::connect_timeout(&self.shared.settings))
             }
             _ => {}
         }
     }
 
-    /// Something happened on a connection.
+    /// Handles an event of a client's socket, or of the descriptor that its session waits for.
     #[inline]
-    fn serve(&mut self, token: Token, ready: Readiness) {
-        if let Some(token) = token.waiting() {
-            return self.ring(Timer::Resume, token, self.thread.woken);
+    fn handle_event(&mut self, token: Token, readiness: Readiness) {
+        if let Some(token) = token.auxiliary_owner() {
+            return self.fire_timer(Timer::Resume, token, self.shared.woken_at);
         }
         let index = token.index as usize;
         let client = &self.clients[index];
@@ -276,50 +257,51 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         }
         match client.state {
             State::Connecting => {
-                self.connected(index);
-                // The peer may have spoken first; an edge is told only once.
-                if ready.readable() && self.clients[index].generation == token.generation {
-                    self.receive(index, ready.hung_up());
+                self.on_connected(index);
+                // The peer may have sent first, and the edge is reported only once.
+                if readiness.readable() && self.clients[index].generation == token.generation {
+                    self.receive(index, readiness.hung_up());
                 }
             }
-            State::Securing => self.secure(index),
+            State::Securing => self.continue_tls(index),
             _ => {
-                if ready.writable() && client.blocked {
-                    self.unblock(index);
+                if readiness.writable() && client.blocked {
+                    self.flush(index);
                 }
-                if ready.readable() {
-                    self.receive(index, ready.hung_up());
+                if readiness.readable() {
+                    self.receive(index, readiness.hung_up());
                 }
             }
         }
     }
 
-    /// Reads what arrived, lets the session have it, and sends what it says to that.
+    /// Reads what has arrived, passes it to the session, and sends the session's output.
     fn receive(&mut self, index: usize, hung_up: bool) {
         let client = &mut self.clients[index];
         loop {
             let Some(transport) = &mut client.transport else { return };
             let count = match transport.read(&mut self.input) {
-                Ok(0) => return self.closed(index),
+                Ok(0) => return self.on_peer_closed(index),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return self.lose(index, clock::now(), error.into()),
+                Err(error) => return self.on_loss(index, clock::now(), error.into()),
             };
             let drained = transport.drained(count, self.input.len());
             let now = clock::now();
-            self.thread.advance(now);
-            self.thread.recorder.set_client(client.client);
-            self.thread.recorder.received(count);
-            match client.take(&mut self.thread, &self.input[..count], now) {
+            let thread = &mut self.shared.thread;
+            thread.advance(now);
+            thread.recorder.set_client(client.number);
+            thread.recorder.received(count);
+            match client.on_bytes(&mut self.shared, &self.input[..count], now) {
                 Ok(()) => {}
-                Err(loss) => return self.lose(index, now, loss),
+                Err(loss) => return self.on_loss(index, now, loss),
             }
             if client.state == State::Securing {
-                return self.secure(index);
+                return self.continue_tls(index);
             }
-            if client.within && client.state == State::Connecting {
-                return; // It is done with this one.
+            if client.reconnecting && client.state == State::Connecting {
+                return; // This connection is done.
             }
             if drained && !hung_up {
                 return;
@@ -327,55 +309,53 @@ impl<S: Session, P: Pacer> Reactor<S, P> {
         }
     }
 
-    /// The peer has closed the connection.
     #[cold]
-    fn closed(&mut self, index: usize) {
+    fn on_peer_closed(&mut self, index: usize) {
         let now = clock::now();
-        self.thread.advance(now);
+        let thread = &mut self.shared.thread;
+        thread.advance(now);
         let client = &mut self.clients[index];
         if client.state == State::Busy {
-            self.thread.recorder.set_client(client.client);
-            let cx = &mut Context { recorder: &mut self.thread.recorder };
-            if let Some(action) = client.session.closed(cx, now, &mut self.thread.output) {
+            thread.recorder.set_client(client.number);
+            let cx = &mut Context { recorder: &mut thread.recorder };
+            if let Some(action) = client.session.closed(cx, now, &mut self.shared.output) {
                 client.drop_connection();
-                if let Err(loss) = client.follow(&mut self.thread, action, now) {
-                    self.lose(index, now, loss);
+                if let Err(loss) = client.apply(&mut self.shared, action, now) {
+                    self.on_loss(index, now, loss);
                 }
                 return;
             }
         }
-        self.lose(index, now, Loss::closed());
+        self.on_loss(index, now, Loss::closed());
     }
 
-    fn unblock(&mut self, index: usize) {
-        if let Err(loss) = self.clients[index].flush(&mut self.thread) {
-            self.lose(index, clock::now(), loss);
+    fn flush(&mut self, index: usize) {
+        if let Err(loss) = self.clients[index].flush(&mut self.shared) {
+            self.on_loss(index, clock::now(), loss);
         }
     }
 
-    /// The load is over: a last word to the server, and the account.
+    /// Takes leave of the server, and returns all that was counted.
     fn finish(mut self) -> LifetimeCounts {
         let now = clock::now();
-        self.thread.advance(now);
+        let shared = &mut self.shared;
+        shared.thread.advance(now);
         let unfinished =
             Failure { code: "unfinished".into(), message: "no answer came before the load was ended".into() };
         for client in &mut self.clients {
-            self.thread.recorder.set_client(client.client);
+            let recorder = &mut shared.thread.recorder;
+            recorder.set_client(client.number);
             match client.state {
-                state if state == State::Busy || client.within => {
-                    client.session.lost(
-                        &mut Context { recorder: &mut self.thread.recorder },
-                        now,
-                        &unfinished,
-                    );
+                state if state == State::Busy || client.reconnecting => {
+                    client.session.lost(&mut Context { recorder }, now, &unfinished);
                 }
-                State::Idle | State::Pausing | State::Spent => {
-                    client.session.goodbye(&mut self.thread.output);
-                    let _ = client.send(&mut self.thread); // It is only polite.
+                State::Idle | State::Pausing | State::Exhausted => {
+                    client.session.goodbye(&mut shared.output);
+                    let _ = client.send(shared); // Best effort: the load is over.
                 }
                 _ => {}
             }
         }
-        self.thread.recorder.finish()
+        self.shared.thread.recorder.finish()
     }
 }

@@ -1,199 +1,160 @@
-//! What a thread's clients share: the clock of their load, its events, its record, and who waits for what.
+//! State that every load thread has, whether its clients share a reactor or block in calls: the instants of the load, the
+//! thread's recorder and pacer, and its channel to the coordinator.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use super::READ_SIZE;
 use super::control::{Bounds, Control, EventSender, ThreadEvent};
 use super::epoll::Epoll;
 use super::precise_wait::PreciseWait;
-use super::timers::TimerQueue;
-use loadcell_core::clock::{self, Nanos};
+use loadcell_core::clock::Nanos;
 use loadcell_core::pace::Pacer;
 use loadcell_core::record::{Recorder, Window};
-use loadcell_transport::Endpoint;
 
-/// What a reactor has to know beside its clients.
-pub struct Settings {
-    pub endpoint: Arc<Endpoint>,
-    /// How long one attempt to connect may take, the protocol's handshake included.
-    pub connect_timeout_ns: Nanos,
-    /// How long transactions may take that are in progress when the window ends.
-    pub drain_ns: Nanos,
+/// Inputs of a new load thread.
+pub struct ThreadContext {
+    pub recorder: Recorder,
+    pub control: Arc<Control>,
+    pub events: EventSender,
     /// None where time alone ends the load.
     pub bounds: Option<Bounds>,
-    /// How long a transaction may take from when it was begun, if there is a limit.
-    pub timeout_ns: Option<Nanos>,
 }
 
-/// Everything of a reactor that is not a connection.
+/// State of a load thread apart from its clients.
 pub struct ThreadState<P> {
-    pub settings: Settings,
+    pub recorder: Recorder,
+    pub pacer: P,
     pub control: Arc<Control>,
     pub events: EventSender,
     pub epoll: Epoll,
-    precise_wait: PreciseWait,
-    pub timers: TimerQueue,
-    pub recorder: Recorder,
-    pub pacer: P,
+    pub precise_wait: PreciseWait,
     pub window: Window,
-    /// While it lasts transactions may be started, `[opens, closes)`: the window, or of a load with bounds first the
-    /// warm-up and then the measurement.
-    pub opens: Nanos,
-    pub closes: Nanos,
-    /// Of a load with bounds: when the warm-up brings nothing more.
-    hold: Nanos,
-    pub started: bool,
-    /// What was told of a load with bounds.
-    settled: bool,
-    spent: bool,
-    /// What a session wants to send; empty again when it is sent.
-    pub output: Vec<u8>,
-    /// When the last wait for events ended.
-    pub woken: Nanos,
-    /// Transactions in progress.
-    pub busy: usize,
-    /// Clients for whom no transaction is due, in the order in which they became free. None in a closed loop.
-    pub idle: VecDeque<usize>,
-    /// Connections being made, and clients that wait until there are fewer of them.
-    pub opening: usize,
-    pub queue: VecDeque<usize>,
-    /// Clients whose transaction waits for a connection that is not begun to be made yet.
-    pub renewing: VecDeque<usize>,
-    /// When to look next for transactions that take too long.
-    pub sweep: Nanos,
+    bounds: Option<Bounds>,
+    /// Transactions may start in `[admit_from, admit_until)`: in the window, or in a bounded load first in the warm-up
+    /// and then in the measurement.
+    pub admit_from: Nanos,
+    pub admit_until: Nanos,
+    /// End of a bounded load's warm-up, after which nothing of it starts.
+    pub warmup_end: Nanos,
+    warmup_drained: bool,
+    quota_exhausted: bool,
 }
 
 impl<P: Pacer> ThreadState<P> {
-    /// Of a thread with so many clients.
-    pub fn new(
-        clients: usize,
-        settings: Settings,
-        pacer: P,
-        recorder: Recorder,
-        control: Arc<Control>,
-        events: EventSender,
-    ) -> io::Result<Self> {
-        let epoll = Epoll::new(control.waker.clone())?;
+    pub fn new(context: ThreadContext, pacer: P) -> io::Result<Self> {
+        let ThreadContext { recorder, control, events, bounds } = context;
         Ok(Self {
-            settings,
-            control,
-            events,
-            epoll,
-            precise_wait: PreciseWait::default(),
-            timers: TimerQueue::default(),
             recorder,
             pacer,
+            epoll: Epoll::new(control.waker.clone())?,
+            control,
+            events,
+            precise_wait: PreciseWait::default(),
             window: Window::UNKNOWN,
-            opens: Nanos::MAX,
-            closes: Nanos::MAX,
-            hold: Nanos::MAX,
-            started: false,
-            settled: false,
-            spent: false,
-            output: Vec::with_capacity(READ_SIZE),
-            woken: clock::now(),
-            busy: 0,
-            idle: VecDeque::with_capacity(clients),
-            opening: 0,
-            queue: VecDeque::with_capacity(clients),
-            renewing: VecDeque::new(),
-            sweep: Nanos::MAX,
+            bounds,
+            admit_from: Nanos::MAX,
+            admit_until: Nanos::MAX,
+            warmup_end: Nanos::MAX,
+            warmup_drained: false,
+            quota_exhausted: false,
         })
     }
 
-    /// Waits until something happens or is to be done; the number of events. To start a transaction when it is due
-    /// matters more than anything else, and if none is to come the wait costs no more than the kernel's.
-    #[inline]
-    pub fn wait(&mut self) -> io::Result<usize> {
-        let until = self.next_deadline();
-        let due = if self.idle.is_empty() { Nanos::MAX } else { self.pacer.due(Nanos::MAX) };
-        if due == Nanos::MAX || due >= self.closes {
-            return self.epoll.wait(until);
-        }
-        let count = self.precise_wait.wait(&mut self.epoll, until, due)?;
-        self.recorder.add_busy_wait(self.precise_wait.take_busy_wait_ns());
-        Ok(count)
-    }
-
-    /// It is `now`: whatever was due until then is in the record, in the interval to which it belongs.
+    /// Records everything that was due before `now`, each in its interval.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         while now >= self.recorder.interval_end() {
-            let boundary = self.recorder.interval_end();
-            self.pacer.mark_due_until(boundary, &mut self.recorder);
-            self.recorder.advance(boundary);
+            let end = self.recorder.interval_end();
+            self.pacer.mark_due_until(end, &mut self.recorder);
+            self.recorder.advance(end);
         }
     }
 
-    /// Until when nothing has to be done if nothing happens.
+    /// Applies the coordinator's decisions. Returns true when a new window has opened.
     #[inline]
-    fn next_deadline(&self) -> Nanos {
-        let mut next = self.recorder.interval_end().min(self.timers.next()).min(self.sweep);
-        if self.hold > self.woken {
-            next = next.min(self.hold); // That a warm-up has settled is to be told.
+    pub fn apply_control(&mut self) -> bool {
+        let mut opened = false;
+        if self.window == Window::UNKNOWN
+            && let Some(window) = self.control.window()
+        {
+            self.recorder.set_window(window);
+            self.open(window);
+            opened = true;
         }
-        // The last client may have finished after the window's end in a batch that began before it: then there is
-        // nothing left to wait for, and whether the load is over has still to be asked.
-        next.min(if self.window.end > self.woken { self.window.end } else { self.drained_by() })
+        if self.window.start == Nanos::MAX
+            && let Some(window) = self.control.measurement()
+        {
+            self.recorder.set_measurement(window);
+            self.open(window);
+            opened = true;
+        }
+        let end = self.control.end();
+        if end < self.window.end {
+            self.window.end = end;
+            self.admit_until = self.admit_until.min(end);
+            self.recorder.end_at(end);
+        }
+        opened
     }
 
-    /// A window is known: work may be done in it from now on, or of a load with bounds in the first part of it.
-    pub fn open(&mut self) {
-        let window = self.window;
-        self.idle.clear();
-        self.started = false;
-        self.sweep =
-            self.settings.timeout_ns.map_or(Nanos::MAX, |timeout| self.woken.saturating_add(timeout));
-        let bounds = self.settings.bounds.as_mut();
+    /// Admits transactions within `window`, or within its warm-up while the start of the measurement is unknown.
+    #[cold]
+    fn open(&mut self, window: Window) {
+        self.window = window;
+        let bounds = self.bounds.as_mut();
         if window.start == Nanos::MAX {
-            let hold_after = bounds.and_then(|bounds| bounds.hold_after_ns).unwrap_or_default();
-            self.hold = window.begin + hold_after;
-            // What is due by then is still sent when a connection is free.
-            (self.opens, self.closes) = (window.begin, if P::SCHEDULED { window.end } else { self.hold });
-            self.pacer.begin(&Window { start: self.hold, end: self.hold, ..window }, &mut self.recorder);
+            let warmup_ns = bounds.and_then(|bounds| bounds.warmup_ns).unwrap_or_default();
+            self.warmup_end = window.begin + warmup_ns;
+            self.admit_from = window.begin;
+            // Requests of a schedule that are due by the warm-up's end are still sent when a client is free.
+            self.admit_until = if P::SCHEDULED { window.end } else { self.warmup_end };
+            let warmup = Window { start: self.warmup_end, end: self.warmup_end, ..window };
+            self.pacer.begin(&warmup, &mut self.recorder);
             return;
         }
+        self.admit_from = window.begin;
+        self.admit_until = window.end;
         if let Some(bounds) = bounds {
             self.recorder.set_quota(std::mem::take(&mut bounds.quota));
-            (self.opens, self.closes) = (window.start, window.end);
-        } else {
-            (self.opens, self.closes) = (window.begin, window.end);
+            self.admit_from = window.start;
         }
-        self.pacer.begin(&Window { begin: self.opens, ..window }, &mut self.recorder);
+        self.pacer.begin(&Window { begin: self.admit_from, ..window }, &mut self.recorder);
     }
 
-    /// Tells, once, that the warm-up has settled, and that all has been made.
-    pub fn tell_bounds(&mut self, now: Nanos) {
-        let warming_up = self.window.start == Nanos::MAX;
-        if warming_up && !self.settled && now >= self.hold {
-            self.pacer.mark_due_until(now + 1, &mut self.recorder); // What fell due while the thread stood still is in progress.
+    /// Of a bounded load: reports, once each, that the warm-up has drained and that the quota is exhausted.
+    #[inline]
+    pub fn report_bounds(&mut self, now: Nanos) {
+        if self.bounds.is_none() {
+            return;
+        }
+        if self.window.start == Nanos::MAX {
+            if self.warmup_drained || now < self.warmup_end {
+                return;
+            }
+            // Requests that fell due while the thread did not run are in progress.
+            self.pacer.mark_due_until(now + 1, &mut self.recorder);
             if self.recorder.in_progress() == 0 {
-                self.settled = true;
+                self.warmup_drained = true;
                 self.events.send(ThreadEvent::WarmupDrained);
             }
-        } else if !warming_up && !self.spent && self.started && self.recorder.is_exhausted() {
-            self.spent = true;
+        } else if !self.quota_exhausted && now >= self.admit_from && self.recorder.is_exhausted() {
+            self.quota_exhausted = true;
             self.events.send(ThreadEvent::QuotaExhausted(self.recorder.last_end()));
         }
     }
 
-    fn drained_by(&self) -> Nanos {
-        self.window.end.saturating_add(self.settings.drain_ns)
-    }
-
-    /// Whether there is nothing more to do.
-    #[inline]
-    pub fn is_over(&self, now: Nanos) -> bool {
-        if now >= self.window.end && (self.busy == 0 || now >= self.drained_by()) {
-            return true;
+    /// Records a new connection; `again` if its client had one before.
+    pub fn on_connected(&mut self, now: Nanos, again: bool) {
+        self.recorder.connected(now, again);
+        self.control.set_connections(self.recorder.connections());
+        if !again {
+            self.events.send(ThreadEvent::Connected);
         }
-        self.control.is_abandoned()
     }
 
-    /// How many connections there are has changed.
-    pub fn count_connections(&self) {
+    /// Records the loss of a connection.
+    pub fn on_disconnected(&mut self, now: Nanos) {
+        self.recorder.disconnected(now);
         self.control.set_connections(self.recorder.connections());
     }
 }

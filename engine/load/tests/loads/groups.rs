@@ -11,7 +11,7 @@ use loadcell_core::clock::{MILLISECOND, SECOND};
 use loadcell_core::observe::Directive;
 use loadcell_core::pace::Arrivals;
 use loadcell_core::spec::{Load, Schedule, Stretch};
-use loadcell_load::{GroupInput, TargetContext, run_together};
+use loadcell_load::{GroupInput, TargetContext, run_groups};
 
 /// The same load as an open loop.
 fn due(rate: f64, most_overdue_ms: u64, load: Load) -> Load {
@@ -24,9 +24,9 @@ fn due(rate: f64, most_overdue_ms: u64, load: Load) -> Load {
 fn together(context: &TargetContext, groups: &[(&str, &Echoes, &Load)], watch: &mut Watch<'_>) -> Value {
     let parts: Vec<_> = groups
         .iter()
-        .map(|&(name, sessions, load)| GroupInput { name, sessions: sessions as _, load })
+        .map(|&(name, sessions, load)| GroupInput { name, clients: sessions as _, load })
         .collect();
-    run_together(&parts, context, watch).unwrap()
+    run_groups(&parts, context, watch).unwrap()
 }
 
 fn brisk() -> Server {

@@ -176,6 +176,7 @@ fn load(clients: u32, threads: u32, warmup_ms: u64, duration_ms: u64) -> Load {
         timeout_ns: None,
         lost_ns: 10 * SECOND,
         max_retries: 0,
+        armed_ns: None,
         schedule: None,
         requests: None,
         requests_per_client: None,

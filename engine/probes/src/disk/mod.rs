@@ -33,7 +33,7 @@ use loadcell_core::record::{Kind, OpId, Operation, Recorder, TRANSACTION};
 use loadcell_core::session::Remark;
 use loadcell_core::spec::Spec;
 use loadcell_load::Measurement;
-use loadcell_load::blocking::{Fault, Task, Tasks};
+use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
 /// What the clients of a disk probe share.
 pub struct Disk {
@@ -118,14 +118,14 @@ impl Disk {
     }
 }
 
-impl Tasks for Disk {
-    type Task<'t> = Client<'t>;
+impl BlockingClientFactory for Disk {
+    type Client<'t> = Client<'t>;
 
     fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    fn task(&self, client: u32, wanted: &dyn Fn() -> bool) -> Result<Client<'_>, Fault> {
+    fn client(&self, client: u32, wanted: &dyn Fn() -> bool) -> Result<Client<'_>, Fault> {
         let mut random = Random::stream(self.seed, client.into());
         let Some(file) = self.file(&mut random, wanted)? else {
             return Err(Fault::new("stopped", "it was stopped while its file was laid out"));
@@ -137,13 +137,13 @@ impl Tasks for Disk {
         })
     }
 
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.options.block_bytes as f64 / f64::from(1 << 20);
         let mut figures: Vec<_> =
-            measured.per_second(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
+            measured.rate_per_s(TRANSACTION).map(|rate| ("iops", rate)).into_iter().collect();
         for (name, op) in [("read_mib_per_s", self.ops.read), ("write_mib_per_s", self.ops.write)] {
             if op != TRANSACTION {
-                figures.extend(measured.per_second(op).map(|rate| (name, rate * mib)));
+                figures.extend(measured.rate_per_s(op).map(|rate| (name, rate * mib)));
             }
         }
         figures
@@ -164,28 +164,28 @@ pub enum Client<'d> {
     Many(Box<Ring<'d>>),
 }
 
-impl Task for Client<'_> {
+impl BlockingClient for Client<'_> {
     fn clear(&mut self) {}
 
     #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         match self {
-            Self::One(one) => one.choose(recorder, due),
-            Self::Many(many) => many.choose(recorder, due),
+            Self::One(one) => one.select(recorder, due),
+            Self::Many(many) => many.select(recorder, due),
         }
     }
 
     /// However many blocks that are: a choice fills what is free.
     #[inline]
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         1
     }
 
     #[inline]
-    fn carry_out(&mut self) -> Result<(), Fault> {
+    fn execute(&mut self) -> Result<(), Fault> {
         match self {
-            Self::One(one) => one.carry_out(),
-            Self::Many(many) => many.carry_out(),
+            Self::One(one) => one.execute(),
+            Self::Many(many) => many.execute(),
         }
     }
 
@@ -198,10 +198,10 @@ impl Task for Client<'_> {
     }
 
     #[inline]
-    fn goes_on(&self) -> bool {
+    fn is_unfinished(&self) -> bool {
         match self {
             Self::One(_) => false,
-            Self::Many(many) => many.goes_on(),
+            Self::Many(many) => many.is_unfinished(),
         }
     }
 }

@@ -44,7 +44,7 @@ impl<'d> Psync<'d> {
     }
 
     #[inline]
-    pub fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    pub fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         let (act, block) = self.order.next();
         (self.act, self.offset, self.due) = (act, block * self.disk.options.block_bytes, due);
         if act == Act::Write {
@@ -55,7 +55,7 @@ impl<'d> Psync<'d> {
     }
 
     #[inline]
-    pub fn carry_out(&mut self) -> Result<(), Fault> {
+    pub fn execute(&mut self) -> Result<(), Fault> {
         self.block_done = None;
         let Err(fault) = self.block() else { return Ok(()) };
         self.fault = Some(fault.clone());

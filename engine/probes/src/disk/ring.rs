@@ -95,7 +95,7 @@ impl<'d> Ring<'d> {
 
     /// Fills what is free of the queue.
     #[inline]
-    pub fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    pub fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         let wanted = recorder.reserve(self.queue.free.len() as u64);
         for _ in 0..wanted {
             let Some(number) = self.queue.free.pop() else { return };
@@ -114,7 +114,7 @@ impl<'d> Ring<'d> {
 
     /// Waits until something comes back.
     #[inline]
-    pub fn carry_out(&mut self) -> Result<(), Fault> {
+    pub fn execute(&mut self) -> Result<(), Fault> {
         let waited = self.queue.wait().map_err(|error| fatal("the queue broke", error));
         let outcome = waited.and_then(|()| self.queue.check());
         self.fault = outcome.as_ref().err().cloned();
@@ -161,7 +161,7 @@ impl<'d> Ring<'d> {
 
     /// Whether anything is under way.
     #[inline]
-    pub fn goes_on(&self) -> bool {
+    pub fn is_unfinished(&self) -> bool {
         self.queue.free.len() < self.queue.slots.len()
     }
 }

@@ -16,7 +16,7 @@ use loadcell_core::observe::{Directive, Observer};
 use loadcell_core::random::Random;
 use loadcell_core::record::Recorder;
 use loadcell_core::spec::Spec;
-use loadcell_load::blocking::{Direct, Fault, Task};
+use loadcell_load::blocking::{BlockingClient, BlockingLoad, Fault};
 use loadcell_load::{NoResult, TargetContext, run as run_load};
 use loadcell_transport::Endpoint;
 
@@ -182,7 +182,7 @@ fn by_hand(go_direct: fn(&File) -> io::Result<bool>) -> Value {
     let whole = spec(place.path(), json!({"direct": true}), bounded());
     let spec = Spec::read(&whole.to_string()).unwrap();
     let disk = Disk::new(&whole["workload"]["probe"]["disk"], &spec).unwrap();
-    let probe = Direct(Disk { go_direct, ..disk });
+    let probe = BlockingLoad(Disk { go_direct, ..disk });
     let endpoint = std::sync::Arc::new(Endpoint::of(&spec.target).unwrap());
     let ground = TargetContext { endpoint, connect_timeout_ns: 0, advice: crate::advice };
     run_load(&probe, &ground, &spec.load, &mut Watch(&place, 0)).unwrap()
@@ -283,11 +283,11 @@ fn one_turn(engine: &Value, path: &str) -> (Fault, Recorder) {
         Engine::Psync => Client::One(Box::new(Psync::new(&disk, file, order, &mut random))),
         Engine::IoUring => Client::Many(Box::new(Ring::new(&disk, file, order, &mut random).unwrap())),
     };
-    client.choose(&mut recorder, 5);
-    let mut outcome = client.carry_out();
+    client.select(&mut recorder, 5);
+    let mut outcome = client.execute();
     client.record(&mut recorder, 10, 20);
     while outcome.is_ok() {
-        outcome = client.carry_out(); // A queue has its flush in a turn of its own.
+        outcome = client.execute(); // A queue has its flush in a turn of its own.
         client.record(&mut recorder, 25, 30);
     }
     (outcome.unwrap_err(), recorder)

@@ -171,10 +171,13 @@ impl Probe for Memory {
     }
 
     /// The speed of one pass on average, times the threads. STREAM tells of its best round, too, which is one thread's.
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let mib = self.moved as f64 / f64::from(1 << 20);
-        let mut found: Vec<_> =
-            measured.pace(TRANSACTION).map(|pace| ("mib_per_s", pace * mib)).into_iter().collect();
+        let mut found: Vec<_> = measured
+            .service_rate_per_s(TRANSACTION)
+            .map(|pace| ("mib_per_s", pace * mib))
+            .into_iter()
+            .collect();
         let fastest = measured.operations[TRANSACTION.index()].service.min();
         if !found.is_empty() && matches!(self.means, Means::Stream(_)) && measured.clients == 1 && fastest > 0
         {

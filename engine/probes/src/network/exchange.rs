@@ -42,7 +42,7 @@ impl Exchange {
     }
 
     #[inline]
-    pub fn carry_out(&mut self) -> Result<(), Fault> {
+    pub fn execute(&mut self) -> Result<(), Fault> {
         let done = match &self.stream {
             Some(stream) => exchange(stream, &self.out, self.hello.response, &mut self.piece),
             None => dial(self.address, PATIENCE)

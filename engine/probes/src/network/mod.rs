@@ -29,7 +29,7 @@ use loadcell_core::os;
 use loadcell_core::record::{Operation, Recorder, TRANSACTION};
 use loadcell_core::spec::Spec;
 use loadcell_load::Measurement;
-use loadcell_load::blocking::{Fault, Task, Tasks};
+use loadcell_load::blocking::{BlockingClient, BlockingClientFactory, Fault};
 
 pub use serve::serve;
 pub use server::{Served, Server};
@@ -52,14 +52,14 @@ impl Network {
     }
 }
 
-impl Tasks for Network {
-    type Task<'t> = Client;
+impl BlockingClientFactory for Network {
+    type Client<'t> = Client;
 
     fn operations(&self) -> &[Operation] {
         &super::PASS
     }
 
-    fn task(&self, _: u32, _: &dyn Fn() -> bool) -> Result<Client, Fault> {
+    fn client(&self, _: u32, _: &dyn Fn() -> bool) -> Result<Client, Fault> {
         let address = self.peer.address();
         Ok(match self.options.test {
             Kind::Rr | Kind::Crr => Client::Exchange(Exchange::new(&self.options, address)?),
@@ -67,13 +67,13 @@ impl Tasks for Network {
         })
     }
 
-    fn figures(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
+    fn metrics(&self, measured: &Measurement<'_>) -> Vec<(&'static str, f64)> {
         let megabits = f64::from(self.options.block_bytes) * 8.0 / 1e6;
         let figure = |rate: f64| match self.options.test {
             Kind::Rr | Kind::Crr => ("transactions_per_s", rate),
             Kind::Stream => ("mbit_per_s", rate * megabits),
         };
-        measured.per_second(TRANSACTION).map(figure).into_iter().collect()
+        measured.rate_per_s(TRANSACTION).map(figure).into_iter().collect()
     }
 }
 
@@ -83,28 +83,28 @@ pub enum Client {
     Stream(Stream),
 }
 
-impl Task for Client {
+impl BlockingClient for Client {
     fn clear(&mut self) {}
 
     #[inline]
-    fn choose(&mut self, recorder: &mut Recorder, due: Nanos) {
+    fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
         recorder.start(TRANSACTION, due);
         match self {
             Self::Exchange(exchange) => exchange.due = due,
-            Self::Stream(stream) => stream.choose(due),
+            Self::Stream(stream) => stream.select(due),
         }
     }
 
     #[inline]
-    fn chosen(&self) -> usize {
+    fn selected(&self) -> usize {
         1
     }
 
     #[inline]
-    fn carry_out(&mut self) -> Result<(), Fault> {
+    fn execute(&mut self) -> Result<(), Fault> {
         match self {
-            Self::Exchange(exchange) => exchange.carry_out(),
-            Self::Stream(stream) => stream.carry_out(),
+            Self::Exchange(exchange) => exchange.execute(),
+            Self::Stream(stream) => stream.execute(),
         }
     }
 
@@ -117,10 +117,10 @@ impl Task for Client {
     }
 
     #[inline]
-    fn goes_on(&self) -> bool {
+    fn is_unfinished(&self) -> bool {
         match self {
             Self::Exchange(_) => false,
-            Self::Stream(stream) => stream.goes_on(),
+            Self::Stream(stream) => stream.is_unfinished(),
         }
     }
 }

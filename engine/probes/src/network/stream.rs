@@ -54,12 +54,12 @@ impl Stream {
     }
 
     #[inline]
-    pub fn choose(&mut self, due: Nanos) {
+    pub fn select(&mut self, due: Nanos) {
         self.chosen = Some(due);
     }
 
     #[inline]
-    pub fn carry_out(&mut self) -> Result<(), Fault> {
+    pub fn execute(&mut self) -> Result<(), Fault> {
         let done = self.hand_over().and_then(|()| self.hear());
         self.fault = done.as_ref().err().map(fault);
         self.fault.clone().map_or(Ok(()), Err)
@@ -106,7 +106,7 @@ impl Stream {
 
     /// Whether anything has not arrived.
     #[inline]
-    pub fn goes_on(&self) -> bool {
+    pub fn is_unfinished(&self) -> bool {
         !self.under_way.is_empty()
     }
 }
