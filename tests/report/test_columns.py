@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 
 from fake_runs import Shape, write_run
+from loadcell.report import brief
 from loadcell.report.blocks import Cell, Column, Table
 from loadcell.report.build import build
 from loadcell.report.columns import known
-from loadcell.report.markdown import render
-from loadcell.report.terminal import print_run
+from loadcell.report.render import terminal
+from loadcell.report.render.markdown import render
 from loadcell.store.read import StoredRun, read_run
 
 
@@ -42,7 +43,7 @@ def heads(run: StoredRun) -> dict[str, list[str]]:
 def shown(run: StoredRun) -> str:
     """What a terminal shows."""
     out = io.StringIO()
-    print_run(run, "en", Console(file=out, width=120, highlight=False, color_system=None))
+    terminal.render(brief.of_run(run, "en"), Console(file=out, width=120, highlight=False, color_system=None))
     return out.getvalue()
 
 

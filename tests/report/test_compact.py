@@ -16,8 +16,9 @@ from rich.console import Console
 from fake_runs import Shape, write_run
 from loadcell.execution.record import explained
 from loadcell.model import numbers
-from loadcell.report.adhoc_summary import print_compact
+from loadcell.report import adhoc_summary
 from loadcell.report.context import Scene
+from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun, read_run
 
 Stored = Callable[[str], StoredRun]
@@ -36,7 +37,9 @@ RUNS = (
 
 def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
     out = io.StringIO()
-    print_compact(run, lang, Console(file=out, width=width, highlight=False, color_system=None))
+    terminal.render(
+        adhoc_summary.of_run(run, lang), Console(file=out, width=width, highlight=False, color_system=None)
+    )
     return out.getvalue()
 
 
@@ -139,7 +142,7 @@ def test_parts_of_a_request_stand_under_it(stored: Stored) -> None:
 
 
 def test_several_loads_have_a_row_each_and_repeats_a_median(stored: Stored) -> None:
-    said = printed(stored("sweep"))
+    said = printed(stored("sweep"), width=68)
     assert "Medians of" in said
     head = next(line for line in said.splitlines() if "99%" in line)
     assert head.split()[:4] == ["clients", "tx/s", "range", "50%"]
@@ -153,7 +156,7 @@ def test_without_repeats_the_mean_has_its_place_before_what_was_received(tmp_pat
         {**trial, "totals": {**trial["totals"], "statuses": {"2xx": 9}, "received_bytes_per_s": 1.5 * 2**20}}
         for trial in run.trials
     ]
-    said = printed(replace(run, trials=trials), width=72)
+    said = printed(replace(run, trials=trials), width=64)
     assert "mean" in said
     assert "MiB" not in said
 

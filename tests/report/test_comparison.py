@@ -14,13 +14,12 @@ from rich.console import Console
 
 import fake_runs
 from loadcell.analysis.compare.errors import CannotCompareError
-from loadcell.report.comparison import publish
-from loadcell.report.comparison.build import build
-from loadcell.report.comparison.document import document
+from loadcell.report.brief import next_steps
+from loadcell.report.comparison.build import brief, build, document, pages
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
-from loadcell.report.comparison.terminal import print_comparison
 from loadcell.report.context import Scene
-from loadcell.report.terminal import next_steps
+from loadcell.report.render import json as json_renderer
+from loadcell.report.render import terminal
 from loadcell.store.errors import StoreError
 from loadcell.store.read import read_run
 from report import comparisons
@@ -86,7 +85,7 @@ ALL = [
 
 def printed(gathered: Gathered, lang: str = "en") -> str:
     out = io.StringIO()
-    print_comparison(gathered, lang, console=Console(file=out, width=80, highlight=False, color_system=None))
+    terminal.render(brief(gathered, lang), Console(file=out, width=80, highlight=False, color_system=None))
     return out.getvalue()
 
 
@@ -102,7 +101,7 @@ def test_a_terminal_of_80_columns_shows_it(get: Get, name: str, lang: str) -> No
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("name", ALL)
 def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: str) -> None:
-    text = publish.text(get(name), lang, ("loadcell", "compare"))
+    text = pages(get(name), lang, ("loadcell", "compare")).markdown()
     assert "![" not in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert tables
@@ -111,7 +110,7 @@ def test_markdown_for_a_pull_request_has_no_pictures(get: Get, name: str, lang: 
 
 @pytest.mark.parametrize("name", ALL)
 def test_json_is_plain_and_whole(get: Get, name: str) -> None:
-    found = document(get(name))
+    found = json.loads(json_renderer.render(document(get(name))))
     json.dumps(found, allow_nan=False)
     assert {row["verdict"] for row in found["rows"]} <= {"same", "faster", "slower", "ambiguous"}
     assert len(found["rows"]) == len(get(name).comparison.rows)
@@ -257,7 +256,7 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
     get: Get, browser: Browser, tmp_path: Path, name: str, charts: set[str]
 ) -> None:
     for lang in ("en", "zh"):
-        (page,) = publish.publish(get(name), lang, ("html",), tmp_path / f"{lang}.html", ("loadcell",))
+        (page,) = pages(get(name), lang, ("loadcell",)).publish(("html",), tmp_path / f"{lang}.html")
         browser.requests.clear()
         browser.complaints.clear()
         browser.open(page)
@@ -274,7 +273,7 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_the_network(
 
 
 def test_markdown_with_pictures(get: Get, tmp_path: Path) -> None:
-    written = publish.publish(get("levels"), "en", ("html", "md"), tmp_path, ("loadcell", "compare", "cccc"))
+    written = pages(get("levels"), "en", ("loadcell", "compare", "cccc")).publish(("html", "md"), tmp_path)
     assert written == [tmp_path / "comparison.html", tmp_path / "comparison.md"]
     text = written[1].read_text()
     for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):

@@ -12,12 +12,12 @@ import pytest
 import fake_runs
 from loadcell.analysis.phrase import Phrase
 from loadcell.model import numbers
-from loadcell.report import html, markdown
 from loadcell.report.blocks import Chart, Section, Table
 from loadcell.report.build import build
 from loadcell.report.charts import percentiles, style, throughput
 from loadcell.report.context import Scene
-from loadcell.report.html import NO_BREAK, coded, counted, headed
+from loadcell.report.render import html, markdown
+from loadcell.report.render.html import NO_BREAK, coded, counted, headed
 from loadcell.report.sections import method, trouble
 from loadcell.report.sections.environment import said
 from loadcell.report.texts import Texts

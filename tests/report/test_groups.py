@@ -11,7 +11,7 @@ from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
 from loadcell.report.charts import series
 from loadcell.report.context import Scene
-from loadcell.report.markdown import render
+from loadcell.report.render.markdown import render
 from loadcell.store.read import StoredRun, read_run
 
 

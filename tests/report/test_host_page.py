@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from linux import trees
 from loadcell.analysis import host_remarks
 from loadcell.linux import inventory
-from loadcell.report.host import REASONS, SAID, in_words, parts, print_host, reason
+from loadcell.report.host import REASONS, SAID, brief, in_words, parts, reason
+from loadcell.report.render import terminal
 from loadcell.report.texts import Texts
 
 EN, ZH = Texts("en"), Texts("zh")
@@ -111,7 +112,7 @@ def test_findings_are_wrapped_between_chinese_characters(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     host = {"mitigations": {"spectre_v1": "Mitigation: a", "spectre_v2": "Mitigation: b"}}
-    print_host(host, host_remarks.findings(host), "zh")
+    terminal.render(brief(host, host_remarks.findings(host), "zh"))
     lines = capsys.readouterr().out.splitlines()
     (first,) = [line for line in lines if line.startswith("· 内核正在缓解")]
     assert cell_len(first) > 70

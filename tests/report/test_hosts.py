@@ -13,17 +13,14 @@ from rich.console import Console
 
 import fake_runs
 import machines
-from loadcell.report import html, markdown
 from loadcell.report.blocks import Chart, Report, Table
 from loadcell.report.hosts import page
 from loadcell.report.hosts.compared import Compared, compared
-from loadcell.report.hosts.comparison import build
-from loadcell.report.hosts.document import baseline, document
-from loadcell.report.hosts.publish import publish
+from loadcell.report.hosts.comparison import brief, build, pages
 from loadcell.report.hosts.read import Source, source
 from loadcell.report.hosts.remarks import findings
-from loadcell.report.hosts.terminal import print_baseline
-from loadcell.report.hosts.terminal_comparison import print_machines
+from loadcell.report.render import html, markdown, terminal
+from loadcell.report.render import json as json_renderer
 from loadcell.report.texts import Texts
 from loadcell.store.errors import StoreError
 from report import comparisons
@@ -59,9 +56,9 @@ def two(home: Path) -> Compared:
     return compared(str(home / "a"), str(home / "b"), [(str(home / "db-a"), str(home / "db-b"))])
 
 
-def printed(show: object, *args: object) -> str:
+def printed(report: Report) -> str:
     console = Console(file=io.StringIO(), width=80, highlight=False)
-    show(*args, console=console)  # type: ignore[operator]
+    terminal.render(report, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -170,7 +167,7 @@ def test_scores_that_scatter_are_said(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_terminal_of_80_columns_holds_it(one: Source, lang: str) -> None:
-    text = printed(print_baseline, one, lang, ["/results/host.html"])
+    text = printed(page.brief(one, lang, ["/results/host.html"]))
     assert max(cell_len(line) for line in text.splitlines() if str(one.path) not in line) <= 80
     assert "Example 9000" in text
     assert "/results/host.html" in text
@@ -195,12 +192,12 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     other = machines.write_baseline(tmp_path / "good", repeats=1)
     both = compared(str(found.path), str(other))
     assert evil not in html.render(build(both, "en"))
-    assert "<script>" not in markdown.render(build(both, "en", charts=False))
+    assert "<script>" not in markdown.render(build(both, "en", pictures=False))
 
 
 def test_its_json_is_what_compare_takes(one: Source, tmp_path: Path) -> None:
     stored = tmp_path / "a.json"
-    stored.write_text(json.dumps(baseline(one, "en")))
+    stored.write_text(json_renderer.render(page.document(one, "en"), EN))
     assert source(str(stored)).machine == one.machine
 
 
@@ -293,9 +290,11 @@ def test_what_one_processor_and_all_of_them_did_alike_stands_once(tmp_path: Path
     names = [row[1].text for row in tables(page.build(found, "en"))["table-scores"].rows]
     assert names.count("Primes, 1 thread") == 1
     assert len(names) == len(set(names)) == 4
-    said = printed(print_baseline, found, "en")
+    said = printed(page.brief(found, "en"))
     assert said.count("Primes, 1 thread") == 1
-    scores = {one["id"]: one for one in baseline(found, "en")["scores"]}
+    scores = {
+        one["id"]: one for one in json.loads(json_renderer.render(page.document(found, "en")))["scores"]
+    }
     assert scores["cpu-all/events_per_s"]["same_as"] == "cpu-1/events_per_s"
     assert "same_as" not in scores["cpu-1/events_per_s"]
     both = tables(build(compared(str(tmp_path / "a"), str(tmp_path / "b")), "en"))["table-ratios"]
@@ -331,7 +330,7 @@ def test_facts_are_said_in_the_readers_language_and_none_is_not_unknown(tmp_path
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
-    text = printed(print_machines, two, lang, "loadcell compare a b --out hosts.html")
+    text = printed(brief(two, lang, "loadcell compare a b --out hosts.html"))
     assert max(cell_len(line) for line in text.splitlines()) <= 80 + len(
         "loadcell compare a b --out hosts.html"
     )
@@ -340,17 +339,17 @@ def test_two_machines_on_a_terminal(two: Compared, lang: str) -> None:
 
 
 def test_their_json_has_everything(two: Compared) -> None:
-    found = document(two)
+    found = json.loads(pages(two, "en").json())
     assert found["what"] == "hosts"
     (workload,) = found["workloads"]
     assert "memory-memcpy-1/mib_per_s" in workload["hypothesis"]
     assert workload["interval"] is not None
     assert {one["standing"] for one in workload["candidates"]} == {"near", "part", "alike", "against"}
-    assert json.loads(json.dumps(found)) == found
+    assert all(finding["text"] for finding in found["findings"])
 
 
 def test_page_and_markdown_are_written_together(two: Compared, tmp_path: Path) -> None:
-    written = publish(two, "en", ("html", "md"), tmp_path, ())
+    written = pages(two, "en").publish(("html", "md"), tmp_path)
     assert [path.name for path in written] == ["hosts.html", "hosts.md"]
     assert (tmp_path / "report-pictures" / "chart-ratios.svg").stat().st_size > 1000
     assert "Hypothesis" in (tmp_path / "hosts.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from fake_runs import two_treatments, write_run
 from loadcell.report.build import build
-from loadcell.report.markdown import render
+from loadcell.report.render.markdown import render
 from loadcell.report.sections.http import _time
 from loadcell.store.read import read_run
 

@@ -8,9 +8,9 @@ import pytest
 
 import machines
 from ingest.made import made
-from loadcell.report import html, markdown
 from loadcell.report.blocks import Block, Code, Definitions, Report, Table
 from loadcell.report.build import build
+from loadcell.report.render import html, markdown
 from loadcell.store.read import StoredRun, read_run
 
 OUTPUTS = Path(__file__).parents[1] / "ingest" / "readers" / "outputs"

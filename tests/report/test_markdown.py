@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from loadcell.report import markdown, write
+from loadcell.report import write
 from loadcell.report.build import build
 from loadcell.report.pictures import VEGA_LITE, Painter, paint
+from loadcell.report.render import markdown
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]

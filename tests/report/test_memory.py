@@ -12,9 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from fake_runs import Shape, write_run
+from loadcell.report import brief
 from loadcell.report.blocks import Sentences, Table
 from loadcell.report.build import build
-from loadcell.report.terminal import print_run
+from loadcell.report.render import terminal
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run
 
@@ -43,7 +44,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 def lines(run: StoredRun, lang: str = "en") -> Iterator[str]:
     """What a terminal of 80 columns shows."""
     out = io.StringIO()
-    print_run(run, lang, Console(file=out, width=80, highlight=False, color_system=None))
+    terminal.render(brief.of_run(run, lang), Console(file=out, width=80, highlight=False, color_system=None))
     yield from out.getvalue().splitlines()
 
 

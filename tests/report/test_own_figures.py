@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from ingest.made import made
-from loadcell.report import build, figures, markdown, values
+from loadcell.report import brief, build, figures, values
 from loadcell.report.blocks import Table
-from loadcell.report.terminal import print_run, told_apart
+from loadcell.report.render import markdown, terminal
 from loadcell.report.texts import Texts
 from loadcell.store.read import read_run
 
@@ -29,7 +29,7 @@ def tables(home: Path, language: str, tool: str, *names: str) -> dict[str, Table
 def printed(home: Path, tool: str, *names: str) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False)
-    print_run(made(home, tool, *(OUTPUTS / name for name in names)), "en", console)
+    terminal.render(brief.of_run(made(home, tool, *(OUTPUTS / name for name in names)), "en"), console)
     return out.getvalue()
 
 
@@ -105,8 +105,11 @@ def test_no_data_that_failed_is_counted_where_data_are_moved(tmp_path: Path) -> 
 
 
 def test_names_that_end_differently_are_still_told_apart_where_they_are_cut() -> None:
-    assert told_apart(["my_result_100000, 8", "my_result_110000, 8"], 12) == ["…t_100000, 8", "…t_110000, 8"]
-    assert told_apart(["short", "a longer one"], 8) == ["short", "a longer one"]
+    assert terminal.distinct(["my_result_100000, 8", "my_result_110000, 8"], 12) == [
+        "…t_100000, 8",
+        "…t_110000, 8",
+    ]
+    assert terminal.distinct(["short", "a longer one"], 8) == ["short", "a longer one"]
 
 
 def test_a_single_execution_has_no_range(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from loadcell.report import html
 from loadcell.report.build import build
+from loadcell.report.render import html
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]

@@ -14,7 +14,7 @@ import pytest
 from loadcell import _engine
 from loadcell.report import write
 from loadcell.report.build import build
-from loadcell.report.markdown import render
+from loadcell.report.render.markdown import render
 from loadcell.store.query import trials_frame
 from loadcell.store.read import read_run
 from report.browser import Browser

@@ -13,7 +13,7 @@ from fake_runs import Fate, Shape, write_run
 from lines import CliRunner
 from loadcell.cli import main
 from loadcell.report.build import build
-from loadcell.report.html import render
+from loadcell.report.render.html import render
 from loadcell.store.read import read_run
 
 #: Response times of a key-value service in ms by operation and share of memory: p90, p99, max, mean, p50, failed

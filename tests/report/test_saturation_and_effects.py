@@ -11,11 +11,11 @@ import pytest
 
 import fake_runs
 from loadcell.analysis.saturation import Mark, Saturation
-from loadcell.report import html, markdown
 from loadcell.report.blocks import Chart, Report, Section, Sentences, Table
 from loadcell.report.build import build
 from loadcell.report.context import Scene
 from loadcell.report.pictures import VEGA_LITE, paint
+from loadcell.report.render import html, markdown
 from loadcell.report.sections.saturation import marks
 from loadcell.report.sizing import sized
 from loadcell.report.texts import LANGUAGES, Texts

@@ -14,8 +14,8 @@ from loadcell.execution.executor import LoadError
 from loadcell.report.blocks import Chart, Table
 from loadcell.report.build import build
 from loadcell.report.context import Scene
-from loadcell.report.html import render as html
-from loadcell.report.markdown import render as markdown
+from loadcell.report.render.html import render as html
+from loadcell.report.render.markdown import render as markdown
 from loadcell.report.sections.summary import findings
 from loadcell.store.read import StoredRun
 

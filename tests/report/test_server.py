@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from loadcell.analysis.redis import RedisServed
-from loadcell.report import build, html, markdown
+from loadcell.report import build
 from loadcell.report.blocks import Chart, Paragraph, Section, Table
 from loadcell.report.charts import series
 from loadcell.report.context import Scene
+from loadcell.report.render import html, markdown
 from loadcell.report.sections import server
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun

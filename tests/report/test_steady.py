@@ -12,10 +12,11 @@ from rich.console import Console
 
 import fake_runs
 from loadcell.analysis import steadiness
+from loadcell.report import brief
 from loadcell.report.build import build
 from loadcell.report.charts import series
 from loadcell.report.context import Scene
-from loadcell.report.terminal import print_run
+from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun, read_run
 
 Stored = Callable[[str], StoredRun]
@@ -23,7 +24,7 @@ Stored = Callable[[str], StoredRun]
 
 def text(stored: StoredRun, lang: str = "en") -> str:
     out = StringIO()
-    print_run(stored, lang, Console(file=out, width=80))
+    terminal.render(brief.of_run(stored, lang), Console(file=out, width=80))
     return " ".join(out.getvalue().split())
 
 

@@ -19,11 +19,12 @@ from loadcell.analysis.ranking import MOST
 from loadcell.cli import main
 from loadcell.model.catalogue import LANGUAGES
 from loadcell.model.catalogue import texts as catalogue
-from loadcell.report import evidence, html, markdown
+from loadcell.report import evidence
 from loadcell.report.blocks import Report, Sentences
 from loadcell.report.build import build
 from loadcell.report.context import Scene
-from loadcell.report.html import render as page
+from loadcell.report.render import html, markdown
+from loadcell.report.render.html import render as page
 from loadcell.report.sections import summary
 from loadcell.report.texts import Texts
 from loadcell.store.read import StoredRun, read_run

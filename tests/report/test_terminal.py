@@ -12,7 +12,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from loadcell.report.terminal import print_run
+from loadcell.report import brief
+from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun
 
 Stored = Callable[[str], StoredRun]
@@ -21,7 +22,9 @@ Stored = Callable[[str], StoredRun]
 def printed(run: StoredRun, lang: str = "en", width: int = 80) -> str:
     """What is printed on a terminal of this width."""
     out = io.StringIO()
-    print_run(run, lang, Console(file=out, width=width, highlight=False, color_system=None))
+    terminal.render(
+        brief.of_run(run, lang), Console(file=out, width=width, highlight=False, color_system=None)
+    )
     return out.getvalue()
 
 
@@ -96,7 +99,8 @@ def test_text_from_outside_is_no_markup(stored: Stored) -> None:
 def test_neither_charts_nor_frames_are_loaded(runs: Callable[[str], Path]) -> None:
     code = (
         "import sys; from pathlib import Path; from loadcell.store.read import read_run;"
-        "from loadcell.report.terminal import print_run; print_run(read_run(Path(sys.argv[1])));"
+        "from loadcell.report import brief; from loadcell.report.render import terminal;"
+        "terminal.render(brief.of_run(read_run(Path(sys.argv[1])), 'en'));"
         "assert not {'altair', 'polars', 'vl_convert', 'jinja2'} & set(sys.modules)"
     )
     done = subprocess.run(

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from fake_runs import Shape, write_run
+from loadcell.report import brief
 from loadcell.report.blocks import Table, Tiles
 from loadcell.report.build import build
-from loadcell.report.terminal import print_run
+from loadcell.report.render import terminal
 from loadcell.store.read import StoredRun, read_run
 
 PROBES = {"cpu": {"cpu": {}}, "copy": {"memory": {"test": "copy"}}, "disk": {"disk": {"access": "read"}}}
@@ -33,7 +34,9 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 def words(path: StoredRun, lang: str) -> str:
     """What a terminal shows."""
     out = io.StringIO()
-    print_run(path, lang, Console(file=out, width=200, highlight=False, color_system=None))
+    terminal.render(
+        brief.of_run(path, lang), Console(file=out, width=200, highlight=False, color_system=None)
+    )
     return out.getvalue()
 
 

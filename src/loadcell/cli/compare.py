@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,9 +12,11 @@ from click.shell_completion import CompletionItem
 from loadcell.cli.arguments import baselines, language_option, runs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from loadcell.report.comparison.gather import Gathered, Wanted
+    from loadcell.report.comparison.gather import Wanted
+    from loadcell.report.publish import ComparisonPages
 
 #: The names of figures; loadcell.analysis.compare.metrics has what they are (a test holds the two together).
 METRICS = ("throughput", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99")
@@ -148,36 +151,70 @@ def compare(
     needs 6 blocks. The exit status is 3 when something has no figure to compare.
     """
     from loadcell.analysis.compare.errors import CannotCompareError
+    from loadcell.report.comparison.build import pages as of_runs
     from loadcell.report.comparison.gather import gather
     from loadcell.store.errors import StoreError
 
     command = ("loadcell", *sys.argv[1:])
     formats, place = _places(formats, out)
     try:
-        plain = not (factor or levels or metrics or noise)
         machines = _machines(named, baseline)
-        if workloads or (plain and _are_machines(machines)):
-            from loadcell.cli.compare_hosts import compare_machines
-
-            return compare_machines(
-                machines, workloads, least_effect=_fraction(least_effect), anyway=anyway, fail_on=fail_on,
-                formats=formats, place=place, lang=lang, command=command, as_json=as_json,
-            )  # fmt: skip
-        from loadcell.cli.compare_output import show
-        from loadcell.report.comparison import publish
-        from loadcell.report.comparison.terminal import print_comparison
-
-        gathered = gather(_wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway))
-        if as_json:
-            from loadcell.report.comparison.document import document
-
-            _print(document(gathered))
-        show(
-            gathered, publish, print_comparison, lang=lang, formats=formats, place=place, command=command, quiet=as_json
-        )  # fmt: skip
+        alone = not (factor or levels or metrics or noise)
+        if workloads or (alone and _are_machines(machines)):
+            pages = _machine_pages(machines, workloads, _fraction(least_effect), anyway, lang, command)
+        else:
+            wanted = _wanted(named, baseline, factor, levels, metrics, least_effect, noise, anyway)
+            pages = of_runs(gather(wanted), lang, command)
+        _show(pages, formats, place, command, as_json=as_json)
     except (StoreError, CannotCompareError) as error:
         raise click.ClickException(str(error)) from None
-    return _status(gathered, fail_on)
+    if pages.verdicts & set(fail_on):
+        return 1
+    return 3 if pages.incomplete else 0
+
+
+def _machine_pages(
+    named: Sequence[str],
+    workloads: Sequence[tuple[str, str]],
+    least_effect: float,
+    anyway: bool,
+    lang: str,
+    command: Sequence[str],
+) -> ComparisonPages:
+    """Two machines, and the runs of what ran on both. Raises StoreError and CannotCompareError."""
+    from loadcell.report.hosts.compared import compared
+    from loadcell.report.hosts.comparison import pages
+
+    if len(named) != 2:
+        verb = "is" if len(named) == 1 else "are"
+        raise click.UsageError(f"Machines are compared two at a time, and {len(named)} {verb} named.")
+    return pages(
+        compared(named[0], named[1], workloads, least_effect=least_effect, anyway=anyway), lang, command
+    )
+
+
+def _show(
+    pages: ComparisonPages,
+    formats: tuple[str, ...],
+    place: Path | None,
+    command: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the files that are asked for, and print the rest; with `as_json` standard output has JSON alone."""
+    from loadcell.report.render import terminal
+
+    if as_json:
+        click.echo(pages.json())
+    elif place is None and formats:
+        click.echo(pages.markdown(), nl=False)
+        return
+    written = pages.publish(formats, place) if place is not None else []
+    if not as_json:
+        page = None if written else f"{shlex.join(command)} --out {pages.stem}.html"
+        terminal.render(pages.brief(page))
+    for path in written:
+        click.echo(path, err=as_json)
 
 
 def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
@@ -187,10 +224,14 @@ def _machines(named: tuple[str, ...], baseline: str | None) -> tuple[str, ...]:
     return named if baseline is None else (str(store.find(baseline)), *named)
 
 
-def _are_machines(named: tuple[str, ...]) -> bool:
-    from loadcell.cli.compare_hosts import are_machines
+def _are_machines(named: Sequence[str]) -> bool:
+    """Whether these are machines rather than runs of a target: JSON of `loadcell host`, or two baselines."""
+    from loadcell.report.hosts.read import is_baseline, is_document
+    from loadcell.store.find import find_run
 
-    return bool(named) and are_machines(named)
+    if any(is_document(name) for name in named):
+        return True
+    return len(named) == 2 and all(is_baseline(find_run(name)) for name in named)
 
 
 def _wanted(
@@ -253,16 +294,3 @@ def _places(formats: tuple[str, ...], out: str | None) -> tuple[tuple[str, ...],
             raise click.UsageError(f"--out {out} and --format {' and '.join(formats)} do not go together.")
         return (known[place.suffix],), place
     return formats or ("html", "md"), place
-
-
-def _status(gathered: Gathered, fail_on: tuple[str, ...]) -> int:
-    """1 when a verdict is one to fail on; 3 when something has no figure; else 0."""
-    if any(row.verdict.word in fail_on for row in gathered.comparison.rows):
-        return 1
-    return 3 if gathered.comparison.incomplete else 0
-
-
-def _print(document: dict[str, Any]) -> None:
-    import json
-
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

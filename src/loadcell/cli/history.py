@@ -70,29 +70,23 @@ def history(
     from pathlib import Path
 
     from loadcell.analysis.history.series import METRICS as KNOWN
+    from loadcell.report.history import build
     from loadcell.report.history.gather import gather
+    from loadcell.report.render import json, terminal
+    from loadcell.store.commands import quoted
     from loadcell.store.errors import StoreError
 
     options = _options(method, level, least_change)
     try:
         gathered = gather(plan, Path(results), KNOWN[metric], options, last)
         if as_json:
-            import json
-
-            from loadcell.report.history.document import document
-
-            click.echo(json.dumps(document(gathered), indent=2, ensure_ascii=False))
+            click.echo(json.render(build.document(gathered)))
         written = None
         if out is not None:
-            from loadcell.report.history.build import write
-
-            written = write(gathered, lang, Path(out))
+            written = build.write(gathered, lang, Path(out))
         if not as_json:
-            from loadcell.report.history.terminal import print_history
-            from loadcell.store.commands import quoted
-
             again = f"loadcell history {quoted(plan)} --out history.html"
-            print_history(gathered, lang, page=None if written else again)
+            terminal.render(build.brief(gathered, lang, None if written else again))
         if written is not None:
             click.echo(written, err=as_json)
     except StoreError as error:

@@ -107,20 +107,19 @@ def _show(as_json: bool, anonymous: bool, lang: str) -> None:
     from loadcell.analysis.host_remarks import findings
     from loadcell.linux.inventory import collect
 
-    found = collect(anonymous=anonymous)
-    said = findings(found)
+    host_facts = collect(anonymous=anonymous)
+    remarks = findings(host_facts)
     if as_json:
-        import json
-
+        from loadcell.report.render import json
         from loadcell.report.texts import Texts
 
-        texts = Texts(lang)
-        told = [{**one.document(), "text": texts.say(one.phrase)} for one in said]
-        click.echo(json.dumps({"schema": 1, "host": found, "findings": told}, indent=2, ensure_ascii=False))
+        document = {"schema": 1, "host": host_facts, "findings": remarks}
+        click.echo(json.render(document, Texts(lang)))
         return
-    from loadcell.report.host import print_host
+    from loadcell.report.host import brief
+    from loadcell.report.render import terminal
 
-    print_host(found, said, lang)
+    terminal.render(brief(host_facts, remarks, lang))
 
 
 def _serve(address: str, *, as_json: bool) -> None:

@@ -207,19 +207,18 @@ def _pages(path: Path, asked: Asked) -> None:
             written = [page.write(source, asked.lang, command)]
             written += report.write(path, lang=asked.lang, formats=("html",))
     if asked.as_json:
-        import json
+        from loadcell.report.render import json
+        from loadcell.report.texts import Texts
 
-        from loadcell.report.hosts.document import baseline
-
-        document = baseline(source, asked.lang)
+        document = page.document(source, asked.lang)
         if asked.anonymous:
             del document["run"]
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        click.echo(json.render(document, Texts(asked.lang)))
     elif stored.trials:
-        from loadcell.report.hosts.terminal import print_baseline
+        from loadcell.report.render import terminal
         from loadcell.report.sections.reproduce import shown
 
-        print_baseline(source, asked.lang, [str(shown(one)) for one in written])
+        terminal.render(page.brief(source, asked.lang, [str(shown(path)) for path in written]))
 
 
 def _nameless(source: Source) -> Source:

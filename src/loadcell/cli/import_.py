@@ -127,9 +127,10 @@ def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool)
         )
         return
     from loadcell.ingest.base import not_understood
-    from loadcell.report.terminal import print_scene
+    from loadcell.report import brief
+    from loadcell.report.render import terminal
 
-    print_scene(scene)
+    terminal.render(brief.build(scene))
     for source in sources:
         reading = source.reading
         if reading.samples is not None and reading.samples.assumed_interval_s is not None:

@@ -60,28 +60,27 @@ def _format_of(suffix: str) -> str:
 
 
 def _json(path: Path) -> str:
-    import json
-
     from loadcell.report import evidence
     from loadcell.report.context import Scene
+    from loadcell.report.render import json
     from loadcell.report.sections import summary
     from loadcell.store.read import read_run
 
     stored = read_run(path)
     scene = Scene.of(stored, "en")
     document = {
-        "run": str(stored.path),
+        "run": stored.path,
         "plan": stored.run.get("plan_name"),
         "title": stored.run.get("title"),
         "state": stored.state,
         "unit": scene.texts.unit,
         "damage": [str(damage) for damage in stored.damage],
         **scene.analysis.document(),
-        "steadiness": [one.document() for one in scene.steadiness],
+        "steadiness": scene.steadiness,
         "summary": [
             {**finding.document(), "section": evidence.section(finding)}
             for finding in summary.findings(scene)
         ],
-        "findings": [finding.document() for finding in scene.findings],
+        "findings": scene.findings,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json.render(document)

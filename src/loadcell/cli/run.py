@@ -212,9 +212,10 @@ def _results(ended: Ended, lang: str, write_report: bool, as_json: bool) -> int:
         click.echo(as_document(ended, stored.trials, reports))
         return ended.exit_status
     if stored.trials:
-        from loadcell.report.terminal import print_run
+        from loadcell.report import brief
+        from loadcell.report.render import terminal
 
-        print_run(stored, lang)
+        terminal.render(brief.of_run(stored, lang))
     from loadcell.store.commands import resume
 
     left = stored.left

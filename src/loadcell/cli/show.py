@@ -54,9 +54,10 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
             )
         )
         return
-    from loadcell.report.terminal import print_run
+    from loadcell.report import brief
+    from loadcell.report.render import terminal
 
-    print_run(stored, lang)
+    terminal.render(brief.of_run(stored, lang))
     for damage in stored.damage:
         click.echo(f"damaged: {damage}", err=True)
 

@@ -1,40 +1,43 @@
-"""What a terminal shows of a load without a plan file: the figures that people of ab, wrk, redis-benchmark and pgbench look for."""
+"""The brief report of a load without a plan file: the metrics that users of ab, wrk, redis-benchmark and pgbench expect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from loadcell.analysis.best import reach
 from loadcell.analysis.quantiles import carried
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.trials import lack
 from loadcell.model import numbers
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Paragraph,
+    Report,
+    Section,
+    Sentences,
+    Table,
+    Tone,
+)
+from loadcell.report.brief import frame, interval, treatment_names, trouble
 from loadcell.report.context import Scene
 from loadcell.report.sections import reproduce
-from loadcell.report.sections.levels import factor_columns
 from loadcell.report.sections.results import adds_nothing
-from loadcell.report.terminal import GAP, WIDTH, print_findings, print_trouble
 from loadcell.stats.repeats import summarise
 from loadcell.store.commands import quoted
+from loadcell.store.read import StoredRun
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from loadcell.store.read import StoredRun
-
-#: What is said of a single load besides its figures; what many would say together is for the report.
-_SAID = ("checks", "expectations", "open-loop")
+#: Kinds of findings that are shown besides the values; all others are for the report.
+_SHOWN = ("checks", "expectations", "open-loop")
 _SINGLE = ("mean_ms", "stdev_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 _SEVERAL = ("mean_ms", "p50_ms", "p90_ms", "p99_ms", "p99.9_ms", "max_ms")
-#: Columns of several loads that give way, in this order, where a terminal has no room for all; the report has them.
+#: Columns that a narrow terminal leaves out, the first of them first; the report has them.
 _SPARE = ("received", "mean_ms", "p99.9_ms")
-#: The same where there are repeats: how far they reach says more than what lies beside their medians.
-_SPARE_OF_REPEATS = ("mean_ms", "p99.9_ms", "received", "reach")
-#: What a load is called may be cut down to so many characters; figures never are.
-_LEAST_NAME = 10
+#: The same where there are repeats: their range says more than the mean beside their medians.
+_SPARE_WITH_REPEATS = ("mean_ms", "p99.9_ms", "received", "interval")
 _NAMES = {"mean_ms": "compact.mean", "stdev_ms": "compact.stdev", "max_ms": "compact.max"}
 #: Operations that are parts of each request, where the workload times them (HTTP).
 _STAGES = {"connect": "compact.connect", "first_byte": "compact.first-byte"}
@@ -103,182 +106,144 @@ def _stages(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, floa
     return found
 
 
-def print_compact(stored: StoredRun, lang: str = "en", console: Console | None = None) -> None:
-    """Print a run to `console` (standard output by default). It needs neither charts nor frames."""
-    from rich.console import Console
-    from rich.text import Text
-
-    scene = Scene.of(stored, lang)
-    out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
-    out.print()
-    out.print(Text(str(stored.run.get("title") or stored.id), style="bold"))
-    treatments = scene.analysis.treatments
-    if len(treatments) == 1:
-        _single(scene, treatments[0], out)
-    else:
-        out.print()
-        out.print(_several(scene, treatments, out.width))
-        out.print(Text(scene.texts("compact.in-ms"), style="dim"))
-    if lack(scene.analysis.trials, _SINGLE if len(treatments) == 1 else _SEVERAL):
-        out.print(Text(scene.texts("table.left-out"), style="dim"))
+def of_run(stored: StoredRun, language: str) -> Report:
+    """The brief report of a run that had no plan file. It needs neither charts nor frames."""
+    scene = Scene.of(stored, language)
+    texts, treatments, trials = scene.texts, scene.analysis.treatments, scene.analysis.trials
+    results: list[Block] = (
+        _single(scene, treatments[0]) if len(treatments) == 1 else [_several(scene, treatments)]
+    )
+    if lack(trials, _SINGLE if len(treatments) == 1 else _SEVERAL):
+        results.append(Paragraph(texts("table.left-out"), quiet=True))
     repeats = int(stored.run.get("repeats") or 1)
     if repeats > 1:
-        out.print(Text(scene.texts("compact.median-of", repeats=repeats), style="dim"))
-    _errors(scene, out)
-    _trouble(scene, out)
-    said = [one for one in scene.findings if one.kind in _SAID and one.severity in ("caution", "problem")]
-    if said:
-        out.print()
-        print_findings(said, scene.texts, out)
-    _where(scene, out)
+        results.append(Paragraph(texts("compact.median-of", repeats=repeats), quiet=True))
+    findings = [
+        finding
+        for finding in scene.findings
+        if finding.kind in _SHOWN and finding.severity in ("caution", "problem")
+    ]
+    sections = [
+        Section("results", "", results),
+        Section("errors", "", _errors(scene)),
+        Section("trials", "", [trouble(trial, scene) for trial in trials if trial.status != "ok"]),
+        Section("findings", "", [Sentences(findings)] if findings else []),
+        Section("next", "", _next(scene)),
+    ]
+    return frame(scene, sections)
 
 
-def _single(scene: Scene, treatment: Treatment, out: Console) -> None:
-    """One load: rates and counts below each other, times beside each other."""
-    from rich.table import Table
-    from rich.text import Text
-
-    texts, found = scene.texts, figures(treatment, scene.stored.trials)
-    if found.throughput_per_s is None:
-        return
+def _single(scene: Scene, treatment: Treatment) -> list[Block]:
+    """One load: rates and counts below each other, response times beside each other."""
+    texts, values = scene.texts, figures(treatment, scene.stored.trials)
+    if values.throughput_per_s is None:
+        return []
     client: Mapping[str, Any] = next(
         (record["client"] for record in scene.stored.trials if record.get("client")), {}
     )
-    ended = found.succeeded + found.failed
-    out.print(
-        Text(
-            texts(
-                "compact.work",
-                connections=next((trial.clients or 0 for trial in treatment.trials), 0),
-                threads=len(client.get("threads") or [1]),
-                ended=ended,
-                duration_s=found.duration_s,
-            ),
-            style="dim",
-        )
+    ended = values.succeeded + values.failed
+    work = texts(
+        "compact.work",
+        connections=next((trial.clients or 0 for trial in treatment.trials), 0),
+        threads=len(client.get("threads") or [1]),
+        ended=ended,
+        duration_s=values.duration_s,
     )
-    out.print()
-    table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    rows: list[list[Cell]] = []
 
-    def row(key: str, value: str, unit: str = "", style: str = "") -> None:
-        table.add_row(Text(f"  {texts(key)}"), Text(value, style=style), Text(unit))
+    def row(key: str, value: str, unit: str = "", tone: Tone = "", *, strong: bool = False) -> None:
+        rows.append([Cell(texts(key)), Cell(value, tone=tone, strong=strong), Cell(unit)])
 
-    row("compact.throughput", numbers.rate(found.throughput_per_s), texts("unit.per-second"), "bold")
+    row("compact.throughput", numbers.rate(values.throughput_per_s), texts("unit.per-second"), strong=True)
     if len(treatment.throughput.values) > 1:
-        row("column.interval" if scene.has_intervals else "compact.range", _reach(scene, treatment))
-    if found.offered_per_s is not None:
-        row("compact.offered", numbers.rate(found.offered_per_s), texts("unit.per-second"))
-    if found.statements_per_s and abs(found.statements_per_s / (found.throughput_per_s or 1) - 1) > 0.001:
-        row("compact.statements", numbers.rate(found.statements_per_s), texts("compact.statements.unit"))
-    if found.received_bytes_per_s is not None:
-        row("compact.received", numbers.size(found.received_bytes_per_s), texts("compact.received.unit"))
-    row("compact.succeeded", numbers.whole(found.succeeded))
-    share = texts("compact.failed.of", failed_share=found.failed / ended) if found.failed else ""
-    row("compact.failed", numbers.whole(found.failed), share, "red" if found.failed else "")
-    if found.retried:
-        row("compact.retried", numbers.whole(found.retried))
+        row(_interval_title(scene), interval(treatment) or texts("mark.none"))
+    if values.offered_per_s is not None:
+        row("compact.offered", numbers.rate(values.offered_per_s), texts("unit.per-second"))
+    if values.statements_per_s and abs(values.statements_per_s / (values.throughput_per_s or 1) - 1) > 0.001:
+        row("compact.statements", numbers.rate(values.statements_per_s), texts("compact.statements.unit"))
+    if values.received_bytes_per_s is not None:
+        row("compact.received", numbers.size(values.received_bytes_per_s), texts("compact.received.unit"))
+    row("compact.succeeded", numbers.whole(values.succeeded))
+    share = texts("compact.failed.of", failed_share=values.failed / ended) if values.failed else ""
+    row("compact.failed", numbers.whole(values.failed), share, "problem" if values.failed else "")
+    if values.retried:
+        row("compact.retried", numbers.whole(values.retried))
     if client.get("reconnects"):
         row("compact.reconnected", numbers.whole(client["reconnects"]))
-    out.print(table)
-    if found.response:
-        out.print()
-        out.print(_times(scene, found))
+    columns = [Column(""), Column("", figure=True), Column("")]
+    blocks: list[Block] = [Paragraph(work, quiet=True), Table("table-results", "", columns, rows)]
+    return [*blocks, _times(scene, values)] if values.response else blocks
 
 
-def _times(scene: Scene, found: Figures) -> Table:
-    from rich.table import Table
-
+def _times(scene: Scene, values: Figures) -> Table:
+    """Percentiles of response time, service time and the stages of a request."""
     texts = scene.texts
-    keys = [key for key in _SINGLE if key in found.response]
-    table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 2), show_edge=False, header_style="dim")
-    table.add_column(texts("compact.ms"), no_wrap=True)
-    for key in keys:
-        table.add_column(_name(scene, key), justify="right", no_wrap=True)
-    rows = {"compact.response": found.response, "compact.service": found.service}
-    rows |= {_STAGES[name]: times for name, times in found.stages.items()}
-    for name, times in rows.items():
-        if times:
-            table.add_row(texts(name), *(_milliseconds(scene, times.get(key)) for key in keys))
-    return table
+    keys = [key for key in _SINGLE if key in values.response]
+    kinds = {"compact.response": values.response, "compact.service": values.service}
+    kinds |= {_STAGES[name]: times for name, times in values.stages.items()}
+    columns = [Column(texts("compact.ms")), *(Column(_name(scene, key), figure=True) for key in keys)]
+    rows = [
+        [Cell(texts(name)), *(Cell(_milliseconds(scene, times.get(key))) for key in keys)]
+        for name, times in kinds.items()
+        if times
+    ]
+    return Table("table-times", "", columns, rows)
 
 
-def _several(scene: Scene, treatments: Sequence[Treatment], width: int) -> Table:
-    """A row for each load, with as many columns as there is room for."""
-    from rich import box
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    texts = scene.texts
-    factors = factor_columns(scene)
-    several = [(treatment, figures(treatment)) for treatment in treatments]
-    columns = {"rate": [texts("terminal.throughput"), *(_rate(scene, found) for _, found in several)]}
-    if any(len(treatment.throughput.values) > 1 for treatment in treatments):
-        title = texts("column.interval" if scene.has_intervals else "compact.range")
-        columns["reach"] = [title, *(_reach(scene, treatment) for treatment in treatments)]
-    if any(found.received_bytes_per_s is not None for _, found in several):
-        columns["received"] = [
-            texts("compact.column.received"), *(_received(scene, found) for _, found in several)
-        ]  # fmt: skip
-    for key in _SEVERAL:
-        if any(key in found.response for _, found in several):
-            columns[key] = [
-                _name(scene, key), *(_milliseconds(scene, found.response.get(key)) for _, found in several)
-            ]  # fmt: skip
-    columns["errors"] = [texts("column.errors"), *(numbers.whole(found.failed) for _, found in several)]
-    names = [", ".join(one.levels.get(key, "") for key, _, _ in factors) or one.label for one in treatments]
-    name = texts("mark.list").join(short for _, short, _ in factors)
-    _make_room(columns, width - min(_LEAST_NAME, max(map(cell_len, (name, *names)))))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    left = max(_LEAST_NAME, width - _needed(columns))
-    table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=left)
-    for title, *_ in columns.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    for row, (treatment, found) in enumerate(several, 1):
-        well = all(trial.status == "ok" for trial in treatment.trials)
-        styles = {
-            "rate": "bold" if treatment is scene.best else "" if well else "yellow",
-            "errors": "red" if found.failed else "",
-        }
-        table.add_row(
-            Text(names[row - 1]),
-            *(Text(cells[row], style=styles.get(key, "")) for key, cells in columns.items()),
+def _several(scene: Scene, treatments: Sequence[Treatment]) -> Table:
+    """A row a load; columns that a narrow terminal can do without give way to it."""
+    texts, none = scene.texts, scene.texts("mark.none")
+    loads = [figures(treatment) for treatment in treatments]
+    rates = [load.throughput_per_s for load in loads]
+    columns: dict[str, tuple[str, list[str]]] = {
+        "rate": (
+            texts("terminal.throughput"),
+            [none if rate is None else numbers.rate(rate) for rate in rates],
         )
-    return table
+    }
+    repeated = any(len(treatment.throughput.values) > 1 for treatment in treatments)
+    if repeated:
+        title = texts(_interval_title(scene))
+        columns["interval"] = (title, [interval(treatment) or none for treatment in treatments])
+    received = [load.received_bytes_per_s for load in loads]
+    if any(rate is not None for rate in received):
+        sizes = [none if rate is None else numbers.size(rate) for rate in received]
+        columns["received"] = (texts("compact.column.received"), sizes)
+    for key in _SEVERAL:
+        if any(key in load.response for load in loads):
+            times = [_milliseconds(scene, load.response.get(key)) for load in loads]
+            columns[key] = (_name(scene, key), times)
+    columns["errors"] = (texts("column.errors"), [numbers.whole(load.failed) for load in loads])
+    names, name = treatment_names(scene, treatments)
+    spare = _SPARE_WITH_REPEATS if repeated else _SPARE
+    rows = []
+    for position, (treatment, load) in enumerate(zip(treatments, loads, strict=True)):
+        complete = all(trial.status == "ok" for trial in treatment.trials)
+        tones: dict[str, Tone] = {
+            "rate": "" if complete else "caution", "errors": "problem" if load.failed else ""
+        }  # fmt: skip
+        rows.append(
+            [
+                Cell(names[position]),
+                *(
+                    Cell(
+                        cells[position],
+                        tone=tones.get(key, ""),
+                        strong=key == "rate" and treatment is scene.best,
+                    )
+                    for key, (_, cells) in columns.items()
+                ),
+            ]
+        )
+    heads = [
+        Column(title, figure=True, yields=spare.index(key) + 1 if key in spare else 0)
+        for key, (title, _) in columns.items()
+    ]
+    return Table("table-results", "", [Column(name), *heads], rows, texts("compact.in-ms"))
 
 
-def _make_room(columns: dict[str, list[str]], width: int) -> None:
-    """Without those columns that give way, as far as they must."""
-    for key in _SPARE_OF_REPEATS if "reach" in columns else _SPARE:
-        if _needed(columns) <= width:
-            return
-        columns.pop(key, None)
-
-
-def _needed(columns: Mapping[str, Sequence[str]]) -> int:
-    """How wide these columns are, with what is left free before each."""
-    from rich.cells import cell_len
-
-    return sum(max(map(cell_len, cells)) + GAP for cells in columns.values())
-
-
-def _rate(scene: Scene, found: Figures) -> str:
-    rate = found.throughput_per_s
-    return scene.texts("mark.none") if rate is None else numbers.rate(rate)
-
-
-def _reach(scene: Scene, treatment: Treatment) -> str:
-    """Where the median may lie, or with few repeats how far these lie apart."""
-    found = reach(treatment.throughput)
-    return scene.texts("mark.none") if found is None else "–".join(map(numbers.rate, found))
-
-
-def _received(scene: Scene, found: Figures) -> str:
-    received = found.received_bytes_per_s
-    return scene.texts("mark.none") if received is None else numbers.size(received)
+def _interval_title(scene: Scene) -> str:
+    return "column.interval" if scene.has_intervals else "compact.range"
 
 
 def _name(scene: Scene, key: str) -> str:
@@ -290,57 +255,36 @@ def _milliseconds(scene: Scene, value: float | None) -> str:
     return scene.texts("mark.none") if value is None else scene.texts.time(value)
 
 
-def _errors(scene: Scene, out: Console) -> None:
-    """Every class of error: how often, its code, what it means, the first message that came with it, and what helps."""
-    from rich.table import Table
-    from rich.text import Text
-
+def _errors(scene: Scene) -> list[Block]:
+    """Every class of error: how often, its code, its meaning with the first message, and what helps."""
+    texts = scene.texts
     kinds: dict[str, tuple[int, str, str]] = {}
     helps: dict[str, str] = {}
     for trial in scene.analysis.trials:
         for error in trial.errors:
             count, _, _ = kinds.get(error.code, (0, "", ""))
-            meaning = scene.texts.value("meaning", error.meaning)
+            meaning = texts.value("meaning", error.meaning)
             kinds[error.code] = (count + error.count, meaning, error.message)
             if error.remedy is not None:
-                helps[error.code] = scene.texts.recorded(error.remedy)
-    if not kinds:
-        return
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", style="red")
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for code, (count, meaning, message) in sorted(kinds.items(), key=lambda one: -one[1][0]):
+                helps[error.code] = texts.recorded(error.remedy)
+    rows = []
+    for code, (count, meaning, message) in sorted(kinds.items(), key=lambda item: -item[1][0]):
         words = [meaning, "" if adds_nothing(code, meaning, message) else message]
-        said = scene.texts("mark.colon").join(word for word in words if word)
-        table.add_row(Text(f"  {numbers.whole(count)}"), Text(code), Text(" ".join(said[:_MESSAGE].split())))
+        text = texts("mark.colon").join(word for word in words if word)
+        rows.append(
+            [Cell(numbers.whole(count), tone="problem"), Cell(code), Cell(" ".join(text[:_MESSAGE].split()))]
+        )
         if code in helps:
-            table.add_row("", "", Text(helps[code], style="dim"))
-    out.print()
-    out.print(Text(scene.texts("compact.errors"), style="bold"))
-    out.print(table)
+            rows.append([Cell(""), Cell(""), Cell(helps[code])])
+    columns = [Column("", figure=True), Column("", keep=True), Column("", many=True)]
+    return [Table("table-errors", texts("compact.errors"), columns, rows)] if rows else []
 
 
-def _trouble(scene: Scene, out: Console) -> None:
-    """Trials that did not end well: why, and what to do."""
-    for trial in scene.analysis.trials:
-        if trial.status != "ok":
-            out.print()
-            print_trouble(trial, scene.texts.recorded(trial.why), scene, out)
-
-
-def _where(scene: Scene, out: Console) -> None:
+def _next(scene: Scene) -> list[Block]:
     """The report, and how to run it again."""
-    from rich.cells import cell_len
-    from rich.text import Text
-
     path = reproduce.shown(scene.stored.path)
     page = scene.stored.path / "report.html"
-    rows = [(scene.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]
-    if page.is_file():
-        rows.insert(0, (scene.texts("compact.report"), str(path / page.name)))
-    wide = max(cell_len(name) for name, _ in rows)
-    out.print()
-    for name, value in rows:
-        out.print(Text.assemble((f"{name}{' ' * (wide - cell_len(name))}  ", "dim"), value), soft_wrap=True)
-    out.print()
+    blocks: list[Block] = (
+        [Code(scene.texts("compact.report"), str(path / page.name))] if page.is_file() else []
+    )
+    return [*blocks, Code(scene.texts("compact.plan"), f"loadcell run {quoted(path / 'plan.yaml')}")]

@@ -1,6 +1,6 @@
-"""What a report is made of, before it is a page: sections of plain blocks that every format can write.
+"""The block model of reports: sections of plain blocks that every renderer writes.
 
-All text here is already in the reader's language and is plain: whoever writes a format escapes it.
+All text is in the reader's language and plain: each renderer (`loadcell.report.render`) escapes it for its medium.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from loadcell import __version__
 from loadcell.analysis.flames import Node
 from loadcell.analysis.phrase import Finding, Severity
 
@@ -40,6 +41,16 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """A statement in plain text: an optional subject, its text, and what to do about it."""
+
+    severity: Severity
+    text: str
+    subject: str = ""
+    advice: str = ""
+
+
+@dataclass(frozen=True)
 class Tile:
     """One key figure: its name, its value with unit, and where it was seen."""
 
@@ -59,8 +70,12 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column; figures are aligned right, `many` in a cell may wrap, `code` is set in a fixed width,
-    `keep` is not broken inside words, `said` has sentences of the catalogue's, `spare` can be left out where no row has a figure for it (`loadcell.report.columns`)."""
+    """A table's column.
+
+    `figure`: numbers, aligned right. `many`: cells may wrap. `code`: fixed-width. `keep`: not broken inside words.
+    `said`: sentences with inline code. `spare`: left out where no row has a value (`loadcell.report.columns`).
+    `detail`: for pages only; a terminal leaves it out. `yields`: a narrow terminal leaves it out, 1 before 2.
+    """
 
     title: str
     figure: bool = False
@@ -69,22 +84,24 @@ class Column:
     keep: bool = False
     spare: bool = False
     said: bool = False
+    detail: bool = False
+    yields: int = 0
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell. `sort` orders it where the text cannot; `bar` (0..1) draws its size behind it."""
+    """One cell. `sort` orders it where the text cannot; `bar` (0..1) draws its size behind it; `strong` is emphasis."""
 
     text: str
     sort: float | None = None
     bar: float | None = None
     tone: Tone = ""
-    title: str = ""
+    strong: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a heading of its own; `only` says that its section's heading serves."""
+    """A table with a heading; with `only` its section's heading serves. Without column titles it has no head row."""
 
     id: str
     title: str
@@ -153,12 +170,12 @@ class Details:
     blocks: Sequence[Block]
 
 
-Block = Paragraph | Sentences | Tiles | Table | Definitions | Code | Chart | Flame | Details
+Block = Paragraph | Sentences | Remark | Tiles | Table | Definitions | Code | Chart | Flame | Details
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report with a heading; `id` is its anchor."""
+    """A part of a report; `id` is its anchor. Without a title it has no heading."""
 
     id: str
     title: str
@@ -167,7 +184,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report in one language. `badges` are short facts under the title; `kind` is the key of what it is, `unit` what throughput counts, `micro` whether response times are read in microseconds."""
+    """A document in one language: a page, or the brief form that a terminal shows.
+
+    `badges` are short facts under the title; `kind` is the catalogue key of the document's kind, `unit` the unit of
+    throughput; with `micro` response times are in microseconds.
+    """
 
     language: str
     title: str
@@ -175,7 +196,7 @@ class Report:
     run_id: str
     badges: Sequence[tuple[str, Tone]]
     sections: Sequence[Section]
-    version: str
+    version: str = __version__
     kind: str = "page.report"
     unit: str = "transaction"
     micro: bool = False

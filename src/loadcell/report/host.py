@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadcell.analysis.hosts.facts import cache_sizes, clock_mhz, memory_mts
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.model import numbers
-from loadcell.report import spans
+from loadcell.report.blocks import Definitions, Report, Section, Sentences
 from loadcell.report.texts import Texts
 from loadcell.report.values import name, plain
 
@@ -121,16 +122,20 @@ def _cpu(host: Host, texts: Texts) -> Iterator[Row]:
     cpu = host.get("cpu") or {}
     if not cpu:
         return
-    counts = texts(
-        "host-page.cpu", cores=cpu.get("cores") or 0, threads=cpu.get("threads") or 0, sockets=cpu.get("sockets") or 1
-    )  # fmt: skip
-    yield _name("cpu", texts), texts("mark.list").join(filter(None, (cpu.get("model"), counts)))
+    model = filter(None, (cpu.get("model"), _counts(cpu, texts)))
+    yield _name("cpu", texts), texts("mark.list").join(model)
     for key, value in cpu.items():
         if key not in ("model", "cores", "threads", "sockets", "architecture") and value not in _NOTHING:
             yield name(key, texts), plain(key, value, texts)
     for cache in host.get("caches") or ():
         kind = {"data": "d", "instruction": "i"}.get(cache["type"], "")
         yield f"L{cache['level']}{kind}", texts("host-page.cache", **cache)
+
+
+def _counts(cpu: Host, texts: Texts) -> str:
+    """`8 cores, 16 threads, 1 socket`."""
+    cores, threads = cpu.get("cores") or 0, cpu.get("threads") or 0
+    return texts("host-page.cpu", cores=cores, threads=threads, sockets=cpu.get("sockets") or 1)
 
 
 def _nodes(host: Host, texts: Texts) -> Iterator[Row]:
@@ -202,22 +207,41 @@ def _time(host: Host, texts: Texts) -> Iterator[Row]:
         yield _name("time_sync", texts), texts(key, daemons=who)
 
 
-def print_host(host: Host, findings: list[Finding], language: str) -> None:
-    """The whole page, as wide as the terminal."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def brief(host: Host, findings: Sequence[Finding], language: str) -> Report:
+    """What `loadcell host` shows: what may hurt measurements first, then what the machine is."""
+    texts = Texts(language)
+    nothing = Finding("host", "good", Phrase("host-found.none"))
+    sections = [
+        Section("findings", texts("host-page.findings"), [Sentences(findings or [nothing])]),
+        *(Section("part", part.title, [Definitions(part.rows)]) for part in parts(host, texts)),
+    ]
+    return Report(language, "", "", "", (), sections)
 
-    from loadcell.report.terminal import print_findings
 
-    texts, console = Texts(language), Console(highlight=False)
-    console.print(f"[bold]{escape(texts('host-page.findings'))}[/]")
-    print_findings(findings or [Finding("host", "good", Phrase("host-found.none"))], texts, console)
-    for part in parts(host, texts):
-        console.print(f"\n[bold]{escape(part.title)}[/]")
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="dim", max_width=32, overflow="fold")
-        table.add_column(overflow="fold")
-        for title, value in part.rows:
-            table.add_row(escape(title), spans.on_terminal(value))
-        console.print(table)
+def head(host: Host, texts: Texts) -> Iterator[Row]:
+    """The machine in a few lines: what explains most of its results."""
+    cpu = host.get("cpu") or {}
+    clock, caches = clock_mhz(host), cache_sizes(host)
+    joined = texts("mark.list").join
+    model = [str(value) for value in (cpu.get("model"), _counts(cpu, texts)) if value]
+    yield texts("host-page.processor"), joined(model)
+    sizes = [f"L{level} {numbers.size(size)}" for level, size in caches.items()]
+    clocks = [*([f"{numbers.whole(clock)} MHz"] if clock else []), *sizes]
+    if clocks:
+        yield texts("hosts.head.clock"), joined(clocks)
+    memory, speed = host.get("memory_bytes"), memory_mts(host)
+    if memory:
+        memories = [numbers.size(memory), *([f"{numbers.whole(speed)} MT/s"] if speed else [])]
+        nodes = host.get("numa_nodes") or 1
+        yield texts("host-page.memory"), joined([*memories, texts("hosts.head.nodes", count=nodes)])
+    disks = []
+    for disk in (host.get("disks") or ())[:2]:
+        size = numbers.size(disk.get("size_bytes") or 0)
+        disks.append(
+            " ".join(filter(None, (disk.get("name"), disk.get("model"), size, disk.get("scheduler"))))
+        )
+    if disks:
+        yield texts("hosts.head.disks"), joined(disks)
+    system = [in_words(key, host[key], texts) for key in ("os", "kernel", "virtualisation") if host.get(key)]
+    if system:
+        yield texts("hosts.head.system"), joined(system)

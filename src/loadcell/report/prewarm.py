@@ -66,7 +66,8 @@ def _load() -> None:
         import scipy.special  # noqa: F401 - a tenth of a second
 
         from loadcell.model import catalogue
-        from loadcell.report import build, html, markdown, terminal  # noqa: F401
+        from loadcell.report import brief, build  # noqa: F401
+        from loadcell.report.render import html, markdown, terminal  # noqa: F401
 
         catalogue.texts()
         for template in html.environment().list_templates(["j2"]):

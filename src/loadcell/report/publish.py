@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
-from loadcell.report import FORMATS
+from loadcell.report import FORMATS, build
 from loadcell.report.blocks import Report
 from loadcell.report.gc_pause import uncollected
 from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.render import html, json, markdown
+from loadcell.report.texts import Texts
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.read import read_run
@@ -27,9 +30,38 @@ def publish(run_dir: Path, lang: str, formats: Sequence[str], out: Path | None) 
 
 
 def _of_run(run_dir: Path, lang: str) -> Report:
-    from loadcell.report import build
-
     return build.build(read_run(run_dir), lang)
+
+
+@dataclass(frozen=True)
+class ComparisonPages:
+    """A comparison in every form: a page (with pictures or without), the brief report of a terminal, and JSON.
+
+    `stem` names its files; `brief` takes the command that writes the page, None where the page was written.
+    """
+
+    stem: str
+    page: Callable[[bool], Report]
+    brief: Callable[[str | None], Report]
+    document: Callable[[], Mapping[str, object]]
+    texts: Texts | None
+    verdicts: frozenset[str]
+    incomplete: bool
+
+    def publish(self, formats: Sequence[str], out: Path) -> list[Path]:
+        """Write `stem.html` and `stem.md` (with its pictures) to a directory, or one file.
+
+        Raises StoreError when the place cannot be written.
+        """
+        return write_report(lambda: self.page(True), places(out, self.stem, formats), out)
+
+    def markdown(self) -> str:
+        """Markdown without pictures, for the comment of a pull request."""
+        return markdown.render(self.page(False))
+
+    def json(self) -> str:
+        """All of it for scripts."""
+        return json.render(self.document(), self.texts)
 
 
 def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
@@ -39,7 +71,7 @@ def places(out: Path, stem: str, formats: Sequence[str]) -> dict[str, Path]:
 
 
 def write_report(
-    build: Callable[[], Report],
+    make: Callable[[], Report],
     where: Mapping[str, Path],
     out: Path,
     run_dir: Path | None = None,
@@ -50,10 +82,7 @@ def write_report(
     Raises StoreError when one cannot be written.
     """
     with uncollected(), (ready or Painter(VEGA_LITE)) if "md" in where else nullcontext() as painter:
-        # after the painter has started, as these take a second to import
-        from loadcell.report import html, markdown
-
-        report = build()
+        report = make()  # after the painter has started: charts and renderers take a second to load
         if painter is not None:
             painter.hand_over([markdown.drawing(chart) for chart in report.charts()])
         try:
@@ -85,7 +114,5 @@ def write(place: Path, text: str) -> None:
 
 
 def write_pictures(home: Path, report: Report, painter: Painter) -> None:
-    from loadcell.report import markdown
-
     for chart, picture in zip(report.charts(), painter.pictures(), strict=True):
         write(home / f"{chart.id}.svg", markdown.lettered(picture))

@@ -10,10 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 #: Between single backticks, on one line, no blank inside of either.
 _CODE = re.compile(r"(?<!`)`(?!`)(\S|\S[^`\n]*?\S)`(?!`)")
@@ -60,15 +56,3 @@ def _spans(each: Iterable[Part]) -> Iterator[tuple[int, int]]:
         if figure:
             yield from ((begun + match.start(), begun + match.end()) for match in _CODE.finditer(text))
         begun += len(text)
-
-
-def on_terminal(parts: str | Iterable[Part]) -> Text:
-    """For a terminal: figures bold, code in a colour; no backticks in either."""
-    from rich.text import Text
-
-    return Text.assemble(
-        *(
-            (piece.text, " ".join(filter(None, ("bold" * piece.figure, "cyan" * piece.code))))
-            for piece in pieces(parts)
-        )
-    )

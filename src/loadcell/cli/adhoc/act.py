@@ -63,7 +63,8 @@ def _results(ended: Ended, options: LineOptions) -> int:
     """Results on standard output, reports into the run's directory."""
     from loadcell import report
     from loadcell.cli.run import as_document
-    from loadcell.report.adhoc_summary import print_compact
+    from loadcell.report import adhoc_summary
+    from loadcell.report.render import terminal
     from loadcell.store.read import read_run
 
     stored = read_run(ended.path)
@@ -77,7 +78,7 @@ def _results(ended: Ended, options: LineOptions) -> int:
     if options.as_json:
         click.echo(as_document(ended, stored.trials, reports))
     elif stored.trials:
-        print_compact(stored, options.lang)
+        terminal.render(adhoc_summary.of_run(stored, options.lang))
     if ended.exit_status == 130:
         click.echo(f"Interrupted. Go on with: {resume(ended.path)}", err=True)
     return ended.exit_status

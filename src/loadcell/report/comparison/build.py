@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from loadcell import __version__
 from loadcell.analysis.compare import findings
@@ -18,6 +18,7 @@ from loadcell.report.blocks import (
     Column,
     Definitions,
     Details,
+    Paragraph,
     Report,
     Section,
     Sentences,
@@ -26,13 +27,19 @@ from loadcell.report.blocks import (
     Tiles,
     Tone,
 )
+from loadcell.report.comparison import charts as charting
 from loadcell.report.comparison.gather import Gathered
 from loadcell.report.comparison.words import Words
+from loadcell.report.publish import ComparisonPages
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
 #: More differences, or cross-checks, than this are folded away.
 MOST_OPEN = 15
+#: More rows than this scroll a terminal's sentences away.
+MOST_ROWS = 28
+#: Headings of a terminal's columns are cut to this length.
+MOST_HEADING = 10
 TONES: dict[str, Tone] = {"faster": "good", "slower": "problem", "same": "", "ambiguous": "caution"}
 
 
@@ -67,6 +74,49 @@ def build(
         version=__version__,
         kind="compare.kind",
         unit=gathered.unit,
+    )
+
+
+def brief(gathered: Gathered, lang: str = "en", page: str | None = None) -> Report:
+    """What a terminal shows: differences, values, ranking, findings; `page` is the command that writes the page."""
+    texts = Texts(lang, gathered.unit)
+    comparison = gathered.comparison
+    words = Words(comparison, texts)
+    run = gathered.runs[0]
+    differing = list(findings.differing(comparison.sides, gathered.all_differences))
+    chosen = words.by_importance(comparison.rows)[:MOST_ROWS]
+    rows = [row for row in comparison.rows if row in chosen]
+    values: list[Block] = []
+    for side in range(1, len(comparison.sides.sides)):
+        of_side = [row for row in rows if row.side == side]
+        if of_side:
+            against = texts("compare.against", other=words.side(side), first=words.side(0))
+            values += [Paragraph(against, quiet=True), figures_table(words, of_side, side)]
+    if len(rows) < len(comparison.rows):
+        hidden = texts("compare.terminal.hidden", count=len(comparison.rows) - len(rows))
+        values.append(Paragraph(hidden, quiet=True))
+    ranked = ranking(words)
+    sections = [
+        Section("differences", "", [Sentences(differing)] if differing else []),
+        Section("figures", "", values),
+        Section("ranking", "", [] if ranked is None else ranked.blocks),
+        Section("summary", "", [Sentences(findings.find(comparison, gathered.noise_from))]),
+        Section("next", "", [Code(texts("compare.terminal.hint"), page)] if page else []),
+    ]
+    title = str(run.run.get("title") or run.id)
+    return Report(lang, title, "", run.id, (), sections, unit=gathered.unit)
+
+
+def pages(gathered: Gathered, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
+    """The comparison in every form; `command` is what made it."""
+    return ComparisonPages(
+        "comparison",
+        lambda pictures: build(gathered, lang, command, charts=pictures),
+        lambda page: brief(gathered, lang, page),
+        lambda: document(gathered),
+        None,
+        frozenset(row.verdict.word for row in gathered.comparison.rows),
+        gathered.comparison.incomplete,
     )
 
 
@@ -195,39 +245,43 @@ def figures(gathered: Gathered, words: Words, *, charts: bool) -> Section:
     """The forest plot and the table of every row."""
     drawn: Chart | None = None
     if charts:
-        from loadcell.report.comparison.charts import forest
-
-        drawn = forest(gathered, words)
+        drawn = charting.forest(gathered, words)
     blocks: list[Block] = [drawn] if drawn is not None else []
     blocks.append(figures_table(words))
     return Section("figures", words.texts("compare.section.figures"), blocks)
 
 
-def figures_table(words: Words) -> Table:
-    """Every row: both medians, the change, its interval, the verdict and why."""
+def figures_table(words: Words, rows: Sequence[Row] = (), side: int | None = None) -> Table:
+    """A row a metric and context: both medians, the change, its interval, the verdict and why.
+
+    For a terminal, `rows` of one `side`, with short headings.
+    """
     comparison, texts = words.comparison, words.texts
     sides = comparison.sides.sides
-    several, contexts = len(sides) > 2, len(comparison.sides.contexts) > 1
+    several, contexts = len(sides) > 2 and side is None, len(comparison.sides.contexts) > 1
+    if side is not None:
+        heads = [_short(words.side(0)), _short(words.side(side))]
+    else:
+        heads = [sides[0].label, texts("column.value") if several else sides[1].label]
     columns = [
         *([Column(texts("compare.column.side"))] if several else []),
         *([Column(texts("compare.column.where"))] if contexts else []),
         Column(texts("compare.column.figure"), keep=True),
-        Column(sides[0].label, figure=True),
-        Column(texts("column.value") if several else sides[1].label, figure=True),
+        *(Column(head, figure=True) for head in heads),
         Column(texts("compare.column.change"), figure=True),
         Column(texts("compare.column.interval"), figure=True),
-        Column(texts("compare.column.blocks"), figure=True),
-        Column(texts("compare.column.p"), figure=True),
-        Column(texts("compare.method.noise"), figure=True),
+        Column(texts("compare.column.blocks"), figure=True, detail=True),
+        Column(texts("compare.column.p"), figure=True, detail=True),
+        Column(texts("compare.method.noise"), figure=True, detail=True),
         Column(texts("column.verdict"), keep=True),
-        Column(texts("compare.column.why"), keep=True),
+        Column(texts("compare.column.why"), keep=True, detail=True),
     ]
     none = texts("mark.none")
-    rows = [
+    cells = [
         [
             *([Cell(words.side(row.side), sort=row.side)] if several else []),
             *([Cell(words.context(row.context))] if contexts else []),
-            Cell(_with_unit(row, words)),
+            Cell(_with_unit(row, words) if side is None else words.short(row.metric)),
             Cell(words.figure(row, 0), sort=row.medians[0]),
             Cell(words.figure(row, 1), sort=row.medians[1]),
             Cell(words.change(row.effect), sort=None if row.effect is None else row.effect.ratio),
@@ -238,10 +292,18 @@ def figures_table(words: Words) -> Table:
             Cell(words.verdict(row), tone=TONES[row.verdict.word]),
             Cell(words.reason(row)),
         ]
-        for row in comparison.rows
+        for row in rows or comparison.rows
     ]
+    if side is not None:
+        return Table(f"table-figures-{side}", "", columns, cells)
     note = "compare.table.figures.note" if comparison.sides.paired else "compare.table.figures.unpaired"
-    return Table("table-figures", texts("compare.table.figures"), columns, rows, texts(note))
+    return Table("table-figures", texts("compare.table.figures"), columns, cells, texts(note))
+
+
+def _short(name: str) -> str:
+    """A heading that does not widen its column: a level without its factor, cut."""
+    level = name.rsplit(" = ", 1)[-1]
+    return level if len(level) <= MOST_HEADING else f"{level[: MOST_HEADING - 1]}…"
 
 
 def _with_unit(row: Row, words: Words) -> str:
@@ -259,9 +321,7 @@ def _p(value: float) -> str:
 
 def latency(gathered: Gathered, words: Words) -> Section | None:
     """Pictures of the response times; None when no histogram was stored."""
-    from loadcell.report.comparison.charts import latencies
-
-    drawn: list[Block] = [*latencies(gathered, words)]
+    drawn: list[Block] = [*charting.latencies(gathered, words)]
     return Section("latency", words.texts("compare.section.latency"), drawn) if drawn else None
 
 
@@ -348,3 +408,51 @@ def _checks(words: Words) -> Table | None:
 def _triple(found: tuple[float, float, float]) -> str:
     middle, low, high = (numbers.change(value - 1) for value in found)
     return f"{middle}  ({low} … {high})"
+
+
+def document(gathered: Gathered) -> Mapping[str, object]:
+    """The comparison for scripts."""
+    comparison = gathered.comparison
+    return {
+        "what": comparison.sides.what,
+        "factor": comparison.sides.factor,
+        "paired": comparison.sides.paired,
+        "unit": gathered.unit,
+        "runs": [run.path for run in gathered.runs],
+        "sides": [side.label for side in comparison.sides.sides],
+        "contexts": comparison.sides.contexts,
+        "least_effect": comparison.least_effect,
+        "noise_from": gathered.noise_from,
+        "differences": [
+            {"side": label, **vars(difference)}
+            for label, differences in gathered.differences.items()
+            for difference in differences
+        ],
+        "rows": [_row_document(row, gathered) for row in comparison.rows],
+        "ranking": [
+            {"side": comparison.sides.sides[rank.index].label, "value": rank.value, "groups": rank.groups}
+            for rank in comparison.ranking
+        ],
+        "findings": said(gathered),
+    }  # fmt: skip
+
+
+def _row_document(row: Row, gathered: Gathered) -> Mapping[str, object]:
+    effect, checked = row.effect, row.checked
+    return {
+        "side": gathered.comparison.sides.sides[row.side].label,
+        "context": None if row.context == OVERALL else row.context,
+        "metric": row.metric.name,
+        "medians": row.medians,
+        "ratio": effect and effect.ratio,
+        "interval": None if effect is None or effect.low is None else [effect.low, effect.high],
+        "values": 0 if effect is None else effect.n,
+        "p": effect and effect.p,
+        "adjusted_p": row.adjusted_p,
+        "noise": row.noise,
+        "verdict": row.verdict.word,
+        "reason": row.verdict.reason,
+        "ratio_of_medians": checked and checked.medians,
+        "ratio_of_means": checked and checked.means,
+        "cliffs_delta": checked and checked.delta,
+    }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadcell import __version__
 from loadcell.analysis.history import findings
-from loadcell.analysis.history.changes import Event
+from loadcell.analysis.history.changes import Change, Event
 from loadcell.model import numbers
-from loadcell.report import html
 from loadcell.report.blocks import (
     Block,
     Cell,
+    Code,
     Column,
     Paragraph,
+    Remark,
     Report,
     Section,
     Sentences,
@@ -24,9 +26,16 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.history import chart
 from loadcell.report.history.gather import Gathered
+from loadcell.report.render import html
 from loadcell.report.texts import Texts
 from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
+
+BARS = "▁▂▃▄▅▆▇█"
+#: Width of a terminal's curve, and treatments listed there: those that changed come first.
+CURVE, MOST_ROWS = 24, 30
+#: A curve's height stands for at least this share of its level: noise is no mountain.
+LEAST_HEIGHT = 0.2
 
 
 def write(gathered: Gathered, lang: str, out: Path) -> Path:
@@ -72,6 +81,76 @@ def build(gathered: Gathered, lang: str) -> Report:
     )
 
 
+def brief(gathered: Gathered, lang: str, page: str | None = None) -> Report:
+    """What a terminal shows: a row a treatment with its runs as a small curve, then findings.
+
+    `page` is the command that writes the page.
+    """
+    texts, history = Texts(lang, gathered.unit), gathered.history
+    runs = history.runs
+    metric = texts(f"history.metric.{history.metric.name}")
+    first, last = runs[0].started_utc[:10], runs[-1].started_utc[:10]
+    question = texts("history.head", count=len(runs), metric=metric, first=first, last=last)
+    ordered = sorted(history.series, key=lambda series: not history.changes_of(series))
+    columns = [
+        Column(texts("column.treatment")),
+        Column(texts("history.column.runs"), figure=True),
+        Column(texts("history.column.curve"), keep=True),
+        Column(texts("history.column.now"), figure=True),
+        Column(texts("history.column.changes")),
+    ]
+    rows = []
+    for series in ordered[:MOST_ROWS]:
+        changes = history.changes_of(series)[-2:]
+        marks = " ".join(_mark(change, gathered) for change in changes)
+        tone: Tone = _tone(changes[-1], gathered) if changes else ""
+        latest = _written(series.values[-1], gathered)
+        cells = (series.label, str(len(series.values)), spark(series.values), latest)
+        rows.append([*map(Cell, cells), Cell(marks, tone=tone)])
+    values: list[Block] = [Table("table-series", "", columns, rows)]
+    if len(ordered) > MOST_ROWS:
+        values.append(Paragraph(texts("terminal.more-rows", count=len(ordered) - MOST_ROWS), quiet=True))
+    unread = [Remark("caution", line) for line in gathered.left_out]
+    sections = [
+        Section("series", "", values),
+        Section("summary", "", [Sentences(list(findings.find(history))), *unread]),
+        Section("next", "", [Code(texts("history.page"), page)] if page else []),
+    ]
+    return Report(lang, gathered.title, question, "", (), sections, unit=gathered.unit)
+
+
+def _mark(change: Change, gathered: Gathered) -> str:
+    """`▼15% @0008`: direction, size, and the first run after the change."""
+    after = gathered.history.runs[change.first].short
+    return f"{'▲' if change.share > 0 else '▼'}{numbers.share(abs(change.share))} @{after}"
+
+
+def _tone(change: Change, gathered: Gathered) -> Tone:
+    return "good" if (change.share > 0) == gathered.history.metric.higher_is_better else "problem"
+
+
+def _written(value: float, gathered: Gathered) -> str:
+    throughput = gathered.history.metric.name == "throughput"
+    return numbers.rate(value) if throughput else numbers.milliseconds(value)
+
+
+def spark(values: Sequence[float], width: int = CURVE) -> str:
+    """Values as a curve of blocks, the latest at the right; more than `width` are joined to their means."""
+    if not values:
+        return ""
+    size = -(-len(values) // width)
+    first = len(values) % size
+    parts = [values[:first]] if first else []
+    parts += [values[begin : begin + size] for begin in range(first, len(values), size)]
+    joined = [sum(part) / len(part) for part in parts]
+    low, high = min(joined), max(joined)
+    middle, height = (low + high) / 2, max(high - low, LEAST_HEIGHT * abs(low + high) / 2)
+    if height == 0:
+        return BARS[len(BARS) // 2] * len(joined)
+    places = [(value - middle) / height + 0.5 for value in joined]
+    return "".join(BARS[min(len(BARS) - 1, int(place * len(BARS)))] for place in places)
+
+
 def _summary(gathered: Gathered, texts: Texts) -> Section:
     history = gathered.history
     changed = {change.series.treatment for event in history.events for change in event.changes}
@@ -83,7 +162,7 @@ def _summary(gathered: Gathered, texts: Texts) -> Section:
         ),
     ]
     blocks: list[Block] = [Tiles(tiles), Sentences(list(findings.find(history)))]
-    blocks += [Paragraph(one, quiet=True) for one in gathered.left_out]
+    blocks += [Remark("caution", line) for line in gathered.left_out]
     method = texts(f"history.method.{history.options.method}")
     note = texts(
         "history.method", method=method, level_share=history.options.level,
@@ -109,21 +188,16 @@ def _event(event: Event, gathered: Gathered, texts: Texts, number: int) -> Secti
         Column(texts("history.column.change"), figure=True),
         Column(texts("history.column.p"), figure=True),
     ]
-    throughput = gathered.history.metric.name == "throughput"
     rows = []
     for change in event.changes:
-        better = (change.share > 0) == gathered.history.metric.higher_is_better
         rows.append(
             [
                 Cell(change.series.label),
-                *(
-                    Cell(numbers.rate(value) if throughput else numbers.milliseconds(value), sort=value)
-                    for value in (change.before, change.after)
-                ),
+                *(Cell(_written(value, gathered), sort=value) for value in (change.before, change.after)),
                 Cell(
                     ("+" if change.share > 0 else "−") + numbers.share(abs(change.share)),
                     sort=change.share,
-                    tone="good" if better else "problem",
+                    tone=_tone(change, gathered),
                 ),
                 Cell(numbers.share(change.p), sort=change.p),
             ]
@@ -181,3 +255,40 @@ def _runs(gathered: Gathered, texts: Texts) -> Section:
         )
     title = texts("history.section.runs")
     return Section("runs", title, [Table("table-runs", title, columns, rows, only=True)])
+
+
+def document(gathered: Gathered) -> Mapping[str, object]:
+    """The history for scripts."""
+    history = gathered.history
+    return {
+        "plan": gathered.plan, "title": gathered.title, "results": gathered.results,
+        "unit": gathered.unit,
+        "metric": history.metric.name, "method": history.options.method, "level": history.options.level,
+        "runs": [
+            {
+                "run": run.name, "started_utc": run.started_utc, "state": run.state,
+                "values": run.values, "repeats": run.repeats,
+            }
+            for run in history.runs
+        ],
+        "treatments": [{"id": one.treatment, "label": one.label, "runs": len(one.values)} for one in history.series],
+        "changes": [
+            {
+                "last_before": history.runs[event.last].name, "first_after": history.runs[event.first].name,
+                "treatments": [
+                    {
+                        "treatment": change.series.treatment, "before": change.before, "after": change.after,
+                        "change": change.share, "p": change.p,
+                    }
+                    for change in event.changes
+                ],
+                "differences": event.differences,
+            }
+            for event in history.events
+        ],
+        "latest": [
+            {"treatment": one.series.treatment, "change": one.share, "p": one.p} for one in history.latest
+        ],
+        "findings": list(findings.find(history)),
+        "left_out": gathered.left_out,
+    }  # fmt: skip

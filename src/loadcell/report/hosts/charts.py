@@ -13,6 +13,9 @@ from loadcell.analysis.hosts.scores import Score
 from loadcell.model import numbers
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import style
+from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
+from loadcell.report.hosts import words
+from loadcell.report.hosts.compared import Compared
 from loadcell.report.palette import SERIES
 from loadcell.report.texts import Texts
 
@@ -131,3 +134,78 @@ def _axis_of_bytes(field: str, title: str, values: Sequence[float], ends: tuple[
         field, title=title, scale=alt.Scale(type="log", nice=False, domain=list(ends), padding=10),
         axis=alt.Axis(values=marks, labelExpr=labels, labelOverlap="greedy", labelSeparation=6, grid=False),
     )  # fmt: skip
+
+
+def forest(found: Compared, texts: Texts) -> Chart:
+    """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
+    rows = found.machines.rows
+    names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
+    points: list[dict[str, Any]] = [
+        {
+            "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
+            "verdict": texts(f"compare.verdict.{row.verdict.word}"), "why": texts(f"compare.reason.{row.verdict.reason}"),
+        }
+        for row, name in zip(rows, names, strict=True)
+    ]  # fmt: skip
+    ran = [each.hypothesis.workload for each in found.workloads]
+    works: list[dict[str, Any]] = [{"times": each.times.value, "name": each.name} for each in ran]
+    used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
+    spoken = [texts(f"compare.verdict.{word}") for word in used]
+    ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
+    ends += [one["times"] for one in works]
+    low, high = min(*ends, 0.9), max(*ends, 1.1)
+    scale = alt.Scale(type="log", nice=False, padding=10, domain=[low, high])
+    axis = alt.Axis(
+        values=sorted({1.0, *style.log_ticks([low, high])}), labelExpr="'×' + format(datum.value, ',.3~r')",
+        labelOverlap="greedy", titleAnchor="end",
+    )  # fmt: skip
+    first, second = (machine.label for machine in found.machines.machines)
+    title = texts("hosts.axis.times", first=first, second=second)
+    x = alt.X("times:Q", title=title, scale=scale, axis=axis)
+    y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    colour = alt.Color(
+        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_COLOURS[word] for word in used]), legend=legend
+    )  # fmt: skip
+    shape = alt.Shape(
+        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_SHAPES[word] for word in used]), legend=legend
+    )  # fmt: skip
+    tips = [
+        alt.Tooltip("row:N", title=texts("hosts.column.score")),
+        alt.Tooltip("times:Q", title=texts("hosts.column.times"), format=",.3~r"),
+        alt.Tooltip("low:Q", title=texts("axis.low"), format=",.3~r"),
+        alt.Tooltip("high:Q", title=texts("axis.high"), format=",.3~r"),
+        alt.Tooltip("verdict:N", title=texts("column.verdict")),
+        alt.Tooltip("why:N", title=texts("compare.column.why")),
+    ]
+    base = alt.Chart(style.data("points"))
+    one = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
+    line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2="high:Q", y=y, color=colour, tooltip=tips
+    )  # fmt: skip
+    point = base.mark_point(size=70, filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=tips
+    )
+    marks = alt.Chart(style.data("workloads")).mark_rule(color="var(--accent)", strokeWidth=2).encode(
+        x=x, tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), tips[1]]
+    )  # fmt: skip
+    lines = [line] if any(point["low"] is not None for point in points) else []
+    captions = [texts("hosts.caption.forest", first=first, second=second)]
+    if works:
+        captions.append(texts("hosts.caption.forest.workload", workloads=[str(one["name"]) for one in works]))
+    layers = [one, *([marks] if works else []), *lines, point]
+    data: dict[str, list[dict[str, Any]]] = {
+        "points": points,
+        "one": [{"times": 1.0}],
+        **({"workloads": works} if works else {}),
+    }
+    chart = style.layered(*layers, height=style.ROW * len(rows))
+    return Chart("chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions)
+
+
+def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Names as they are, or with the score's own: on a machine of one processor one thread is all there are."""
+    return [
+        name if names.count(name) == 1 else f"{name} ({own.partition('/')[0]})"
+        for name, own in zip(names, ids, strict=True)
+    ]

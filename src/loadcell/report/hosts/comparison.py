@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import altair as alt
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadcell import __version__
 from loadcell.analysis.hosts import findings as saying
-from loadcell.analysis.hosts.compare import Row
+from loadcell.analysis.hosts.compare import Row, Times
 from loadcell.analysis.hosts.facts import Fact
 from loadcell.analysis.hosts.hypothesis import Candidate, Hypothesis
 from loadcell.analysis.hosts.names import candidate_name
@@ -19,7 +16,6 @@ from loadcell.model import numbers
 from loadcell.report.blocks import (
     Block,
     Cell,
-    Chart,
     Code,
     Column,
     Definitions,
@@ -31,26 +27,27 @@ from loadcell.report.blocks import (
     Table,
     Tone,
 )
-from loadcell.report.charts import style
 from loadcell.report.comparison.build import TONES
-from loadcell.report.comparison.charts import VERDICT_COLOURS, VERDICT_SHAPES
-from loadcell.report.hosts import words
+from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.compared import Compared
+from loadcell.report.publish import ComparisonPages
 from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 
+#: More rows than this scroll a terminal's sentences away.
+MOST_FACTS, MOST_ROWS = 14, 24
 _STANDING_TONES: dict[str, Tone] = {"near": "good", "part": "info"}
 
 
-def build(found: Compared, lang: str, command: Sequence[str] = (), *, charts: bool = True) -> Report:
-    """The report in one language; without `charts` for a place that shows no pictures."""
+def build(found: Compared, lang: str, command: Sequence[str] = (), *, pictures: bool = True) -> Report:
+    """The report in one language; without `pictures` for a pull request."""
     texts = Texts(lang)
     first, second = (machine.label for machine in found.machines.machines)
     sections = [
         Section("summary", texts("section.summary"), [Sentences(list(saying.of_machines(found.machines)))]),
         *_workloads(found, texts),
         _inventories(found, texts),
-        _baselines(found, texts, charts=charts),
+        _baselines(found, texts, pictures=pictures),
         _method(found, texts, command),
     ]
     return Report(
@@ -63,6 +60,47 @@ def build(found: Compared, lang: str, command: Sequence[str] = (), *, charts: bo
         version=__version__,
         kind="hosts.compare.kind",
     )
+
+
+def brief(found: Compared, lang: str, page: str | None = None) -> Report:
+    """What a terminal shows: sentences, differing facts, ratios; `page` is the command that writes the page."""
+    texts, machines = Texts(lang), found.machines
+    first, second = (machine.label for machine in machines.machines)
+    facts: list[Block] = []
+    if machines.differing:
+        facts.append(_facts(found, machines.differing[:MOST_FACTS], "brief", texts))
+        facts += _hidden(len(machines.differing) - MOST_FACTS, texts)
+    rows: list[Block] = []
+    if machines.rows:
+        rows = [ratios(found, texts, MOST_ROWS), *_hidden(len(machines.rows) - MOST_ROWS, texts)]
+    sections = [
+        Section("summary", "", [Sentences(list(saying.of_machines(machines)))]),
+        *(
+            Section("follows", texts("hosts.section.follows", workload=each.hypothesis.workload.name), [Sentences(list(found.of(each)))])
+            for each in found.workloads
+        ),
+        Section("inventory", "", facts),
+        Section("baselines", "", rows),
+        Section("next", "", [Code(texts("compare.terminal.hint"), page)] if page else []),
+    ]  # fmt: skip
+    return Report(lang, texts("hosts.compare.title", first=first, second=second), "", "", (), sections)
+
+
+def pages(found: Compared, lang: str, command: Sequence[str] = ()) -> ComparisonPages:
+    """The comparison in every form; `command` is what made it."""
+    return ComparisonPages(
+        "hosts",
+        lambda pictures: build(found, lang, command, pictures=pictures),
+        lambda page: brief(found, lang, page),
+        lambda: document(found),
+        Texts(lang),
+        frozenset(row.verdict.word for row in found.machines.rows),
+        found.incomplete,
+    )
+
+
+def _hidden(count: int, texts: Texts) -> list[Paragraph]:
+    return [Paragraph(texts("compare.terminal.hidden", count=count), quiet=True)] if count > 0 else []
 
 
 def _workloads(found: Compared, texts: Texts) -> Iterator[Section]:
@@ -128,47 +166,48 @@ def _inventories(found: Compared, texts: Texts) -> Section:
 
 def _facts(found: Compared, facts: Sequence[Fact], kind: str, texts: Texts) -> Table:
     first, second = (machine.label for machine in found.machines.machines)
+    brief, differing = kind == "brief", kind in ("brief", "differ")
     columns = [
         Column(texts("hosts.column.fact"), keep=True),
-        Column(first),
-        Column(second),
-        *([Column(texts("hosts.column.ratio"), figure=True)] if kind == "differ" else []),
+        Column(first, many=brief),
+        Column(second, many=brief),
+        *([Column(texts("hosts.column.ratio"), figure=True)] if differing else []),
     ]
     rows = []
     for fact in facts:
         values = [Cell(value) for value in words.fact_values(fact, texts)]
         ratio = Cell(texts("mark.none") if fact.times is None else words.times(fact.times), sort=fact.times)
-        rows.append([Cell(words.fact_name(fact, texts)), *values, *([ratio] if kind == "differ" else [])])
-    title = texts(f"hosts.facts.{kind}", count=len(facts))
+        rows.append([Cell(words.fact_name(fact, texts)), *values, *([ratio] if differing else [])])
+    title = "" if brief else texts(f"hosts.facts.{kind}", count=len(facts))
     return Table(f"table-facts-{kind}", title, columns, rows, only=kind != "differ")
 
 
-def _baselines(found: Compared, texts: Texts, *, charts: bool) -> Section | None:
+def _baselines(found: Compared, texts: Texts, *, pictures: bool) -> Section | None:
     if not found.machines.rows and not found.machines.alone:
         return None
     blocks: list[Block] = []
     if found.machines.rows:
-        if charts:
-            blocks.append(forest(found, texts))
+        if pictures:
+            blocks.append(charts.forest(found, texts))
         blocks.append(ratios(found, texts))
     if found.machines.alone:
         blocks.append(Details(texts("hosts.table.alone"), [_alone(found, texts)]))
     return Section("baselines", texts("hosts.section.baselines"), blocks)
 
 
-def ratios(found: Compared, texts: Texts) -> Table:
-    """Every baseline of both machines, the greatest difference first."""
+def ratios(found: Compared, texts: Texts, most: int | None = None) -> Table:
+    """Every baseline of both machines, the greatest difference first; for a terminal the first `most`."""
     first, second = (machine.label for machine in found.machines.machines)
     columns = [
-        Column(texts("hosts.column.score"), keep=True),
+        Column(texts("hosts.column.score"), keep=most is None, many=most is not None),
         Column(first, figure=True),
         Column(second, figure=True),
         Column(texts("hosts.column.unit")),
         Column(texts("hosts.column.times"), figure=True),
-        Column(texts("hosts.column.ends"), figure=True),
-        Column(texts("hosts.column.repeats"), figure=True),
+        Column(texts("hosts.column.ends"), figure=True, detail=True),
+        Column(texts("hosts.column.repeats"), figure=True, detail=True),
         Column(texts("column.verdict"), keep=True),
-        Column(texts("compare.column.why"), keep=True),
+        Column(texts("compare.column.why"), keep=True, detail=True),
     ]
     rows = [
         [
@@ -181,8 +220,10 @@ def ratios(found: Compared, texts: Texts) -> Table:
             Cell(texts(f"compare.verdict.{row.verdict.word}"), tone=TONES[row.verdict.word]),
             Cell(texts(f"compare.reason.{row.verdict.reason}")),
         ]
-        for row in found.machines.rows
+        for row in found.machines.rows[:most]
     ]
+    if most is not None:
+        return Table("table-ratios", "", columns, rows)
     sure = all(row.times.sure for row in found.machines.rows)
     note = texts("hosts.table.ratios.note" if sure else "hosts.table.ratios.few", first=first, second=second)
     return Table("table-ratios", texts("hosts.table.ratios"), columns, rows, note)
@@ -212,81 +253,6 @@ def _alone(found: Compared, texts: Texts) -> Table:
     return Table("table-alone", texts("hosts.table.alone"), columns, rows, only=True)
 
 
-def forest(found: Compared, texts: Texts) -> Chart:
-    """Every ratio on one logarithmic axis, its interval or spread, and where each workload's own lies."""
-    rows = found.machines.rows
-    names = _apart([words.row(row, texts) for row in rows], [row.score.id for row in rows])
-    points: list[dict[str, Any]] = [
-        {
-            "row": name, "times": row.times.value, "low": row.times.low, "high": row.times.high,
-            "verdict": texts(f"compare.verdict.{row.verdict.word}"), "why": texts(f"compare.reason.{row.verdict.reason}"),
-        }
-        for row, name in zip(rows, names, strict=True)
-    ]  # fmt: skip
-    ran = [each.hypothesis.workload for each in found.workloads]
-    works: list[dict[str, Any]] = [{"times": each.times.value, "name": each.name} for each in ran]
-    used = [word for word in VERDICT_COLOURS if any(row.verdict.word == word for row in rows)]
-    spoken = [texts(f"compare.verdict.{word}") for word in used]
-    ends = [value for point in points for value in (point["times"], point["low"], point["high"]) if value]
-    ends += [one["times"] for one in works]
-    low, high = min(*ends, 0.9), max(*ends, 1.1)
-    scale = alt.Scale(type="log", nice=False, padding=10, domain=[low, high])
-    axis = alt.Axis(
-        values=sorted({1.0, *style.log_ticks([low, high])}), labelExpr="'×' + format(datum.value, ',.3~r')",
-        labelOverlap="greedy", titleAnchor="end",
-    )  # fmt: skip
-    first, second = (machine.label for machine in found.machines.machines)
-    title = texts("hosts.axis.times", first=first, second=second)
-    x = alt.X("times:Q", title=title, scale=scale, axis=axis)
-    y = alt.Y("row:N", title=None, sort=names, axis=alt.Axis(grid=True, labelOverlap=False, labelLimit=320))
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    colour = alt.Color(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_COLOURS[word] for word in used]), legend=legend
-    )  # fmt: skip
-    shape = alt.Shape(
-        "verdict:N", scale=alt.Scale(domain=spoken, range=[VERDICT_SHAPES[word] for word in used]), legend=legend
-    )  # fmt: skip
-    tips = [
-        alt.Tooltip("row:N", title=texts("hosts.column.score")),
-        alt.Tooltip("times:Q", title=texts("hosts.column.times"), format=",.3~r"),
-        alt.Tooltip("low:Q", title=texts("axis.low"), format=",.3~r"),
-        alt.Tooltip("high:Q", title=texts("axis.high"), format=",.3~r"),
-        alt.Tooltip("verdict:N", title=texts("column.verdict")),
-        alt.Tooltip("why:N", title=texts("compare.column.why")),
-    ]
-    base = alt.Chart(style.data("points"))
-    one = alt.Chart(style.data("one")).mark_rule(color="var(--soft)", strokeDash=[3, 3]).encode(x=x)
-    line = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=title, scale=scale, axis=axis), x2="high:Q", y=y, color=colour, tooltip=tips
-    )  # fmt: skip
-    point = base.mark_point(size=70, filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=tips
-    )
-    marks = alt.Chart(style.data("workloads")).mark_rule(color="var(--accent)", strokeWidth=2).encode(
-        x=x, tooltip=[alt.Tooltip("name:N", title=texts("hosts.column.workload")), tips[1]]
-    )  # fmt: skip
-    lines = [line] if any(point["low"] is not None for point in points) else []
-    captions = [texts("hosts.caption.forest", first=first, second=second)]
-    if works:
-        captions.append(texts("hosts.caption.forest.workload", workloads=[str(one["name"]) for one in works]))
-    layers = [one, *([marks] if works else []), *lines, point]
-    data: dict[str, list[dict[str, Any]]] = {
-        "points": points,
-        "one": [{"times": 1.0}],
-        **({"workloads": works} if works else {}),
-    }
-    chart = style.layered(*layers, height=style.ROW * len(rows))
-    return Chart("chart-ratios", texts("hosts.chart.ratios"), style.document(chart), data, captions)
-
-
-def _apart(names: Sequence[str], ids: Sequence[str]) -> list[str]:
-    """Names as they are, or with the score's own: on a machine of one processor one thread is all there are."""
-    return [
-        name if names.count(name) == 1 else f"{name} ({own.partition('/')[0]})"
-        for name, own in zip(names, ids, strict=True)
-    ]
-
-
 def _method(found: Compared, texts: Texts, command: Sequence[str]) -> Section:
     entries = [
         (texts("hosts.method.ratio"), texts("hosts.method.ratio.value")),
@@ -299,3 +265,62 @@ def _method(found: Compared, texts: Texts, command: Sequence[str]) -> Section:
     if command:
         blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
     return Section("method", texts("compare.section.method"), blocks)
+
+
+def document(found: Compared) -> Mapping[str, object]:
+    """Two machines for scripts: facts, ratios, and what workloads follow."""
+    return {
+        "what": "hosts",
+        "machines": [
+            {"label": source.machine.label, "path": source.path} for source in found.sources
+        ],
+        "least_effect": found.machines.least_effect,
+        "facts": [
+            {"key": fact.key, "values": fact.values, "differs": fact.differs, "ratio": fact.times}
+            for fact in found.machines.facts
+        ],
+        "rows": [
+            {
+                "id": row.score.id, "figure": row.score.figure, "higher_is_better": row.score.higher_is_better,
+                "medians": [score.median for score in row.scores], "values": [score.values for score in row.scores],
+                **_times(row.times), "p": row.effect.p, "adjusted_p": row.adjusted_p,
+                "verdict": row.verdict.word, "reason": row.verdict.reason,
+            }
+            for row in found.machines.rows
+        ],
+        "alone": [
+            {"machine": found.machines.machines[place].label, "id": score.id}
+            for place, score in found.machines.alone
+        ],
+        "workloads": [_hypothesis(one.hypothesis) for one in found.workloads],
+        "findings": list(found.findings()),
+    }  # fmt: skip
+
+
+def _times(times: Times) -> Mapping[str, object]:
+    """As often as fast; `interval` where there are repeats enough, else the `range` of those that were made."""
+    ends = None if times.low is None else [times.low, times.high]
+    return {
+        "times": times.value,
+        "interval": ends if times.sure else None,
+        "range": None if times.sure else ends,
+    }
+
+
+def _hypothesis(found: Hypothesis) -> Mapping[str, object]:
+    return {
+        "workload": found.workload.name,
+        **_times(found.workload.times),
+        "differs": found.differs,
+        "hypothesis": [one.score.id if one.score else one.resource for one in found.of("near")]
+        if found.differs
+        else [],
+        "candidates": [_candidate(one) for one in found.candidates],
+    }
+
+
+def _candidate(one: Candidate) -> Mapping[str, object]:
+    return {
+        "resource": one.resource, "id": one.score.id if one.score else None, **_times(one.times),
+        "standing": one.standing, "apart": one.apart, "overlap": one.overlap, "share": one.share,
+    }  # fmt: skip

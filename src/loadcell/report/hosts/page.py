@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from loadcell import __version__
@@ -28,12 +29,15 @@ from loadcell.report.blocks import (
     Tiles,
     Tone,
 )
-from loadcell.report.host import parts
+from loadcell.report.host import head, parts
 from loadcell.report.hosts import charts, words
 from loadcell.report.hosts.read import Source
 from loadcell.report.hosts.remarks import findings
+from loadcell.report.render import html
+from loadcell.report.sections.reproduce import shown
 from loadcell.report.texts import Texts
 from loadcell.stats.repeats import FEWEST_FOR_INTERVAL
+from loadcell.store.commands import quoted
 from loadcell.store.durable import write_text
 from loadcell.store.errors import cannot_write
 from loadcell.store.read import StoredRun
@@ -42,12 +46,14 @@ from loadcell.store.read import StoredRun
 PAGE = "host.html"
 #: Key figures: a row of them.
 MOST_TILES = 6
+#: More findings than this would scroll a terminal's scores away.
+MOST_FINDINGS = 4
+#: Steps of the latency staircase on a terminal: one for each layer, and the ends.
+MOST_STEPS = 6
 
 
 def write(source: Source, lang: str, command: Sequence[str] = ()) -> Path:
     """Write the page into the run's directory. Raises StoreError when it cannot be written."""
-    from loadcell.report import html
-
     assert source.run is not None  # only a run has a directory
     place = source.run.path / PAGE
     try:
@@ -80,6 +86,36 @@ def build(source: Source, lang: str, command: Sequence[str] = ()) -> Report:
         version=__version__,
         kind="hosts.page.kind",
     )
+
+
+def brief(source: Source, lang: str, files: Sequence[str] = ()) -> Report:
+    """What a terminal shows: the machine in a few lines, its scores, what hurts; `files` are the pages written."""
+    texts, scores = Texts(lang), source.machine.distinct
+    said = findings(source, texts)
+    blocks: list[Block] = [Sentences(said[:MOST_FINDINGS])]
+    if len(said) > MOST_FINDINGS:
+        more = texts("hosts.terminal.more", count=len(said) - MOST_FINDINGS)
+        blocks.append(Paragraph(more, quiet=True))
+    following: list[Block] = [Code("", file) for file in files]
+    if source.run is not None and scores:
+        other = f"loadcell compare {quoted(shown(source.path))} {texts('hosts.terminal.other')}"
+        following.append(Code(texts("hosts.terminal.compare"), other))
+    sections = [
+        Section("machine", "", [Definitions(list(head(source.machine.host, texts)))]),
+        Section("scores", "", [replace(table(_steps(scores), texts), note="")] if scores else []),
+        Section("summary", "", blocks if said else []),
+        Section("next", "", following),
+    ]
+    return Report(lang, source.machine.label, "", "", (), sections)
+
+
+def _steps(scores: Sequence[Score]) -> list[Score]:
+    """All, but of a long staircase of latencies only some steps, its ends among them."""
+    steps = [score for score in scores if score.section == "latency"]
+    if len(steps) <= MOST_STEPS:
+        return list(scores)
+    ids = {steps[round(n * (len(steps) - 1) / (MOST_STEPS - 1))].id for n in range(MOST_STEPS)}
+    return [score for score in scores if score.section != "latency" or score.id in ids]
 
 
 def _summary(source: Source, texts: Texts) -> Iterator[Block]:
@@ -133,13 +169,13 @@ def _pictures(machine: Machine, texts: Texts) -> Iterator[Section]:
 def table(scores: Sequence[Score], texts: Texts) -> Table:
     """Every score with its unit and spread."""
     columns = [
-        Column(texts("hosts.column.part")),
-        Column(texts("hosts.column.score"), keep=True),
+        Column(texts("hosts.column.part"), keep=True),
+        Column(texts("hosts.column.score"), keep=True, many=True),
         Column(texts("axis.median"), figure=True),
         Column(texts("hosts.column.unit")),
         Column(texts("hosts.column.spread"), figure=True),
-        Column(texts("hosts.column.apart"), figure=True),
-        Column(texts("hosts.column.repeats"), figure=True),
+        Column(texts("hosts.column.apart"), figure=True, detail=True),
+        Column(texts("hosts.column.repeats"), figure=True, detail=True),
     ]
     none = texts("mark.none")
     rows = [
@@ -177,3 +213,14 @@ def _method(stored: StoredRun, texts: Texts, command: Sequence[str]) -> Section:
     if command:
         blocks.append(Code(texts("compare.method.again"), shlex.join(command)))
     return Section("method", texts("section.method"), blocks)
+
+
+def document(source: Source, lang: str) -> dict[str, object]:
+    """A machine with its scores: `loadcell compare` takes it, as it takes the run."""
+    return {
+        "schema": 1,
+        "host": source.machine.host,
+        "findings": findings(source, Texts(lang)),
+        "scores": source.machine.scores,
+        "run": source.path.name,
+    }

@@ -68,7 +68,7 @@ def _bound(bound: Bound) -> str:
 
 def _outcome(step: Step, one: Searched, scene: Scene) -> Cell:
     if step.met is None:
-        return Cell(scene.texts("search.lost"), tone="problem", title=scene.texts.recorded(step.trial.why))
+        return Cell(scene.texts("search.lost"), tone="problem")
     if step.met and one.question.kind == "maximum" and not one.bounds:
         return Cell(scene.texts("search.measured"), tone="good")
     if step.met:

@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from loadcell.analysis.phrase import Severity
 from loadcell.report.blocks import (
     Block,
     Chart,
@@ -17,6 +18,7 @@ from loadcell.report.blocks import (
     Details,
     Flame,
     Paragraph,
+    Remark,
     Report,
     Sentences,
     Table,
@@ -95,6 +97,9 @@ def _block(block: Block, texts: Texts) -> str:
         return coded(block.text)
     if isinstance(block, Sentences):
         return _sentences(block, texts)
+    if isinstance(block, Remark):
+        subject = f"**{escaped(block.subject)}** " if block.subject else ""
+        return f"- {_sign(block.severity)}{subject}{coded(' '.join((block.text, block.advice)))}"
     if isinstance(block, Tiles):
         return ""  # the sentences below say the same
     if isinstance(block, Table):
@@ -121,9 +126,13 @@ def _sentences(block: Sentences, texts: Texts) -> str:
         block.findings
     )
     return "\n".join(
-        f"- {'**⚠** ' if finding.severity in {'caution', 'problem'} else ''}{coded(texts.parts(finding.phrase))}{link}"
+        f"- {_sign(finding.severity)}{coded(texts.parts(finding.phrase))}{link}"
         for finding, link in zip(block.findings, links, strict=True)
     )
+
+
+def _sign(severity: Severity) -> str:
+    return "**⚠** " if severity in {"caution", "problem"} else ""
 
 
 def _anchor(name: str) -> str:

@@ -1,0 +1,83 @@
+"""Lazy modules: each module listed here is loaded at the first use of one of its names, not when it is imported.
+
+A command starts without the modules it does not use (altair alone takes half a second), and imports still stand at the
+top of each file. Importers write `from package import module` and `module.name`; `from module import name` loads it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # these take twice as long to import as all else that `--help` needs
+    from collections.abc import Sequence
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    Loader = MetaPathFinder = object
+
+#: Modules, no packages: a submodule could be imported before its package is loaded.
+LAZY = frozenset(
+    {
+        "loadcell.report.build",
+        "loadcell.report.comparison.charts",
+        "loadcell.report.history.chart",
+        "loadcell.report.hosts.charts",
+        "loadcell.report.render.html",
+        "loadcell.report.render.markdown",
+        "loadcell.report.render.terminal",
+    }
+)
+_LOCK = threading.RLock()
+_pending: dict[str, Loader] = {}
+
+
+class LazyModule(ModuleType):
+    """A module that is loaded when a name is looked up that it does not have yet."""
+
+    def __getattr__(self, name: str) -> object:
+        """Load the module, by one thread at a time. Raises AttributeError, and what loading it raises."""
+        with _LOCK:
+            loader = _pending.pop(self.__name__, None)
+            if loader is not None:
+                try:
+                    loader.exec_module(self)
+                except BaseException:
+                    _pending[self.__name__] = loader
+                    raise
+        if name in self.__dict__:
+            return self.__dict__[name]
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+
+
+class _LazyLoader(Loader):
+    """Creates a module and leaves its execution to its first use."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return LazyModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        _pending[module.__name__] = self._loader
+
+
+class _LazyFinder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in LAZY:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _LazyLoader(spec.loader)
+        return spec
+
+
+def install() -> None:
+    """Make the listed modules lazy from now on; once."""
+    if not any(isinstance(finder, _LazyFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _LazyFinder())

@@ -1,0 +1,292 @@
+"""Render a report on a terminal: the blocks as text of the terminal's width, without charts and folded details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from loadcell.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Definitions,
+    Paragraph,
+    Remark,
+    Report,
+    Section,
+    Sentences,
+    Table,
+    Tone,
+)
+from loadcell.report.spans import Part, pieces
+from loadcell.report.texts import Texts
+
+if TYPE_CHECKING:
+    from loadcell.analysis.phrase import Severity
+
+#: Width of output that goes to no terminal.
+WIDTH = 80
+#: Columns between two columns of a table.
+GAP = 2
+#: Text columns and words of headings are not cut to less.
+LEAST_WIDTH = 10
+#: Names of a definition list are folded beyond this width.
+MOST_NAME = 32
+
+_STYLES: dict[Tone, str] = {"": "", "good": "green", "info": "", "caution": "yellow", "problem": "red"}
+_SIGNS: dict[Severity, tuple[str, str]] = {
+    "good": ("✓", "green"),
+    "info": ("·", "dim"),
+    "caution": ("!", "yellow"),
+    "problem": ("✕", "red"),
+}
+#: Marks that do not begin a line.
+_CLOSING = "，。；：、）》”！？,.;:)%"
+#: Marks that do not end one.
+_OPENING = "（《“(["
+
+
+def render(report: Report, console: Console | None = None) -> None:
+    """Print to `console` (default: standard output; 80 columns where that is no terminal)."""
+    out = console or Console(width=None if Console().is_terminal else WIDTH, highlight=False)
+    texts = Texts(report.language, report.unit, micro=report.micro)
+    if report.title:
+        out.print()
+        out.print(Text(report.title, style="bold"))
+    if report.question:
+        _print_lines(lines(Text(report.question, style="dim"), out.width), out)
+    shown = [section for section in report.sections if any(isinstance(b, _SHOWN) for b in section.blocks)]
+    for number, section in enumerate(shown):
+        if number or report.title:
+            out.print()
+        _print_section(section, texts, out)
+    out.print()
+
+
+def coded(sentence: str | Iterable[Part]) -> Text:
+    """A sentence with bold figures and coloured code, without backticks."""
+    return Text.assemble(
+        *(
+            (piece.text, " ".join(filter(None, ("bold" * piece.figure, "cyan" * piece.code))))
+            for piece in pieces(sentence)
+        )
+    )
+
+
+def _print_section(section: Section, texts: Texts, out: Console) -> None:
+    blocks = [block for block in section.blocks if isinstance(block, _SHOWN)]
+    if section.title:
+        out.print(Text(section.title, style="bold"))
+    for before, block in pairwise([None, *blocks]):
+        if before is not None and block is not None and _apart(before, block):
+            out.print()
+        if block is not None:
+            _print_block(block, texts, out)
+
+
+#: Blocks that a terminal shows; key values are in the sentences, too.
+_SHOWN = (Paragraph, Sentences, Remark, Table, Definitions, Code)
+
+
+def _apart(before: Block, block: Block) -> bool:
+    """Whether a blank line separates two blocks: not blocks of one kind, nor a note from what it is about."""
+    if isinstance(block, Paragraph) and block.quiet:
+        return isinstance(before, Sentences)
+    together = (Sentences, Code, Paragraph)
+    return not (type(before) is type(block) and isinstance(block, together))
+
+
+def _print_block(block: Block, texts: Texts, out: Console) -> None:
+    match block:
+        case Paragraph():
+            text = coded(block.text)
+            text.stylize("dim" if block.quiet else "")
+            _print_lines(lines(text, out.width), out)
+        case Sentences():
+            _print_findings(block, texts, out)
+        case Remark():
+            colon = texts("mark.colon") if block.subject and block.text else ""
+            text = Text.assemble((block.subject, "bold"), colon, coded(block.text))
+            _print_marked(text, block.severity, out)
+            for line in lines(coded(block.advice), out.width - 2) if block.advice else ():
+                line.stylize("dim")
+                out.print(Text.assemble("  ", line), soft_wrap=True)
+        case Table():
+            if block.title and not block.only:
+                out.print(Text(block.title, style="bold"))
+            out.print(_grid(block, out.width))
+            if block.note:
+                _print_lines(lines(Text.assemble(coded(block.note), style="dim"), out.width), out)
+        case Definitions():
+            if block.title:
+                out.print(Text(block.title, style="bold"))
+            out.print(_definitions(block))
+        case Code():
+            if block.title:
+                out.print(Text(f"  {block.title}", style="dim"), soft_wrap=True)
+            for row in block.text.splitlines():
+                out.print(Text(f"{'    ' if block.title else '  '}{row}"), soft_wrap=True)
+
+
+def _print_findings(block: Sentences, texts: Texts, out: Console) -> None:
+    """Findings with their signs; a link is the name of the section that holds the evidence, on one line."""
+    sections = [f"[{link.title}]" for link in block.links] or [""] * len(block.findings)
+    for finding, evidence in zip(block.findings, sections, strict=True):
+        text = coded(texts.parts(finding.phrase))
+        if evidence:
+            text.append(f" {evidence}", style="dim")
+        _print_marked(text, finding.severity, out, unbroken=len(evidence))
+
+
+def _print_marked(text: Text, severity: Severity, out: Console, *, unbroken: int = 0) -> None:
+    sign, style = _SIGNS[severity]
+    for number, line in enumerate(lines(text, out.width - 2, unbroken=unbroken)):
+        out.print(Text.assemble((f"{sign} " if number == 0 else "  ", style), line), soft_wrap=True)
+
+
+def _print_lines(texts: Iterable[Text], out: Console) -> None:
+    for line in texts:
+        out.print(line, soft_wrap=True)
+
+
+def _definitions(block: Definitions) -> Grid:
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="dim", max_width=MOST_NAME, overflow="fold")
+    grid.add_column(overflow="fold")
+    for name, value in block.entries:
+        grid.add_row(Text(name), coded(value))
+    return grid
+
+
+def _grid(block: Table, width: int) -> Grid:
+    """A table: numbers are never cut; where there is no room, headings are broken, then text is cut."""
+    positions = _positions(block, width)
+    columns = [block.columns[position] for position in positions]
+    rows = [[row[position] for position in positions] for row in block.rows]
+    head = any(column.title for column in columns)
+    grid = Grid(
+        box=box.SIMPLE_HEAD if head else None, show_header=head, show_edge=False, pad_edge=False,
+        padding=(0, 1 if head else GAP, 0, 0),
+    )  # fmt: skip
+    widths = column_widths(columns, rows, width)
+    for column, least in zip(columns, widths, strict=True):
+        title = Text("\n").join(lines(Text(column.title), least))
+        justify: Literal["left", "right"] = "right" if column.figure else "left"
+        if column.many and not column.figure:
+            grid.add_column(title, justify=justify, overflow="fold", width=least)
+        else:
+            grid.add_column(title, justify=justify, overflow="ellipsis", no_wrap=True, width=least)
+    shown = [
+        distinct([row[position].text for row in rows], least)
+        for position, least in enumerate(widths)
+        if not columns[position].many
+    ]
+    texts = iter(shown)
+    cells = [
+        [row[position].text for row in rows] if column.many else next(texts)
+        for position, column in enumerate(columns)
+    ]
+    for number, row in enumerate(rows):
+        grid.add_row(
+            *(
+                _cell(cell, "" if _repeats(cells, columns, number, position) else cells[position][number])
+                for position, cell in enumerate(row)
+            )
+        )
+    return grid
+
+
+def _positions(block: Table, width: int) -> list[int]:
+    """Positions of the columns that are shown: all that fit with whole numbers and headings, without details."""
+    shown = [position for position, column in enumerate(block.columns) if not column.detail]
+    needed = {
+        position: max(cell_len(text) for text in (block.columns[position].title, *_texts(block, position)))
+        for position in shown
+    }
+    needed |= {p: min(LEAST_WIDTH, needed[p]) for p in shown if not block.columns[p].figure}
+    spare = sorted((p for p in shown if block.columns[p].yields), key=lambda p: block.columns[p].yields)
+    for position in spare:
+        if sum(needed[p] + GAP for p in shown) - GAP > width:
+            shown.remove(position)
+    return shown
+
+
+def _texts(block: Table, position: int) -> list[str]:
+    return [row[position].text for row in block.rows]
+
+
+def _repeats(cells: Sequence[Sequence[str]], columns: Sequence[Column], row: int, position: int) -> bool:
+    """Whether the first column repeats the row above: it is shown once."""
+    return position == 0 < row and not columns[0].figure and cells[0][row] == cells[0][row - 1]
+
+
+def _cell(cell: Cell, text: str) -> Text:
+    return Text(text, style=" ".join(filter(None, ("bold" * cell.strong, _STYLES[cell.tone]))))
+
+
+def column_widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    """Widths of columns that fit into `width`: headings give way first, then text, never numbers."""
+    cells = [
+        max((cell_len(row[position].text) for row in rows), default=0) for position in range(len(columns))
+    ]
+    room = width - GAP * (len(columns) - 1)
+    widths = [max(needed, cell_len(column.title)) for needed, column in zip(cells, columns, strict=True)]
+    least = [max(needed, _heading_width(column.title)) for needed, column in zip(cells, columns, strict=True)]
+    for position in sorted(range(len(widths)), key=lambda position: least[position] - widths[position]):
+        excess = max(0, sum(widths) - room)
+        widths[position] -= min(excess, widths[position] - least[position])
+    for texts in ([not (c.figure or c.keep) for c in columns], [not c.figure for c in columns]):
+        flexible = [position for position, is_text in enumerate(texts) if is_text]
+        while flexible and sum(widths) > room:
+            widest = max(flexible, key=lambda position: widths[position])
+            if widths[widest] <= LEAST_WIDTH:
+                break
+            widths[widest] -= 1
+    return widths
+
+
+def _heading_width(title: str) -> int:
+    """Least width of a heading: its longest word, at most `LEAST_WIDTH`."""
+    return min(LEAST_WIDTH, max((cell_len(line.plain) for line in lines(Text(title), 1)), default=0))
+
+
+def distinct(names: Sequence[str], width: int) -> list[str]:
+    """Names for a column: cut at their beginning where names that are cut at their end would be equal."""
+    cut = [name if cell_len(name) <= width else set_cell_size(name, width - 1) for name in names]
+    if len(set(cut)) == len(set(names)):
+        return list(names)
+    return [
+        name if cell_len(name) <= width else "…" + set_cell_size(name[::-1], width - 1)[::-1]
+        for name in names
+    ]
+
+
+def lines(text: Text, width: int, *, unbroken: int = 0) -> list[Text]:
+    """Wrap at spaces and between Chinese characters (rich does not), but not within the last `unbroken` characters."""
+    divided = text.divide(list(_breaks(text.plain, width, unbroken)))
+    for line in divided:
+        line.rstrip()
+    return list(divided)
+
+
+def _breaks(plain: str, width: int, unbroken: int) -> Iterator[int]:
+    """Positions at which lines begin."""
+    start, used, last = 0, 0, 0
+    for position, character in enumerate(plain):
+        before = plain[position - 1] if position > start else ""
+        between = before == " " or cell_len(before) > 1 or cell_len(character) > 1
+        inside = position > len(plain) - unbroken
+        if before and between and not inside and character not in _CLOSING and before not in _OPENING:
+            last = position
+        used += cell_len(character)
+        if used > width and character != " " and last > start:
+            yield last
+            start, used = last, cell_len(plain[last : position + 1])
