@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from loadcell.model.message import as_written
 from loadcell.plan.load import load_plan
 from loadcell.plan.loaded import LoadedPlan
 from loadcell.plan.parts import Advice, Options, Parts
@@ -31,7 +32,8 @@ class Database:
         if load["clients"] > most:
             return [
                 Advice(
-                    "target.database.settings.max_connections", f"{load['clients']} clients, {most} allowed"
+                    "target.database.settings.max_connections",
+                    as_written(f"{load['clients']} clients, {most} allowed"),
                 )
             ]
         return []
@@ -65,7 +67,7 @@ class Mix:
         self.options = options
 
     def advice(self) -> list[Advice]:
-        return [Advice("tables", "one table is one hot spot")] if self.options.tables == 1 else []
+        return [Advice("tables", as_written("one table is one hot spot"))] if self.options.tables == 1 else []
 
 
 class SqlOptions(Options):

@@ -56,13 +56,13 @@ def test_it_is_said_in_a_few_words() -> None:
 
 
 def remarked(given: Rate | Steps | Ramp | None, connections: int | None, duration_s: float) -> dict[str, str]:
-    return {one.path: one.text for one in rate.advice(given, connections, Duration(duration_s))}
+    return {one.path: one.message.text for one in rate.advice(given, connections, Duration(duration_s))}
 
 
 def test_connections_that_can_hardly_carry_it_are_remarked_on() -> None:
     found = remarked(Rate(30_000), 1, 30)
     assert list(found) == ["load.clients"]
-    assert "30,000/s over 1 connection leave each request 33 microseconds" in found["load.clients"]
+    assert "30,000/s over 1 connection leave each request 33.3 µs" in found["load.clients"]
     assert remarked(Rate(30_000), 2, 30) == {}
     assert list(remarked(Steps(steps=(STEPS.steps[0], Step.model_validate({"rate": "90000/s", "for": "1s"}))), 4, 30)) == [
         "load.clients"

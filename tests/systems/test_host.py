@@ -119,4 +119,4 @@ def test_it_is_always_there_and_counts_nothing(make: Make) -> None:
 def test_threads_have_no_effect_and_it_says_so(make: Make) -> None:
     options = make().options
     assert Host.advice(options, {"clients": 2}) == []
-    assert "load.threads" in Host.advice(options, {"threads": 2})[0].text
+    assert "load.threads" in Host.advice(options, {"threads": 2})[0].message.text

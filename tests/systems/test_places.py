@@ -15,8 +15,8 @@ def test_what_may_not_be_written_to_cannot_have_a_directory_made_in_it(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     [misfit] = path_checks.of_data(f"{tmp_path}/new/deeper", "store")
-    assert (misfit.path, misfit.finding) == ("data", f"cannot use {tmp_path}: Permission denied")
-    assert misfit.allowed == "name a directory in `target.store.data` that loadcell may write to"
+    assert (misfit.path, misfit.message.text) == ("data", f"cannot use {tmp_path}: Permission denied")
+    assert misfit.message.advice == "name a directory in `target.store.data` that loadcell may write to"
 
 
 @pytest.mark.parametrize("data", [None, ""])

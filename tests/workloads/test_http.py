@@ -155,7 +155,7 @@ def test_a_parameter_without_a_place_and_a_request_without_a_share_are_remarked_
         "requests": {"get": {}, "set": {"share": 0}},
         "parameters": {"key": {"to": 9}},
     }
-    said = {one.path: one.text for one in Http(HttpOptions.model_validate(options)).advice()}
+    said = {one.path: one.message.text for one in Http(HttpOptions.model_validate(options)).advice()}
     assert "${key}" in said["parameters.key"]
     assert said["requests.set.share"] == "it is never made"
 

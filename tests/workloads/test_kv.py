@@ -127,7 +127,7 @@ def test_what_cannot_work_is_refused(options: dict[str, Any], part: str) -> None
 def test_what_a_target_cannot_do_is_a_misfit() -> None:
     def paths(target: str, clients: int = 1, **options: Any) -> list[str]:
         found = workload(**options).misfits(Load(clients=clients), target)
-        assert all(one.finding and one.allowed for one in found)
+        assert all(one.message.text and one.message.advice for one in found)
         return [one.path.removeprefix("workload.kv.") for one in found]
 
     commands = {"a": {"command": "PING"}}

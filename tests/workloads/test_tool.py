@@ -99,8 +99,8 @@ def test_what_does_not_go_together(
 ) -> None:
     settings = Load.model_validate_json(json.dumps({"clients": 1, "warmup": "0s", **load}), strict=True)
     [one] = tool(**given).misfits(settings, target)
-    assert (one.path, one.finding) == (path, finding)
-    assert one.allowed
+    assert (one.path, one.message.text) == (path, finding)
+    assert one.message.advice
 
 
 def test_what_goes_together() -> None:

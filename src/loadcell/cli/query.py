@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadcell.cli.messages import RUN_NONE_IN
+
 if TYPE_CHECKING:
     from loadcell.store.query import Answer
 
@@ -55,9 +57,7 @@ def _paths(runs: tuple[str, ...], results: Path) -> list[Path]:
     if not runs:
         found = runs_under(results)
         if not found:
-            raise StoreError(
-                f"{results.absolute()} holds no run", advice="Name a run, or go to where `results` is."
-            )
+            raise StoreError(RUN_NONE_IN(results=results.absolute()))
         return found
     paths: list[Path] = []
     for name in runs:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import language_option
+from loadcell.cli.messages import TRIAL_AMBIGUOUS, TRIAL_NO_SUCH, TRIAL_NOT_FINISHED
 from loadcell.store.commands import resume
 from loadcell.store.layout import FLAMES, FOLDED
 
@@ -79,13 +80,10 @@ def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
         return found[0]
     if found:
         names = ", ".join(one["name"] for one in found[:5])
-        raise StoreError(f"{wanted!r} fits {len(found)} trials: {names}", advice="Type its number.")
+        raise StoreError(TRIAL_AMBIGUOUS(trial=repr(wanted), count=len(found), matches=names))
     if any(wanted in name for name in stored.missing):
-        raise StoreError(
-            f"trial {wanted!r} was not finished",
-            advice=f"`{resume(stored.path)}` does what is left.",
-        )
-    raise StoreError(f"there is no trial {wanted!r}", advice=f"There are numbers 1 to {len(stored.planned)}.")
+        raise StoreError(TRIAL_NOT_FINISHED(trial=repr(wanted), resume=resume(stored.path)))
+    raise StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
 def _show_trial(stored: StoredRun, trial: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from loadcell.execution.context import Means
 from loadcell.execution.entries import treatment_entry, trial_entry
 from loadcell.execution.executor import Executor, WorkerExecutor
 from loadcell.execution.interrupts import Interrupts
-from loadcell.execution.messages import RUN_INTERRUPTED
+from loadcell.execution.messages import RUN_DIRECTORY_EXISTS, RUN_INTERRUPTED
 from loadcell.execution.outcome import exit_status, verdicts
 from loadcell.execution.progress import Course, Progress
 from loadcell.execution.record import utc_text
@@ -339,8 +339,7 @@ class Runner:
                 not self.options.out.is_dir() or any(self.options.out.iterdir())
             ):
                 raise StoreError(
-                    f"{self.options.out} is there already",
-                    advice=f"Name another directory with --out; to go on with a run that is there: {commands.resume(self.options.out)}",
+                    RUN_DIRECTORY_EXISTS(path=self.options.out, resume=commands.resume(self.options.out))
                 )
             return self.options.out
         return new_run_directory(

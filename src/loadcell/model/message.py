@@ -242,7 +242,8 @@ def _in_english(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return str(value.get("finding", ""))
     if isinstance(value, list | tuple):
-        return ", ".join(_in_english(name, item) for item in value)
+        between = "; " if any(isinstance(item, Message) for item in value) else ", "
+        return between.join(_in_english(name, item) for item in value)
     return value if isinstance(value, str) else format_number(name, value)
 
 

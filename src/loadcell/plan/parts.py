@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from loadcell.model.message import Message
+
 if TYPE_CHECKING:
     from loadcell.plan.topology import Topology
 
@@ -45,23 +47,22 @@ class Part(Protocol):
 class Advice:
     """A remark about a plan that is valid but will not do what its author hopes.
 
-    `path` is the dotted path of the setting in the plan; `text` says what was found and what to do.
+    `path` is the dotted path of the setting in the plan.
     """
 
     path: str
-    text: str
+    message: Message
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """Settings that are right each by itself and impossible together.
+    """Settings that are valid alone and impossible together.
 
-    `path` is the dotted path of the setting that is best changed; `finding` and `allowed` as of any mistake.
+    `path` is the dotted path of the setting that is best changed; the advice of `message` is what is allowed instead.
     """
 
     path: str
-    finding: str
-    allowed: str
+    message: Message
 
 
 @dataclass(frozen=True)

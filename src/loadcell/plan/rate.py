@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from loadcell.plan.messages import RATE_FEW_SAMPLES, RATE_TOO_FEW_CONNECTIONS
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.units import Duration, Rate, UnitError
 
@@ -184,13 +185,16 @@ def advice(
         share_us = connections / peak * 1e6
         yield Advice(
             "load.clients",
-            f"{peak:,.0f}/s over {connections:,} connection{'s' if connections > 1 else ''} leave each request "
-            f"{share_us:.0f} microseconds, less than any answer takes: give more connections to carry the rate",
+            RATE_TOO_FEW_CONNECTIONS(rate=f"{peak:,.0f}", connections=connections, share_us=share_us),
         )
     count = requests(rate, duration_s)
     if count < _FEWEST and bound is None:
         yield Advice(
             "load.rate",
-            f"{text(rate)} comes to {count:,.0f} requests in {Duration(duration_s).text}: the p99 is decided by the "
-            f"{max(1, round(count / 100))} slowest of them; a longer load.duration gives more",
+            RATE_FEW_SAMPLES(
+                rate=text(rate),
+                count=round(count),
+                duration=Duration(duration_s).text,
+                slowest=max(1, round(count / 100)),
+            ),
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from loadcell.model.message import Message
 from loadcell.plan import affinity_check, rate
 from loadcell.plan.affinity import ALL, ONE_NODE
 from loadcell.plan.loaded import LoadedPlan
+from loadcell.plan.messages import AFFINITY_SAME_PLACE, LOAD_MANY_INTERVALS
 from loadcell.plan.model import Load, Resolved
 from loadcell.plan.parts import Advice, Parts
 from loadcell.plan.treatment import Treatment
@@ -25,9 +27,14 @@ class Remark:
     """One piece of advice, with the first treatment it is about and how many others it is about too."""
 
     path: str
-    text: str
+    message: Message
     treatment: str
     others: int
+
+    @property
+    def text(self) -> str:
+        """The message in English, with its remedy."""
+        return ". ".join(part for part in (self.message.text, self.message.advice) if part)
 
 
 def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
@@ -45,7 +52,7 @@ def remarks(plan: LoadedPlan, parts: Parts) -> list[Remark]:
     for path, said in found.items():
         treatment, advice = said[-1]
         names = {treatment.id for treatment, _ in said}
-        listed.append(Remark(path, advice.text, treatment.id, len(names) - 1))
+        listed.append(Remark(path, advice.message, treatment.id, len(names) - 1))
     return [*listed, *_same_places(every, parts)]
 
 
@@ -62,8 +69,8 @@ def _same_places(every: Sequence[Treatment], parts: Parts) -> Iterator[Remark]:
                 continue
             own = [one.id for one in every if one.resolved.affinity.placements.get(key) in alike]
             where = place if key == "memory" else f"CPUs {place}"
-            text = f"{' and '.join(f'`{words}`' for words in alike)} are one and the same here: {where}"
-            yield Remark(f"affinity.{key}", text, own[-1], len(own) - 1)
+            message = AFFINITY_SAME_PLACE(placements=[f"`{words}`" for words in alike], where=where)
+            yield Remark(f"affinity.{key}", message, own[-1], len(own) - 1)
 
 
 def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
@@ -76,7 +83,7 @@ def _advice(treatment: Treatment, parts: Parts) -> list[Advice]:
     said += affinity_check.remarks(settings, parts)
     for group in settings.each:
         found = _of_group(settings.alone(group), parts)
-        said += [Advice(group.placed(own.path), own.text) for own in found]
+        said += [Advice(group.placed(own.path), own.message) for own in found]
     return said
 
 
@@ -86,8 +93,12 @@ def _length(load: Load) -> Iterator[Advice]:
     if rows > _MANY_INTERVALS:
         yield Advice(
             "load.interval",
-            f"{load.duration.text} of {load.interval.text} make a series of {rows:,} intervals, some "
-            f"{rows * _INTERVAL_BYTES / 1e6:,.0f} MB for each trial: 10s are as telling over hours",
+            LOAD_MANY_INTERVALS(
+                duration=load.duration.text,
+                interval=load.interval.text,
+                rows=rows,
+                megabytes=round(rows * _INTERVAL_BYTES / 1000000.0),
+            ),
         )
 
 
@@ -98,7 +109,7 @@ def _of_group(settings: Resolved, parts: Parts) -> list[Advice]:
     said: list[Advice] = list(rate.advice(load.rate, load.clients, load.duration, load.count))
     if hasattr(workload, "advice"):
         section = f"workload.{settings.workload_name}"
-        said += [Advice(f"{section}.{own.path}", own.text) for own in workload(settings.workload).advice()]
+        said += [Advice(f"{section}.{own.path}", own.message) for own in workload(settings.workload).advice()]
     if hasattr(workload, "remarks"):
         said += workload(settings.workload).remarks(settings)
     return said

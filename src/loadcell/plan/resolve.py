@@ -338,7 +338,7 @@ def _misfit(root: Keys, path: str, misfit: Misfit) -> Problem:
     for key in path.split("."):
         if isinstance(node, Keys):
             mark, node = node.place(key), node.get(key)
-    return Problem.at(mark, path, misfit.finding, allowed=misfit.allowed)
+    return Problem.at(mark, path, misfit.message.text, allowed=misfit.message.advice)
 
 
 def _alone(root: Keys, each: Sequence[Group], parts: Parts) -> Iterator[Problem]:

@@ -21,8 +21,10 @@ from loadcell.plan.affinity import (
 )
 from loadcell.plan.messages import (
     AFFINITY_CPUS,
+    AFFINITY_EQUAL_LEVELS,
     AFFINITY_KEPT_FROM,
     AFFINITY_MEMORY_OF,
+    AFFINITY_MEMORY_ONE_NODE,
     AFFINITY_NO_CPU,
     AFFINITY_NO_MEMORY,
     AFFINITY_NO_NODE,
@@ -30,6 +32,11 @@ from loadcell.plan.messages import (
     AFFINITY_NODES,
     AFFINITY_NODES_WITHOUT_CPU,
     AFFINITY_OFFLINE,
+    AFFINITY_ONE_CORE,
+    AFFINITY_ONE_NODE,
+    AFFINITY_PARTLY_USABLE,
+    AFFINITY_SHARED_CPUS,
+    AFFINITY_SIBLING_THREADS,
 )
 from loadcell.plan.parts import Advice
 
@@ -131,46 +138,34 @@ class Topology:
             yield from self._remarks_on("affinity.node", there["memory"])
         if affinity.memory is not None and len(self.memory_nodes) == 1:
             what = "interleaved memory" if affinity.memory == INTERLEAVE else f"memory of `{affinity.memory}`"
-            yield Advice("affinity.memory", f"this machine has one NUMA node: {what} is all of that node")
+            yield Advice("affinity.memory", AFFINITY_MEMORY_ONE_NODE(placement=what))
         if affinity.client is None or "target" not in there or together:
             return
         target, client = set(self.cpus_of(there["target"])), set(self.cpus_of(affinity.client))
         shared = tuple(sorted(target & client))
         siblings = [core for core in self.cores if target & set(core) and client & set(core)]
         if shared:
-            yield Advice(
-                "affinity.client",
-                f"target and client share CPU {ranges(shared)}: there each waits while the other works",
-            )
+            yield Advice("affinity.client", AFFINITY_SHARED_CPUS(cpus=ranges(shared)))
         elif siblings:
-            yield Advice(
-                "affinity.client",
-                f"CPUs {ranges(siblings[0])} are threads of one core, and are the target's and the client's: each slows the "
-                "other down; give whole cores to each",
-            )
+            yield Advice("affinity.client", AFFINITY_SIBLING_THREADS(cpus=ranges(siblings[0])))
 
     def _remarks_on(self, path: str, placement: str) -> Iterator[Advice]:
         everything = ranges(self.usable)
         if placement == ONE_NODE and len(self.nodes) == 1:
-            yield Advice(
-                path,
-                f"this machine has one NUMA node: `{ONE_NODE}` is all of its CPUs ({everything}), as `{ALL}` is, and both "
-                f"levels are the same; `{HALF}` and `cpus ...` differ",
-            )
+            yield Advice(path, AFFINITY_EQUAL_LEVELS(one_node=ONE_NODE, cpus=everything, all=ALL, half=HALF))
         if placement == HALF and len(self._usable_cores()) == 1:
-            yield Advice(path, f"there is one core (CPU {everything}): half of it is all of it")
+            yield Advice(path, AFFINITY_ONE_CORE(cpus=everything))
         if placement.startswith("node") and len(self.nodes) == 1:
-            yield Advice(
-                path,
-                f"this machine has one NUMA node: `{placement}` is all of its CPUs ({everything}); `{HALF}` and `cpus ...` are less",
-            )
+            yield Advice(path, AFFINITY_ONE_NODE(placement=placement, cpus=everything, half=HALF))
         if placement.startswith("node"):
             wanted = [cpu for node in numbers(placement.partition(" ")[2], "") for cpu in self.nodes[node]]
             found = self.cpus_of(placement)
             if len(found) < len(wanted):
                 yield Advice(
                     path,
-                    f"`{placement}` has CPUs {ranges(tuple(wanted))}, of which loadcell may run on {ranges(found)}",
+                    AFFINITY_PARTLY_USABLE(
+                        placement=placement, cpus=ranges(tuple(wanted)), usable=ranges(found)
+                    ),
                 )
 
 

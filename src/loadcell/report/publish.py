@@ -10,6 +10,7 @@ from pathlib import Path
 from loadcell.report import FORMATS, build
 from loadcell.report.blocks import Report
 from loadcell.report.gc_pause import uncollected
+from loadcell.report.messages import OUT_WRONG_SUFFIX
 from loadcell.report.pictures import VEGA_LITE, Painter
 from loadcell.report.render import html, json, markdown
 from loadcell.report.texts import Texts
@@ -102,9 +103,7 @@ def _place(run_dir: Path, name: str, out: Path | None) -> Path:
     if out.is_dir() or not out.suffix:
         return out / f"report.{name}"
     if out.suffix not in _ENDINGS[name]:
-        raise StoreError(
-            f"{out} does not end in .{name}", advice=f"Name a directory, or a file that ends in .{name}."
-        )
+        raise StoreError(OUT_WRONG_SUFFIX(path=out, suffix=name))
     return out
 
 

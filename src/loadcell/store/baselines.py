@@ -10,6 +10,16 @@ from loadcell.store.durable import write_text
 from loadcell.store.errors import StoreError, cannot_write
 from loadcell.store.find import DEFAULT_RESULTS
 from loadcell.store.layout import is_run
+from loadcell.store.messages import (
+    BASELINE_BAD_NAME,
+    BASELINE_GONE,
+    BASELINE_MISSING,
+    BASELINE_UNKNOWN,
+    BASELINES_LIST,
+    BASELINES_NONE,
+    BASELINES_NOT_A_LIST,
+    BASELINES_UNREADABLE,
+)
 
 FILE = "baselines.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -23,14 +33,11 @@ def known(results: Path = DEFAULT_RESULTS) -> dict[str, Path]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(f"cannot read {place}: {error.strerror}", advice="Look at that file.") from None
+        raise StoreError(BASELINES_UNREADABLE(path=place, said=error.strerror)) from None
     except ValueError:
         document = None
     if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
-        raise StoreError(
-            f"{place} is no list of baselines",
-            advice="Remove it, and set the baselines again: `loadcell baseline set NAME RUN`.",
-        )
+        raise StoreError(BASELINES_NOT_A_LIST(path=place))
     return {name: results / path for name, path in document.items()}
 
 
@@ -38,26 +45,17 @@ def find(name: str, results: Path = DEFAULT_RESULTS) -> Path:
     """The run of a baseline. Raises StoreError when there is no such name, or its run is gone."""
     baselines = known(results)
     if name not in baselines:
-        listed = f"There are: {', '.join(baselines)}." if baselines else "There are none yet."
-        raise StoreError(
-            f"there is no baseline {name!r}", advice=f"{listed} `loadcell baseline set {name} RUN` makes it."
-        )
+        registered = BASELINES_LIST(names=list(baselines)) if baselines else BASELINES_NONE()
+        raise StoreError(BASELINE_MISSING(quoted=repr(name), registered=registered, name=name))
     if not is_run(baselines[name]):
-        raise StoreError(
-            f"baseline {name!r} is gone: there is no run in {baselines[name]} any more",
-            advice=f"Name another run with `loadcell baseline set {name} RUN`, or remove the name with "
-            f"`loadcell baseline remove {name}`.",
-        )
+        raise StoreError(BASELINE_GONE(quoted=repr(name), path=baselines[name], name=name))
     return baselines[name]
 
 
 def keep(name: str, run: Path, results: Path = DEFAULT_RESULTS) -> None:
     """Give a run a name, or the name another run. Raises StoreError."""
     if not _NAME.fullmatch(name):
-        raise StoreError(
-            f"{name!r} cannot be a baseline's name",
-            advice="Use letters, digits, '.', '_' and '-', 64 at most.",
-        )
+        raise StoreError(BASELINE_BAD_NAME(name=repr(name)))
     baselines = known(results)
     baselines[name] = run
     _write(baselines, results)
@@ -67,8 +65,8 @@ def remove(name: str, results: Path = DEFAULT_RESULTS) -> None:
     """Forget a name; the run stays. Raises StoreError when there is no such name."""
     baselines = known(results)
     if name not in baselines:
-        listed = f"There are: {', '.join(baselines)}." if baselines else "There are none."
-        raise StoreError(f"there is no baseline {name!r}", advice=listed)
+        registered = BASELINES_LIST(names=list(baselines)) if baselines else BASELINES_NONE()
+        raise StoreError(BASELINE_UNKNOWN(quoted=repr(name), registered=registered))
     del baselines[name]
     _write(baselines, results)
 

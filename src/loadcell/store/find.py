@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadcell.store.errors import StoreError
 from loadcell.store.layout import is_run
+from loadcell.store.messages import RUN_AMBIGUOUS, RUN_NO_SUCH, RUN_NO_SUCH_HERE
 
 DEFAULT_RESULTS = Path("results")
 LAST = "last"
@@ -45,10 +46,7 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
         return as_path
     runs = runs_under(results)
     if not runs:
-        raise StoreError(
-            f"there is no run {name!r}: {results.absolute()} holds none",
-            advice="Name the run's directory, or go to where `results` is.",
-        )
+        raise StoreError(RUN_NO_SUCH_HERE(name=repr(name), results=results.absolute()))
     if name == LAST:
         return runs[-1]
     found = [run for run in runs if _matches(run, name)]
@@ -56,8 +54,8 @@ def find_run(name: str, results: Path = DEFAULT_RESULTS) -> Path:
         return found[0]
     shown = ", ".join(str(run) for run in (found or runs[-5:])[:5])
     if found:
-        raise StoreError(f"{name!r} fits {len(found)} runs: {shown}", advice="Type more of the name.")
-    raise StoreError(f"there is no run {name!r}", advice=f"The latest runs are: {shown}.")
+        raise StoreError(RUN_AMBIGUOUS(name=repr(name), count=len(found), matches=shown))
+    raise StoreError(RUN_NO_SUCH(name=repr(name), latest=shown))
 
 
 def _matches(run: Path, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import Count, ForeignText, MessageCode
+from loadcell.model.message import Count, ForeignText, Message, MessageCode
 
 DAMAGED = MessageCode("damaged", file=str, found=str, left=str)
 DAMAGED_UNREADABLE = MessageCode("damaged.unreadable", said=ForeignText)
@@ -19,3 +19,27 @@ LEFT_LINES = MessageCode("left.lines", count=Count)
 LEFT_OTHER_LINES = MessageCode("left.other-lines")
 LEFT_NO_ENVIRONMENT = MessageCode("left.no-environment")
 LEFT_NOT_FINISHED = MessageCode("left.not-finished")
+BASELINES_NOT_A_LIST = MessageCode("baselines.not-a-list", path=str)
+BASELINE_MISSING = MessageCode("baseline.missing", name=str, quoted=str, registered=str)
+BASELINE_GONE = MessageCode("baseline.gone", name=str, path=str, quoted=str)
+BASELINE_BAD_NAME = MessageCode("baseline.bad-name", name=str)
+BASELINES_UNREADABLE = MessageCode("baselines.unreadable", path=str, said=ForeignText)
+RUN_NO_SUCH = MessageCode("run.no-such", latest=str, name=str)
+RUN_NO_SUCH_HERE = MessageCode("run.no-such-here", name=str, results=str)
+RUN_AMBIGUOUS = MessageCode("run.ambiguous", count=Count, matches=str, name=str)
+QUERY_NOT_SELECT = MessageCode("query.not-select")
+RUN_NO_DIRECTORY = MessageCode("run.no-directory", path=str)
+RUN_NO_RECORD = MessageCode("run.no-record", file=str, path=str)
+RUN_DAMAGED_RECORD = MessageCode("run.damaged-record", file=str, path=str, trials=str, why=Message)
+RUN_NEWER_SCHEMA = MessageCode("run.newer-schema", found=str, path=str, supported=str)
+RUN_BEING_WRITTEN = MessageCode("run.being-written", path=str)
+UNWRITABLE_NO_SPACE = MessageCode("unwritable.no-space", path=str, said=ForeignText, resume=str)
+UNWRITABLE_QUOTA = MessageCode("unwritable.quota", path=str, said=ForeignText, resume=str)
+UNWRITABLE_READ_ONLY = MessageCode("unwritable.read-only", path=str, said=ForeignText)
+UNWRITABLE_NO_PERMISSION = MessageCode("unwritable.no-permission", path=str, said=ForeignText)
+UNWRITABLE_NOT_A_DIRECTORY = MessageCode("unwritable.not-a-directory", path=str, said=ForeignText)
+UNWRITABLE = MessageCode("unwritable", path=str, said=ForeignText)
+BASELINES_LIST = MessageCode("baselines.list", "info", names=list)
+BASELINES_NONE = MessageCode("baselines.none", "info")
+BASELINE_UNKNOWN = MessageCode("baseline.unknown", quoted=str, registered=Message)
+QUERY_FAILED = MessageCode("query.failed", said=ForeignText, views=list)

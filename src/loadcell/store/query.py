@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.store import layout
 from loadcell.store.errors import StoreError
+from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
 from loadcell.store.read import StoredRun, column_types, read_run
 
 if TYPE_CHECKING:
@@ -43,11 +44,7 @@ def query(paths: Sequence[Path], sql: str) -> Answer:
                 return Answer((), [])
             return Answer(tuple(result.columns), result.fetchall())
     except duckdb.Error as error:
-        raise StoreError(
-            f"the query does not work: {error}",
-            advice='`loadcell query "FROM trials"` and `"DESCRIBE intervals"` show what there is; the views are '
-            + ", ".join(VIEWS),
-        ) from None
+        raise StoreError(QUERY_FAILED(said=error, views=list(VIEWS))) from None
 
 
 def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
@@ -56,10 +53,7 @@ def _the_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
     statements = connection.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise StoreError(
-            "a query is one SELECT (or FROM, WITH, DESCRIBE, SUMMARIZE); this is something else",
-            advice="Runs are only read here: nothing can be changed or exported with SQL; --csv and --json export.",
-        )
+        raise StoreError(QUERY_NOT_SELECT())
     return sql
 
 

@@ -28,6 +28,10 @@ from loadcell.store.messages import (
     LEFT_NOT_FINISHED,
     LEFT_OTHER_LINES,
     LEFT_WITHOUT,
+    RUN_DAMAGED_RECORD,
+    RUN_NEWER_SCHEMA,
+    RUN_NO_DIRECTORY,
+    RUN_NO_RECORD,
 )
 
 if TYPE_CHECKING:
@@ -247,22 +251,16 @@ def read_run(path: Path) -> StoredRun:
     """Read a run. Raises StoreError when `path` is no run or its run.json is of no use; lesser damage is noted."""
     path = path.resolve()
     if not path.is_dir():
-        raise StoreError(f"{path} is not a directory", advice="`loadcell list` shows the runs there are.")
+        raise StoreError(RUN_NO_DIRECTORY(path=path))
     if not layout.is_run(path):
-        raise StoreError(
-            f"{path} is not a run: it has no {layout.RUN}", advice="`loadcell list` shows the runs there are."
-        )
+        raise StoreError(RUN_NO_RECORD(path=path, file=layout.RUN))
     run = _json(path / layout.RUN)
     if isinstance(run, Message):
         raise StoreError(
-            f"{path / layout.RUN} {run.text}",
-            advice=f"The finished trials under {path / layout.TRIALS} are untouched: put back a copy of {layout.RUN}.",
+            RUN_DAMAGED_RECORD(path=path / layout.RUN, why=run, trials=path / layout.TRIALS, file=layout.RUN)
         )
     if run.get("schema", 0) > layout.SCHEMA:
-        raise StoreError(
-            f"{path} was written by a newer loadcell (schema {run['schema']}, this one knows {layout.SCHEMA})",
-            advice="Use that version or a later one.",
-        )
+        raise StoreError(RUN_NEWER_SCHEMA(path=path, found=run["schema"], supported=layout.SCHEMA))
     stored = StoredRun(path, run, {}, [], [])
     environment = _json(path / layout.ENVIRONMENT)
     if isinstance(environment, Message):

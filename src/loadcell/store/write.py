@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from loadcell.store import layout
 from loadcell.store.durable import json_text, sync_directory, write_text
 from loadcell.store.errors import StoreError, cannot_write
+from loadcell.store.messages import RUN_BEING_WRITTEN
 
 Redact = Callable[[str], str]
 
@@ -50,10 +51,7 @@ class RunWriter:
             probe.unlink()
         except BlockingIOError:
             self.close()
-            raise StoreError(
-                f"another loadcell is writing {path}",
-                advice="Wait for it to end, or name another place with --out.",
-            ) from None
+            raise StoreError(RUN_BEING_WRITTEN(path=path)) from None
         except OSError as error:
             self.close()
             raise cannot_write(path, error, path) from None

@@ -10,10 +10,25 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field, field_validator, model_validator
 
+from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import benchmarksql_file
 from loadcell.workloads.base import Ask, Condition, Workload
 from loadcell.workloads.benchmarksql_file import Properties
+from loadcell.workloads.messages import (
+    BENCHMARKSQL_CONNECTION,
+    BENCHMARKSQL_FILE_REMARKS,
+    BENCHMARKSQL_NOT_FIXED,
+    BENCHMARKSQL_OTHER_ADDRESS,
+    BENCHMARKSQL_OTHER_DURATION,
+    BENCHMARKSQL_OTHER_SERVER,
+    BENCHMARKSQL_OTHER_TERMINALS,
+    BENCHMARKSQL_PASSWORD,
+    BENCHMARKSQL_TRANSACTIONS,
+    BENCHMARKSQL_UNKNOWN,
+    BENCHMARKSQL_UNKNOWN_NEAR,
+    BENCHMARKSQL_WITHOUT_MEANING,
+)
 from loadcell.workloads.sysbench import SqlState, each_once
 from loadcell.workloads.tpcc import Tpcc, TpccOptions
 
@@ -130,30 +145,25 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
     def advice(self) -> list[Advice]:
         """What of the file does not count here. One remark for all: each is about the same setting."""
         read = self.options.read()
-        said = []
+        remarks: list[Message] = []
         if read.has_password:
-            said.append(
-                "its password is not read: give it as target.postgres.password, in the form ${env:NAME}"
-            )
+            remarks.append(BENCHMARKSQL_PASSWORD(form="${env:NAME}"))
         if read.without_meaning:
-            said.append(
-                f"without meaning here: {', '.join(read.without_meaning)} (monitors and reports are the plan's)"
-            )
-        for key, near in read.unknown:
-            said.append(
-                f"`{key}` is no property of BenchmarkSQL 5{f': did you mean {near}?' if near else ''}"
-            )
+            remarks.append(BENCHMARKSQL_WITHOUT_MEANING(names=list(read.without_meaning)))
+        remarks += [
+            BENCHMARKSQL_UNKNOWN_NEAR(key=key, near=near) if near else BENCHMARKSQL_UNKNOWN(key=key)
+            for key, near in read.unknown
+        ]
         if not read.fixed_said:
-            said.append("`terminalWarehouseFixed` is missing, which BenchmarkSQL takes for false")
+            remarks.append(BENCHMARKSQL_NOT_FIXED())
         if read.transactions_per_terminal:
-            said.append(
-                f"runTxnsPerTerminal is {read.transactions_per_terminal}: load.requests_per_client does the same, "
-                "without it load.duration counts"
-            )
+            remarks.append(BENCHMARKSQL_TRANSACTIONS(count=read.transactions_per_terminal))
         if read.connection_unread:
-            said.append("`conn` is not understood: the plan's target is what is measured")
+            remarks.append(BENCHMARKSQL_CONNECTION())
+        if not remarks:
+            return []
         name = Path(self.options.properties).name
-        return [Advice("properties", f"{name}: {'; '.join(said)}")] if said else []
+        return [Advice("properties", BENCHMARKSQL_FILE_REMARKS(name=name, remarks=remarks))]
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         return [
@@ -168,12 +178,13 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         if load.clients != read.terminals:
             said.append(
                 Advice(
-                    "load.clients", f"{load.clients} terminals as the plan says; {read.terminals} in the file"
+                    "load.clients",
+                    BENCHMARKSQL_OTHER_TERMINALS(clients=load.clients, terminals=read.terminals),
                 )
             )
         if read.run_minutes and float(load.duration) != read.run_minutes * 60:
-            text = f"{load.duration.text} as the plan says; runMins is {read.run_minutes} in the file"
-            said.append(Advice("load.duration", text))
+            message = BENCHMARKSQL_OTHER_DURATION(duration=load.duration.text, minutes=read.run_minutes)
+            said.append(Advice("load.duration", message))
         return said
 
     def _target_remarks(self, settings: Resolved) -> list[Advice]:
@@ -184,17 +195,16 @@ class BenchmarkSql(Workload[BenchmarkSqlOptions]):
         server = getattr(settings.target, "server", None)
         user = self.options.read().user or "USER"
         dsn = f"postgresql://{user}@{named.where}"
-        remedy = f'to measure that one: target: {{postgres: {{server: external, dsn: "{dsn}", password: "${{env:NAME}}"}}}}'
+        remedy = f'target: {{postgres: {{server: external, dsn: "{dsn}", password: "${{env:NAME}}"}}}}'
         if server != "external":
-            text = (
-                f"`conn` names {named.where}; what is measured is the plan's own ({server}) server; {remedy}"
-            )
-            return [Advice("target.postgres.server", text)]
+            message = BENCHMARKSQL_OTHER_SERVER(where=named.where, server=server, remedy=remedy)
+            return [Advice("target.postgres.server", message)]
         there = _place(str(getattr(settings.target, "dsn", "")))
         if there is None or there == (named.host or "localhost", named.port or 5432):
             return []
-        text = f"`conn` names {named.where}; what is measured is {there[0]}:{there[1]}; {remedy}"
-        return [Advice("target.postgres.dsn", text)]
+        measured = f"{there[0]}:{there[1]}"
+        message = BENCHMARKSQL_OTHER_ADDRESS(where=named.where, measured=measured, remedy=remedy)
+        return [Advice("target.postgres.dsn", message)]
 
 
 def _place(dsn: str) -> tuple[str, int] | None:

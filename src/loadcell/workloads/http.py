@@ -20,6 +20,7 @@ from pydantic import (
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Size
 from loadcell.workloads.base import Workload
+from loadcell.workloads.messages import HTTP_NEVER_SENT, HTTP_STREAMS_WITH_RATE, HTTP_UNUSED_PARAMETER
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -342,22 +343,18 @@ class Http(Workload[HttpOptions]):
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
         if self.options.streams == 1 or load.rate is None:
             return []
-        why = "under load.rate each request is due by itself, and with `streams` a connection has several at once"
-        return [Misfit("workload.http.streams", why, "1, or a closed loop (no rate)")]
+        return [Misfit("workload.http.streams", HTTP_STREAMS_WITH_RATE())]
 
     def advice(self) -> list[Advice]:
         options = self.options
         used = json.dumps(options.section()["requests"])
         said = [
-            Advice(
-                f"parameters.{name}",
-                f"no request has a place for it: write `${{{name}}}` into a path, header or body",
-            )
+            Advice(f"parameters.{name}", HTTP_UNUSED_PARAMETER(place=f"${{{name}}}"))
             for name in options.parameters
             if f"${{{name}}}" not in used
         ]
         never = [name for name, request in (options.requests or {}).items() if request.share == 0]
-        said += [Advice(f"requests.{name}.share", "it is never made") for name in never]
+        said += [Advice(f"requests.{name}.share", HTTP_NEVER_SENT()) for name in never]
         return said
 
 

@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcell.model.message import Message, as_written
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.plan.units import Duration, Fraction, Size
 from loadcell.workloads.base import Workload
 from loadcell.workloads.distributions import Distribution
+from loadcell.workloads.messages import (
+    KV_FOREIGN_KEYS,
+    KV_MSET_WITHOUT_TTL,
+    KV_NO_BATCH,
+    KV_NO_KEYS,
+    KV_NO_SCAN,
+    KV_NOT_EMBEDDED,
+    KV_ONLY_DELETES,
+    KV_PIPELINE_WITH_RATE,
+    KV_SHARED_PREFIX,
+    KV_TOO_FEW_KEYS,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load, Resolved
@@ -305,15 +318,15 @@ class KvOptions(Options):
         }
 
 
-def _mistake(name: str, command: CommandOptions) -> tuple[str, str] | None:
-    """What is wrong with a command, as the engine reads it, and what to do."""
+def _mistake(name: str, command: CommandOptions) -> Message | None:
+    """The mistake in a command, as the engine reports it."""
     from loadcell import _engine
 
     try:
         _engine.check(json.dumps({"kv": {"commands": {name: {**command.model_dump(), "share": 1}}}}))
     except _engine.EngineError as error:
         problem = json.loads(str(error))
-        return problem["finding"], problem["advice"]
+        return as_written(problem["finding"], problem["advice"])
     return None
 
 
@@ -364,8 +377,8 @@ class Kv(Workload[KvOptions]):
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:
         options, found = self.options, []
 
-        def without(name: str, why: str, allowed: str) -> None:
-            found.append(Misfit(f"workload.kv.{name}", why, allowed))
+        def without(name: str, message: Message) -> None:
+            found.append(Misfit(f"workload.kv.{name}", message))
 
         if target == "store":
             for name, there in (
@@ -374,55 +387,31 @@ class Kv(Workload[KvOptions]):
                 ("commands", bool(options.commands)),
             ):
                 if there:
-                    without(
-                        name, f"an embedded store has no `{name}`", "leave it out, or use the target redis"
-                    )
+                    without(name, KV_NOT_EMBEDDED(name=name))
         if target == "redis":
             if "scan" in options.shares():
-                without(
-                    "mix.scan",
-                    "Redis keeps its keys in no order",
-                    "leave `scan` out, or use the target store",
-                )
+                without("mix.scan", KV_NO_SCAN())
             if options.pipeline > 1 and load.rate is not None:
-                without(
-                    "pipeline",
-                    "under load.rate each command is due by itself, and a pipeline sends many at once",
-                    "1, or a closed loop (no rate)",
-                )
+                without("pipeline", KV_PIPELINE_WITH_RATE())
             for name, command in options.commands.items():
                 mistake = _mistake(name, command)
                 if mistake is not None:
-                    without(f"commands.{name}.command", *mistake)
+                    without(f"commands.{name}.command", mistake)
             if options.ttl is not None and "mset" in options.shares():
-                without("ttl", "MSET cannot let values expire", "`set` in place of `mset`, or no `ttl`")
+                without("ttl", KV_MSET_WITHOUT_TTL())
             if options.batch > 1:
-                without("batch", "`batch` is for embedded stores", "use `pipeline`")
+                without("batch", KV_NO_BATCH())
         if options.verify and load.clients is not None and options.keys < load.clients:
-            without(
-                "keys",
-                f"with `verify` each of {load.clients} clients writes keys of its own, and there are {options.keys}",
-                f"{load.clients} or more keys",
-            )
+            without("keys", KV_TOO_FEW_KEYS(clients=load.clients, keys=options.keys))
         return found
 
     def advice(self) -> list[Advice]:
         said = []
         shares = self.options.shares()
         if "delete" in shares and not {"set", "mset", "insert"} & shares.keys():
-            said.append(
-                Advice(
-                    "mix",
-                    "`delete` puts nothing back: the more keys are gone, the more of its calls find none",
-                )
-            )
+            said.append(Advice("mix", KV_ONLY_DELETES()))
         if not self.options.load and "insert" not in shares and {"get", "mget"} & shares.keys():
-            said.append(
-                Advice(
-                    "load",
-                    "no key is there at first: what is read before it is written is counted as `missed`",
-                )
-            )
+            said.append(Advice("load", KV_NO_KEYS()))
         return said
 
     def remarks(self, settings: Resolved) -> list[Advice]:
@@ -430,11 +419,8 @@ class Kv(Workload[KvOptions]):
         if getattr(settings.target, "server", None) == "external":
             for name, one in self.options.commands.items():
                 if re.search(r"\S\$\{key\}", one.command):
-                    text = (
-                        "keys that do not begin with `${key}` cannot be told from others' at the run's end and stay on the "
-                        "server: write `${key}:list` rather than `list:${key}`"
-                    )
-                    said.append(Advice(f"workload.kv.commands.{name}.command", text))
+                    message = KV_FOREIGN_KEYS(place="${key}", good="${key}:list", bad="list:${key}")
+                    said.append(Advice(f"workload.kv.commands.{name}.command", message))
         if not self.options.verify:
             return said
         for group in settings.groups:
@@ -442,11 +428,8 @@ class Kv(Workload[KvOptions]):
             if other is self.options or not isinstance(other, KvOptions):
                 continue
             if other.key_prefix == self.options.key_prefix and Kv(other).changes_data:
-                text = (
-                    f"the group {group.name} writes keys with the prefix `{other.key_prefix}` too, which `verify` will "
-                    "take for lost and stale values: give each group a prefix of its own"
-                )
-                said.append(Advice("workloads", text))
+                message = KV_SHARED_PREFIX(group=group.name, prefix=other.key_prefix)
+                said.append(Advice("workloads", message))
         return said
 
 

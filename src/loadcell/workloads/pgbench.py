@@ -12,6 +12,7 @@ from loadcell.plan.parts import Advice, Options
 from loadcell.plan.problems import nearest
 from loadcell.plan.units import Duration
 from loadcell.workloads.base import Ask, Condition, Workload
+from loadcell.workloads.messages import PGBENCH_SMALL_SCALE
 
 BUILTINS = ("tpcb-like", "simple-update", "select-only")
 
@@ -253,13 +254,7 @@ class Pgbench(Workload[PgbenchOptions]):
         said = []
         tpcb = any(name == "tpcb-like" for name, _ in map(split, options.scripts))
         if tpcb and options.scale == 1:
-            said.append(
-                Advice(
-                    "scale",
-                    "`tpcb-like` updates one of `scale` branches: with 1, all clients wait for one row; "
-                    "choose a scale of at least the number of clients",
-                )
-            )
+            said.append(Advice("scale", PGBENCH_SMALL_SCALE()))
         return said
 
 

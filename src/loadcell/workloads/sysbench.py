@@ -8,6 +8,13 @@ from pydantic import AfterValidator, Field, model_validator
 
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads.base import Workload
+from loadcell.workloads.messages import (
+    SQL_NO_PROTOCOL,
+    SYSBENCH_NO_INDEX,
+    SYSBENCH_ONE_TABLE,
+    SYSBENCH_ONLY_DELETES,
+    SYSBENCH_RANGE_TOO_LARGE,
+)
 
 if TYPE_CHECKING:
     from loadcell.plan.model import Load
@@ -46,8 +53,7 @@ def unknown_protocol(workload: str, protocol: str, target: str | None) -> list[M
     """Statements parsed for each execution are PostgreSQL's own."""
     if protocol != "extended" or target != "mysql":
         return []
-    finding = f"the target mysql has no protocol `{protocol}`"
-    return [Misfit(f"workload.{workload}.protocol", finding, "`simple` or `prepared`")]
+    return [Misfit(f"workload.{workload}.protocol", SQL_NO_PROTOCOL(protocol=protocol))]
 
 
 class SysbenchOptions(Options):
@@ -162,27 +168,16 @@ class Sysbench(Workload[SysbenchOptions]):
         options = self.options
         said = []
         if options.script in _FIRST_TABLE_ONLY and options.tables > 1:
-            said.append(
-                Advice(
-                    "tables",
-                    f"`{options.script}` reads sbtest1 only: the other tables are loaded for nothing",
-                )
-            )
+            said.append(Advice("tables", SYSBENCH_ONE_TABLE(script=options.script)))
         if options.script == "oltp_delete":
-            said.append(
-                Advice(
-                    "script",
-                    "`oltp_delete` puts nothing back: the more rows are gone, the more of its statements find none; "
-                    "keep the load short, or the tables large",
-                )
-            )
+            said.append(Advice("script", SYSBENCH_ONLY_DELETES()))
         if options.script == "select_random_points" and not options.create_secondary:
-            said.append(Advice("create_secondary", "without the index each query reads the whole table"))
+            said.append(Advice("create_secondary", SYSBENCH_NO_INDEX()))
         if options.range_size > options.table_size:
             said.append(
                 Advice(
                     "range_size",
-                    f"ranges of {options.range_size} ids reach beyond the table, which has {options.table_size} rows",
+                    SYSBENCH_RANGE_TOO_LARGE(range_size=options.range_size, table_size=options.table_size),
                 )
             )
         return said

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.workloads import tpcc_conditions
 from loadcell.workloads.base import Ask, Condition, Workload
+from loadcell.workloads.messages import TPCC_SHORT_TRIAL, TPCC_TOO_MANY_TERMINALS
 from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 
 if TYPE_CHECKING:
@@ -138,11 +139,7 @@ class Tpcc(Workload[TpccOptions]):
         of = f"{self.options.warehouses} warehouse{'s' if self.options.warehouses > 1 else ''}"
         return [
             *found,
-            Misfit(
-                "load.clients",
-                f"{load.clients} clients are as many terminals, and {of} have {most} (10 each)",
-                f"up to {most}, or more warehouses",
-            ),
+            Misfit("load.clients", TPCC_TOO_MANY_TERMINALS(clients=load.clients, warehouses=of, most=most)),
         ]
 
     def remarks(self, settings: Resolved) -> list[Advice]:
@@ -150,11 +147,7 @@ class Tpcc(Workload[TpccOptions]):
         if not waits or settings.load.duration >= _CYCLE_S * _ENOUGH_CYCLES:
             return []
         return [
-            Advice(
-                "load.duration",
-                f"with keying or think time a terminal needs up to {_CYCLE_S} s for a transaction: measure for "
-                f"{_CYCLE_S * _ENOUGH_CYCLES} s or more, after a warm-up of {_CYCLE_S} s or more",
-            )
+            Advice("load.duration", TPCC_SHORT_TRIAL(cycle_s=_CYCLE_S, duration_s=_CYCLE_S * _ENOUGH_CYCLES))
         ]
 
 

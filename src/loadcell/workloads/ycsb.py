@@ -20,6 +20,13 @@ from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import nearest
 from loadcell.workloads import ycsb_properties
 from loadcell.workloads.base import Workload
+from loadcell.workloads.messages import (
+    YCSB_FILE_REMARKS,
+    YCSB_OTHER_CLIENTS,
+    YCSB_OTHER_RATE,
+    YCSB_UNKNOWN,
+    YCSB_UNKNOWN_NEAR,
+)
 from loadcell.workloads.sysbench import SqlState, each_once, unknown_protocol
 from loadcell.workloads.ycsb_properties import File, Given, Properties
 
@@ -178,24 +185,24 @@ class Ycsb(Workload[YcsbOptions]):
         file = self.options.file()
         if file is None or not file.unknown:
             return []
-        said = []
-        for key in file.unknown:
-            near = nearest(key, ycsb_properties.KNOWN)
-            said.append(
-                f"`{key}` is no property of YCSB's core workload{f': did you mean {near}?' if near else ''}"
-            )
-        return [Advice("properties", f"{Path(self.options.properties or '').name}: {'; '.join(said)}")]
+        remarks = [
+            YCSB_UNKNOWN_NEAR(key=key, near=near)
+            if (near := nearest(key, ycsb_properties.KNOWN))
+            else YCSB_UNKNOWN(key=key)
+            for key in file.unknown
+        ]
+        name = Path(self.options.properties or "").name
+        return [Advice("properties", YCSB_FILE_REMARKS(name=name, remarks=remarks))]
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         """Where the plan's load is another than the file's."""
         file = self.options.file()
         said = []
         if file and file.threadcount and settings.load.clients != file.threadcount:
-            text = f"{settings.load.clients} clients as the plan says; threadcount is {file.threadcount} in the file"
-            said.append(Advice("load.clients", text))
+            message = YCSB_OTHER_CLIENTS(clients=settings.load.clients, threads=file.threadcount)
+            said.append(Advice("load.clients", message))
         if file and file.target and settings.load.rate != file.target:
-            text = f"the plan's rate counts; target is {file.target:g} operations a second in the file"
-            said.append(Advice("load.rate", text))
+            said.append(Advice("load.rate", YCSB_OTHER_RATE(rate=f"{file.target:g}")))
         return said
 
 

@@ -48,7 +48,7 @@ def test_what_is_unwise_is_remarked_upon(
 ) -> None:
     [remark] = Mysql.advice(MysqlOptions(settings=settings), {"clients": clients})
     assert remark.path == f"target.mysql.settings.{path}"
-    assert said in remark.text
+    assert said in remark.message.text
 
 
 def test_an_ordinary_plan_is_not_remarked_upon() -> None:

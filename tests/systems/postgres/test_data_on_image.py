@@ -39,7 +39,7 @@ def test_check_says_that_only_root_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     [remark] = Postgres.advice(options, {})
     assert remark.path == "target.postgres.data"
-    assert "only root can mount an image" in remark.text
-    assert "--only" in remark.text
+    assert "only root can mount an image" in remark.message.text
+    assert "--only" in remark.message.text
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert Postgres.advice(options, {}) == []

@@ -111,7 +111,10 @@ def test_off_has_many_spellings() -> None:
 
 
 def remarks(clients: int = 8, **options: Any) -> dict[str, str]:
-    return {one.path: one.text for one in Postgres.advice(PostgresOptions(**options), {"clients": clients})}
+    return {
+        one.path: one.message.text
+        for one in Postgres.advice(PostgresOptions(**options), {"clients": clients})
+    }
 
 
 def test_more_clients_than_connections_are_remarked_upon() -> None:

@@ -56,7 +56,7 @@ def test_settings_are_written_as_redis_reads_them() -> None:
 
 
 def _paths(options: dict[str, Any], clients: int = 10) -> dict[str, str]:
-    return {one.path: one.text for one in Redis.advice(RedisOptions(**options), {"clients": clients})}
+    return {one.path: one.message.text for one in Redis.advice(RedisOptions(**options), {"clients": clients})}
 
 
 def test_what_a_reader_should_know_is_said() -> None:

@@ -26,6 +26,7 @@ from loadcell.report.blocks import (
 )
 from loadcell.report.history import chart
 from loadcell.report.history.gather import Gathered
+from loadcell.report.messages import OUT_NOT_HTML
 from loadcell.report.render import html
 from loadcell.report.texts import Texts
 from loadcell.store.durable import write_text
@@ -42,9 +43,7 @@ def write(gathered: Gathered, lang: str, out: Path) -> Path:
     """Write the page to `out`, a directory or an .html file; returns where it is. Raises StoreError."""
     place = out / "history.html" if out.is_dir() or not out.suffix else out
     if place.suffix not in {".html", ".htm"}:
-        raise StoreError(
-            f"{out} does not end in .html", advice="Name a directory, or a file that ends in .html."
-        )
+        raise StoreError(OUT_NOT_HTML(path=out))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_text(place, html.render(build(gathered, lang)))

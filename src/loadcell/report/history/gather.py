@@ -9,6 +9,13 @@ from pathlib import Path
 from loadcell.analysis import unit
 from loadcell.analysis.history.changes import History, Options, history
 from loadcell.analysis.history.series import Metric, Run, run_of
+from loadcell.model.message import Message
+from loadcell.report.messages import (
+    HISTORY_NO_RUNS,
+    HISTORY_NO_RUNS_LISTED,
+    HISTORY_NO_RUNS_NEAR,
+    RESULTS_NO_DIRECTORY,
+)
 from loadcell.store.errors import StoreError
 from loadcell.store.find import runs_under
 from loadcell.store.read import read_run
@@ -45,10 +52,7 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
     Raises StoreError when there is no results directory, or no run of this plan in it.
     """
     if not results.is_dir():
-        raise StoreError(
-            f"there is no directory {results}",
-            advice="Name the one that `loadcell run` wrote to with --results.",
-        )
+        raise StoreError(RESULTS_NO_DIRECTORY(path=results))
     name = plan_name(named)
     runs: list[Run] = []
     titles: list[str] = []
@@ -67,15 +71,17 @@ def gather(named: str, results: Path, metric: Metric, options: Options, last: in
         runs.append(run_of(stored.id, stored.state, stored.run, stored.trials, stored.environment, metric))
         titles.append(str(stored.run.get("title") or plan))
     if not runs:
-        raise StoreError(f"there is no run of a plan {name!r} in {results}", advice=_nearest(name, others))
+        raise StoreError(_no_runs(name, results, others))
     runs.sort(key=lambda run: (run.started_utc, run.name))
     chosen = runs if last is None else runs[-last:]
     return Gathered(name, titles[-1], results, history(chosen, metric, options), tuple(left_out))
 
 
-def _nearest(name: str, others: set[str]) -> str:
+def _no_runs(name: str, results: Path, others: set[str]) -> Message:
+    """The message that no run of this plan exists, with the nearest name of those that have runs."""
     if not others:
-        return "`loadcell run PLAN` makes one; --results names another directory."
-    near = difflib.get_close_matches(name, others, n=1)
-    listed = ", ".join(sorted(others)[:MOST_LISTED])
-    return (f"Did you mean {near[0]}? " if near else "") + f"There are runs of: {listed}."
+        return HISTORY_NO_RUNS(name=repr(name), results=results)
+    plans = sorted(others)[:MOST_LISTED]
+    if near := difflib.get_close_matches(name, others, n=1):
+        return HISTORY_NO_RUNS_NEAR(name=repr(name), results=results, near=near[0], plans=plans)
+    return HISTORY_NO_RUNS_LISTED(name=repr(name), results=results, plans=plans)

@@ -14,6 +14,7 @@ from loadcell.analysis.hosts.hypothesis import Hypothesis, hypothesis, workload
 from loadcell.analysis.phrase import Finding, Phrase
 from loadcell.report.comparison.gather import Gathered, Wanted, gather
 from loadcell.report.hosts.read import Source, pair
+from loadcell.report.messages import HOSTS_NOTHING_IN_COMMON
 from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run
 
@@ -93,10 +94,7 @@ def compared(
 def _follows(machines: Machines, gathered: Gathered, one: str, other: str) -> Hypothesis:
     row = next(iter(gathered.comparison.headline), None)
     if row is None or row.effect is None:
-        raise StoreError(
-            f"{one} and {other} have no figure in common",
-            advice="Look at why their trials failed: `loadcell report RUN`.",
-        )
+        raise StoreError(HOSTS_NOTHING_IN_COMMON(first=one, second=other))
     run = gathered.runs[0].run
     name = str(run.get("title") or run.get("plan_name") or gathered.runs[0].id)
     return hypothesis(machines, workload(name, row.effect, higher_is_better=row.metric.higher_is_better))

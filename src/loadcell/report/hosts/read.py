@@ -10,12 +10,18 @@ from typing import Any
 
 from loadcell.analysis.hosts import scores
 from loadcell.analysis.hosts.compare import Machine
+from loadcell.report.messages import (
+    HOSTS_BAD_SCORES,
+    HOSTS_NO_BASELINE,
+    HOSTS_NO_JSON,
+    HOSTS_NO_MACHINE,
+    HOSTS_SAME,
+    HOSTS_UNREADABLE,
+)
 from loadcell.store.errors import StoreError
 from loadcell.store.find import find_run
 from loadcell.store.layout import RUN
 from loadcell.store.read import StoredRun, read_run
-
-_ADVICE = "Name a run of `loadcell host --baseline`, or a file that `loadcell host --json` wrote."
 
 
 @dataclass(frozen=True)
@@ -49,10 +55,7 @@ def source(name: str) -> Source:
 def of_run(stored: StoredRun) -> Source:
     """The machine that a baseline was run on. Raises StoreError when the run is of something else."""
     if not scores.probed(stored.run):
-        raise StoreError(
-            f"{stored.path} is no baseline: its workload is not `{scores.PROBE}`",
-            advice=f"{_ADVICE} What ran on both machines goes behind --workload.",
-        )
+        raise StoreError(HOSTS_NO_BASELINE(path=stored.path, workload=scores.PROBE))
     host = _host(stored.environment)
     label = str(host.get("hostname") or stored.short_id)
     return Source(Machine(label, host, scores.of_run(stored.run, stored.trials)), stored.path, stored)
@@ -62,7 +65,7 @@ def pair(first: str, second: str) -> tuple[Source, Source]:
     """Two machines under names that tell them apart. Raises StoreError."""
     one, other = source(first), source(second)
     if one.path.resolve() == other.path.resolve():
-        raise StoreError(f"{first} and {second} are the same", advice="Name two different machines.")
+        raise StoreError(HOSTS_SAME(first=first, second=second))
     if one.machine.label == other.machine.label:
         one, other = (
             replace(each, machine=replace(each.machine, label=f"{each.machine.label} ({_name(each)})"))
@@ -80,17 +83,17 @@ def _of_file(path: Path) -> Source:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}", advice=_ADVICE) from None
+        raise StoreError(HOSTS_UNREADABLE(path=path, said=error.strerror)) from None
     except ValueError:
-        raise StoreError(f"{path} is not whole JSON", advice=_ADVICE) from None
+        raise StoreError(HOSTS_NO_JSON(path=path)) from None
     host = _host(document) if isinstance(document, Mapping) else {}
     if not host:
-        raise StoreError(f"{path} says nothing of a machine", advice=_ADVICE)
+        raise StoreError(HOSTS_NO_MACHINE(path=path))
     told = document.get("scores") or []
     try:
         found = scores.of_document(told) if isinstance(told, list) else scores.of_document([told])
     except ValueError as error:
-        raise StoreError(f"{path}: {error}", advice=_ADVICE) from None
+        raise StoreError(HOSTS_BAD_SCORES(path=path, said=error)) from None
     return Source(Machine(str(host.get("hostname") or path.stem), host, found), path)
 
 

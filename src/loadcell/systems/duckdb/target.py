@@ -15,7 +15,7 @@ from loadcell.linux import file_system
 from loadcell.plan.parts import Advice, Options
 from loadcell.plan.units import Size
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
-from loadcell.systems.duckdb.messages import DUCKDB_UNREADABLE, STRANGER_DATABASE
+from loadcell.systems.duckdb.messages import DUCKDB_OWN_THREADS, DUCKDB_UNREADABLE, STRANGER_DATABASE
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.disk_image import Image, MountedImage
 from loadcell.systems.shared.files import Files
@@ -184,13 +184,7 @@ class Duckdb(Target[DuckdbOptions]):
     def advice(cls, options: DuckdbOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
         if not isinstance(load.get("threads"), int):
             return []
-        return [
-            Advice(
-                "load.threads",
-                "DuckDB is called by one thread a client, and has threads of its own (`target.duckdb.threads`): `load.threads` "
-                "has no effect",
-            )
-        ]
+        return [Advice("load.threads", DUCKDB_OWN_THREADS())]
 
 
 PART = Duckdb

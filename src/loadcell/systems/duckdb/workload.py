@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice, Misfit, Options
+from loadcell.systems.duckdb.messages import DUCKDB_NO_TIMEOUT, DUCKDB_READS_ONLY
 from loadcell.workloads.base import Workload
 
 if TYPE_CHECKING:
@@ -84,17 +85,11 @@ class Duckdb(Workload[DuckdbOptions]):
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
         if load.timeout is None:
             return []
-        return [
-            Misfit(
-                "load.timeout",
-                "a call of DuckDB cannot be given up while it works",
-                "no timeout; `limits.load_slack` ends a trial that hangs",
-            )
-        ]
+        return [Misfit("load.timeout", DUCKDB_NO_TIMEOUT())]
 
     def advice(self) -> list[Advice]:
         if self.options.updates == 0:
-            return [Advice("updates", "without updates nothing is written: the composite only reads")]
+            return [Advice("updates", DUCKDB_READS_ONLY())]
         return []
 
 

@@ -11,7 +11,7 @@ from loadcell.linux import file_system
 from loadcell.plan.parts import Advice
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
 from loadcell.systems.embedded.directory import StoreDirectory
-from loadcell.systems.embedded.messages import STORE_NO_LIBRARY
+from loadcell.systems.embedded.messages import STORE_NO_CACHE, STORE_NO_LIBRARY, STORE_OWN_THREADS
 from loadcell.systems.embedded.options import LIBRARIES, StoreOptions
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared.disk_image import Image, MountedImage
@@ -116,17 +116,9 @@ class Store(Target[StoreOptions]):
     def advice(cls, options: StoreOptions, load: dict[str, Any]) -> list[Advice]:
         found = []
         if isinstance(load.get("threads"), int):
-            found.append(
-                Advice(
-                    "load.threads",
-                    "an embedded store is called by one thread a client: `load.clients` is the number of threads, and "
-                    "`load.threads` has no effect",
-                )
-            )
+            found.append(Advice("load.threads", STORE_OWN_THREADS()))
         if options.engine == "lmdb" and "cache" in options.model_fields_set:
-            found.append(
-                Advice("target.store.cache", "LMDB has no cache of its own: `cache` has no effect on it")
-            )
+            found.append(Advice("target.store.cache", STORE_NO_CACHE()))
         return found
 
 

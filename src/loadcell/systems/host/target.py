@@ -20,7 +20,12 @@ from loadcell.linux.time_limits import ask
 from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit, Options
 from loadcell.systems.base import DataSet, Loader, Target, TargetContext, TargetError
-from loadcell.systems.host.messages import HOST_NO_DATA, HOST_NO_DIRECTORY, HOST_NOT_WRITABLE
+from loadcell.systems.host.messages import (
+    HOST_NO_DATA,
+    HOST_NO_DIRECTORY,
+    HOST_NOT_WRITABLE,
+    HOST_OWN_THREADS,
+)
 from loadcell.systems.messages import TARGET_NOT_UP
 from loadcell.systems.shared import path_checks
 from loadcell.systems.shared.ownership import Owner
@@ -146,13 +151,7 @@ class Host(Target[HostOptions]):
     def advice(cls, options: HostOptions, load: dict[str, Any]) -> list[Advice]:  # noqa: ARG003
         if not isinstance(load.get("threads"), int):
             return []
-        return [
-            Advice(
-                "load.threads",
-                "a host is probed by one thread a client: `load.clients` is the number of threads, and `load.threads` has "
-                "no effect",
-            )
-        ]
+        return [Advice("load.threads", HOST_OWN_THREADS())]
 
 
 def _missing(directory: Path) -> Message:

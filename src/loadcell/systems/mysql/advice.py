@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from loadcell.model.message import MessageCode
 from loadcell.plan.parts import Advice
 from loadcell.systems.mysql import settings
+from loadcell.systems.mysql.messages import (
+    MYSQL_BUFFER_POOL_TOO_LARGE,
+    MYSQL_LATE_COMMITS,
+    MYSQL_NO_DOUBLEWRITE,
+    MYSQL_NO_SYNC,
+    MYSQL_TOO_FEW_CONNECTIONS,
+)
 from loadcell.systems.mysql.options import MysqlOptions
 
 _PATH = "target.mysql.settings."
@@ -14,18 +22,18 @@ _PATH = "target.mysql.settings."
 #: The server's default for what is reckoned with here; one more connection is kept for its administrator.
 _MAX_CONNECTIONS = 151
 
-_UNSAFE: dict[str, tuple[tuple[str, ...], str]] = {
+_UNSAFE: dict[str, tuple[tuple[str, ...], MessageCode]] = {
     "innodb_flush_log_at_trx_commit": (
         ("0", "2"),
-        "a crash loses the last second's commits, which do not wait for the disk",
+        MYSQL_LATE_COMMITS,
     ),
     "innodb_doublewrite": (
         ("0", "off", "false"),
-        "a crash of the machine can damage the database, and less is written than in production",
+        MYSQL_NO_DOUBLEWRITE,
     ),
     "innodb_flush_method": (
         ("nosync",),
-        "a crash of the machine loses the database, and commits cost less than they do in production",
+        MYSQL_NO_SYNC,
     ),
 }
 
@@ -44,18 +52,15 @@ def _connections(options: MysqlOptions, load: dict[str, Any]) -> Iterator[Advice
     except ValueError:
         return
     if isinstance(clients, int) and clients > allowed:
-        yield Advice(
-            _PATH + "max_connections",
-            f"{clients} clients need as many connections, and the server gives {allowed}: set it to {clients} or more",
-        )
+        yield Advice(_PATH + "max_connections", MYSQL_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed))
 
 
 def _safety(options: MysqlOptions) -> Iterator[Advice]:
-    for name, (values, consequence) in _UNSAFE.items():
+    for name, (values, code) in _UNSAFE.items():
         value = options.settings.get(name)
         word = ("1" if value else "0") if isinstance(value, bool) else str(value).lower()
         if value is not None and word in values:
-            yield Advice(_PATH + name, f"with `{name}: {value}` {consequence}")
+            yield Advice(_PATH + name, code(name=name, value=value))
 
 
 def _memory(options: MysqlOptions) -> Iterator[Advice]:
@@ -68,6 +73,5 @@ def _memory(options: MysqlOptions) -> Iterator[Advice]:
     if wanted > there:
         yield Advice(
             _PATH + "innodb_buffer_pool_size",
-            f"innodb_buffer_pool_size asks for {wanted / 2**30:.1f} GiB, and this machine has {there / 2**30:.1f} GiB: "
-            "the server will not start, or the machine will swap",
+            MYSQL_BUFFER_POOL_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
 
 MYSQL_NO_PROGRAMS = MessageCode("mysql.no-programs", install=str, path=str)
 MYSQL_MISSING = MessageCode("mysql.missing", places=list)
@@ -30,3 +30,10 @@ DOING_MARK_THE_DATABASE = MessageCode("doing.mark-the-database")
 DOING_ASK_FOR_THE_BUFFER_POOL = MessageCode("doing.ask-for-the-buffer-pool")
 DOING_MAKE_THE_DATABASE = MessageCode("doing.make-the-database")
 DOING_MAKE_ROOM_FOR_A_COPY = MessageCode("doing.make-room-for-a-copy")
+MYSQL_TOO_FEW_CONNECTIONS = MessageCode("mysql.too-few-connections", "caution", allowed=str, clients=str)
+MYSQL_BUFFER_POOL_TOO_LARGE = MessageCode(
+    "mysql.buffer-pool-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+MYSQL_LATE_COMMITS = MessageCode("mysql.late-commits", "caution", name=str, value=str)
+MYSQL_NO_DOUBLEWRITE = MessageCode("mysql.no-doublewrite", "caution", name=str, value=str)
+MYSQL_NO_SYNC = MessageCode("mysql.no-sync", "caution", name=str, value=str)

@@ -8,6 +8,14 @@ from typing import Any
 
 from loadcell.plan.parts import Advice
 from loadcell.systems.postgres import settings
+from loadcell.systems.postgres.messages import (
+    POSTGRES_IMAGE_NEEDS_ROOT,
+    POSTGRES_LATE_COMMITS,
+    POSTGRES_NO_FSYNC,
+    POSTGRES_NO_FULL_PAGES,
+    POSTGRES_SHARED_BUFFERS_TOO_LARGE,
+    POSTGRES_TOO_FEW_CONNECTIONS,
+)
 from loadcell.systems.postgres.options import PostgresOptions
 from loadcell.systems.shared.disk_image import Image
 
@@ -18,9 +26,9 @@ _MAX_CONNECTIONS = 100
 _SUPERUSER_RESERVED = 3
 
 _UNSAFE = {
-    "fsync": "a crash of the machine loses the database, and commits cost less than they do in production",
-    "full_page_writes": "a crash of the machine can damage the database, and less log is written than in production",
-    "synchronous_commit": "a crash loses the last commits, which do not wait for the disk",
+    "fsync": POSTGRES_NO_FSYNC,
+    "full_page_writes": POSTGRES_NO_FULL_PAGES,
+    "synchronous_commit": POSTGRES_LATE_COMMITS,
 }
 
 
@@ -33,11 +41,7 @@ def remarks(options: PostgresOptions, load: dict[str, Any]) -> list[Advice]:
 
 def _image(options: PostgresOptions) -> Iterator[Advice]:
     if isinstance(options.data, Image) and os.geteuid() != 0:
-        yield Advice(
-            "target.postgres.data",
-            "only root can mount an image, and loadcell does not run as root: its trials will fail; leave them out "
-            "(`--only FACTOR=LEVEL,...` names those to run), or name a directory",
-        )
+        yield Advice("target.postgres.data", POSTGRES_IMAGE_NEEDS_ROOT())
 
 
 def _connections(options: PostgresOptions, load: dict[str, Any]) -> Iterator[Advice]:
@@ -51,15 +55,20 @@ def _connections(options: PostgresOptions, load: dict[str, Any]) -> Iterator[Adv
     if isinstance(clients, int) and clients > allowed - reserved:
         yield Advice(
             _PATH + "max_connections",
-            f"{clients} clients need as many connections, and the server gives {allowed - reserved} "
-            f"(max_connections {allowed}, of which {reserved} are reserved): set it to {clients + reserved} or more",
+            POSTGRES_TOO_FEW_CONNECTIONS(
+                clients=clients,
+                allowed=allowed - reserved,
+                max_connections=allowed,
+                reserved=reserved,
+                needed=clients + reserved,
+            ),
         )
 
 
 def _safety(options: PostgresOptions) -> Iterator[Advice]:
-    for name, consequence in _UNSAFE.items():
+    for name, code in _UNSAFE.items():
         if name in options.settings and settings.is_off(_word(options.settings[name])):
-            yield Advice(_PATH + name, f"`{name}` is off: {consequence}")
+            yield Advice(_PATH + name, code(name=name))
 
 
 def _word(value: Any) -> Any:
@@ -76,6 +85,5 @@ def _memory(options: PostgresOptions) -> Iterator[Advice]:
     if wanted > there:
         yield Advice(
             _PATH + "shared_buffers",
-            f"shared_buffers asks for {wanted / 2**30:.1f} GiB, and this machine has {there / 2**30:.1f} GiB: "
-            "the server will not start, or the machine will swap",
+            POSTGRES_SHARED_BUFFERS_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there),
         )

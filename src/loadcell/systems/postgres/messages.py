@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import ForeignText, Message, MessageCode
+from loadcell.model.message import Bytes, ForeignText, Message, MessageCode
 
 POSTGRES_NO_WHEEL = MessageCode("postgres.no-wheel")
 POSTGRES_NO_PROGRAMS = MessageCode("postgres.no-programs", path=str)
@@ -60,3 +60,19 @@ WHERE_DIRECTORY = MessageCode("where.directory", path=str)
 WHERE_MACHINE = MessageCode("where.machine")
 USER_THIS = MessageCode("user.this")
 STRANGER_POSTGRES = MessageCode("stranger.postgres")
+POSTGRES_IMAGE_NEEDS_ROOT = MessageCode("postgres.image-needs-root", "caution")
+POSTGRES_TOO_FEW_CONNECTIONS = MessageCode(
+    "postgres.too-few-connections",
+    "caution",
+    allowed=str,
+    clients=str,
+    max_connections=str,
+    needed=str,
+    reserved=str,
+)
+POSTGRES_SHARED_BUFFERS_TOO_LARGE = MessageCode(
+    "postgres.shared-buffers-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+POSTGRES_NO_FSYNC = MessageCode("postgres.no-fsync", "caution", name=str)
+POSTGRES_NO_FULL_PAGES = MessageCode("postgres.no-full-pages", "caution", name=str)
+POSTGRES_LATE_COMMITS = MessageCode("postgres.late-commits", "caution", name=str)

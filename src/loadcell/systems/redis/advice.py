@@ -9,6 +9,15 @@ from typing import Any
 
 from loadcell.plan.parts import Advice
 from loadcell.systems.redis import settings
+from loadcell.systems.redis.messages import (
+    REDIS_HUGE_PAGES,
+    REDIS_MAXMEMORY_TOO_LARGE,
+    REDIS_NO_EVICTION,
+    REDIS_NO_FSYNC,
+    REDIS_SNAPSHOTS,
+    REDIS_TOO_FEW_CONNECTIONS,
+    REDIS_TOO_FEW_DESCRIPTORS,
+)
 from loadcell.systems.redis.options import RedisOptions
 
 _PATH = "target.redis.settings."
@@ -37,43 +46,27 @@ def _connections(options: RedisOptions, load: dict[str, Any]) -> Iterator[Advice
     if clients >= allowed:
         yield Advice(
             _PATH + "maxclients",
-            f"{clients} clients and loadcell's own need more connections than the server gives ({allowed}): set it to "
-            f"{clients + 10} or more",
+            REDIS_TOO_FEW_CONNECTIONS(clients=clients, allowed=allowed, needed=clients + 10),
         )
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     needed = clients + 10 + _SPARE_FILES
     if most != resource.RLIM_INFINITY and needed > most:
-        yield Advice(
-            "load.clients",
-            f"{clients} clients need {needed} file descriptors of the server, and it may have {most}: raise the hard limit "
-            f"(`ulimit -Hn {needed}` as root), or use fewer clients",
-        )
+        yield Advice("load.clients", REDIS_TOO_FEW_DESCRIPTORS(clients=clients, needed=needed, most=most))
 
 
 def _persistence(options: RedisOptions) -> Iterator[Advice]:
     given = options.settings
     if "save" not in given:
-        yield Advice(
-            _PATH + "save",
-            "the server writes a snapshot after 60 s with 10,000 changes, which costs trials that it falls into: set "
-            '`save: ""` to measure without, or say when',
-        )
+        yield Advice(_PATH + "save", REDIS_SNAPSHOTS())
     if given.get("appendonly") in ("yes", True) and given.get("appendfsync") == "no":
-        yield Advice(
-            _PATH + "appendfsync",
-            "with `appendfsync: no` a crash of the machine loses up to half a minute of acknowledged writes",
-        )
+        yield Advice(_PATH + "appendfsync", REDIS_NO_FSYNC())
     persistent = given.get("appendonly") in ("yes", True) or str(given.get("save", "on")).strip() != ""
     try:
         always = "[always]" in _HUGE_PAGES.read_text()
     except OSError:
         always = False
     if persistent and always:
-        yield Advice(
-            _PATH + "save",
-            "transparent huge pages are on, so that after each fork for persistence a write copies 2 MiB: "
-            "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled` as root",
-        )
+        yield Advice(_PATH + "save", REDIS_HUGE_PAGES())
 
 
 def _memory(options: RedisOptions) -> Iterator[Advice]:
@@ -84,13 +77,6 @@ def _memory(options: RedisOptions) -> Iterator[Advice]:
 
     there = psutil.virtual_memory().total
     if wanted > there:
-        yield Advice(
-            _PATH + "maxmemory",
-            f"maxmemory allows {wanted / 2**30:.1f} GiB, and this machine has {there / 2**30:.1f} GiB: it will swap, or the "
-            "kernel will end the server",
-        )
+        yield Advice(_PATH + "maxmemory", REDIS_MAXMEMORY_TOO_LARGE(wanted_bytes=wanted, memory_bytes=there))
     if "maxmemory-policy" not in options.settings:
-        yield Advice(
-            _PATH + "maxmemory-policy",
-            "without `maxmemory-policy` writes fail when maxmemory is used up (noeviction)",
-        )
+        yield Advice(_PATH + "maxmemory-policy", REDIS_NO_EVICTION())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadcell.model.message import Count, ForeignText, Message, MessageCode
+from loadcell.model.message import Bytes, Count, ForeignText, Message, MessageCode
 
 REDIS_NO_PROGRAM = MessageCode("redis.no-program", path=str)
 REDIS_MISSING = MessageCode("redis.missing", places=list, servers=list)
@@ -35,3 +35,16 @@ DOING_ASK_WHAT_IT_IS = MessageCode("doing.ask-what-it-is")
 DOING_REMOVE_THE_KEYS = MessageCode("doing.remove-the-keys")
 WHERE_SERVER = MessageCode("where.server")
 USER_DEFAULT = MessageCode("user.default")
+REDIS_TOO_FEW_CONNECTIONS = MessageCode(
+    "redis.too-few-connections", "caution", allowed=str, clients=str, needed=str
+)
+REDIS_TOO_FEW_DESCRIPTORS = MessageCode(
+    "redis.too-few-descriptors", "caution", clients=str, most=str, needed=str
+)
+REDIS_SNAPSHOTS = MessageCode("redis.snapshots", "caution")
+REDIS_NO_FSYNC = MessageCode("redis.no-fsync", "caution")
+REDIS_HUGE_PAGES = MessageCode("redis.huge-pages", "caution")
+REDIS_MAXMEMORY_TOO_LARGE = MessageCode(
+    "redis.maxmemory-too-large", "caution", memory_bytes=Bytes, wanted_bytes=Bytes
+)
+REDIS_NO_EVICTION = MessageCode("redis.no-eviction", "caution")

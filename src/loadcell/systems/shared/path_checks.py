@@ -20,7 +20,7 @@ from loadcell.systems.shared.messages import HOME_NO_DIRECTORY, HOME_NOT_USABLE,
 def there(key: str, path: Path, missing: Message) -> Iterator[Misfit]:
     """What is wrong with a directory that must be there; `missing` says so as the run would."""
     if ask({"there": path.is_dir}).found.get("there") is False:
-        yield Misfit(key, missing.text, missing.advice)
+        yield Misfit(key, missing)
 
 
 def of_data(data: Any, kind: str) -> Iterator[Misfit]:
@@ -32,7 +32,7 @@ def of_data(data: Any, kind: str) -> Iterator[Misfit]:
         path = Path(data).expanduser().absolute()
         wrong = ask({"wrong": lambda: _unmakeable(path, kind)}).found.get("wrong")
         if wrong is not None:
-            yield Misfit("data", wrong.text, wrong.advice)
+            yield Misfit("data", wrong)
 
 
 def _unmakeable(path: Path, kind: str) -> Message | None:

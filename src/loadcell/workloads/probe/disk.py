@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from loadcell.plan.parts import Advice
 from loadcell.plan.units import Fraction, Size
+from loadcell.workloads.probe.messages import PROBE_BLOCK_SIZE
 from loadcell.workloads.probe.section import Section
 
 #: What any device's sector is a multiple of, and what nearly all can do.
@@ -101,10 +102,5 @@ class DiskOptions(Section):
 
     def advice(self) -> list[Advice]:
         if self.direct and self.block % _PAGE:
-            return [
-                Advice(
-                    "block",
-                    f"many devices take no blocks of {self.block.text} past the page cache: 4KiB is what nearly all do",
-                )
-            ]
+            return [Advice("block", PROBE_BLOCK_SIZE(block=self.block.text))]
         return []

@@ -12,6 +12,7 @@ from loadcell.workloads.probe.cpu import CpuOptions
 from loadcell.workloads.probe.disk import DiskOptions
 from loadcell.workloads.probe.latency import LatencyOptions
 from loadcell.workloads.probe.memory import MemoryOptions
+from loadcell.workloads.probe.messages import PROBE_IN_MEMORY, PROBE_NO_RATE
 from loadcell.workloads.probe.network import NetworkOptions
 from loadcell.workloads.probe.section import Section
 
@@ -97,28 +98,18 @@ class Probe(Workload[ProbeOptions]):
 
     def advice(self) -> list[Advice]:
         kind = self.options.kind
-        return [Advice(f"{kind}.{one.path}", one.text) for one in self.options.section.advice()]
+        return [Advice(f"{kind}.{one.path}", one.message) for one in self.options.section.advice()]
 
     def remarks(self, settings: Resolved) -> list[Advice]:
         memory = getattr(settings.target, "memory", None) if self.lays_out else None
         if memory is None:
             return []
-        text = (
-            f"it is in memory ({memory}), where blocks go to no device, O_DIRECT and flushes included: that measures memory. Name a "
-            "directory on a disk"
-        )
-        return [Advice("target.host.directory", text)]
+        return [Advice("target.host.directory", PROBE_IN_MEMORY(memory=memory))]
 
     def misfits(self, load: Load, target: str | None) -> list[Misfit]:  # noqa: ARG002
         kind, found = self.options.kind, []
         if load.rate is not None:
-            found.append(
-                Misfit(
-                    "load.rate",
-                    "a probe goes as fast as the machine lets it: nothing is due at a rate",
-                    "a closed loop: `load.clients`, without a rate",
-                )
-            )
+            found.append(Misfit("load.rate", PROBE_NO_RATE()))
         for one in self.options.section.misfits(load):
-            found.append(Misfit(f"workload.probe.{kind}.{one.path}", one.finding, one.allowed))
+            found.append(Misfit(f"workload.probe.{kind}.{one.path}", one.message))
         return found

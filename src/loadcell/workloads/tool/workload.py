@@ -7,9 +7,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from loadcell.model.message import Message
 from loadcell.plan.parts import Advice, Misfit
 from loadcell.plan.problems import listed
 from loadcell.workloads.base import Workload
+from loadcell.workloads.tool.messages import (
+    TOOL_NO_CLIENTS,
+    TOOL_NO_DATABASE,
+    TOOL_NO_DURATION,
+    TOOL_NO_PLACEHOLDER,
+    TOOL_NO_REQUESTS,
+    TOOL_NO_REQUESTS_PER_CLIENT,
+    TOOL_OWN_LOAD,
+    TOOL_WHOLE_SECONDS,
+)
 from loadcell.workloads.tool.options import COMMAND, ToolOptions
 from loadcell.workloads.tool_runner import placeholders
 from loadcell.workloads.tool_runner.missing_programs import missing
@@ -84,11 +95,7 @@ class Tool(Workload[ToolOptions]):
         if target not in _PROTOCOLS:
             return
         if self.options.prepare and target not in _WITH_DATABASES:
-            yield Misfit(
-                "workload.tool.prepare",
-                f"makes data in a database, and the target {target} has none",
-                "`before`, whose commands run before each trial",
-            )
+            yield Misfit("workload.tool.prepare", TOOL_NO_DATABASE(target=target))
         setting = self._setting(target)
         there = (*ALWAYS, *OF_PROTOCOL[setting.protocol])
         commands = [(self._section, self.options.words(setting))]
@@ -100,39 +107,28 @@ class Tool(Workload[ToolOptions]):
         for path, words in commands:
             for name in placeholders.named(words):
                 if name in PLACES and name not in there:
-                    yield Misfit(path, f"names ${{{name}}}, and the target {target} has none", listed(there))
+                    yield Misfit(
+                        path,
+                        TOOL_NO_PLACEHOLDER(place=f"${{{name}}}", target=target, available=listed(there)),
+                    )
 
     def _of_load(self, load: Load, target: str | None) -> Iterator[Misfit]:
         words = self.options.words(self._setting(target, counted=load.requests is not None))
         named = placeholders.named(words)
         what = self.options.name or "the command"
         if load.rate is not None:
-            yield Misfit(
-                "load.rate", f"{what} makes its own load", "the tool's own option for a rate, if it has one"
-            )
+            yield Misfit("load.rate", TOOL_OWN_LOAD(tool=what))
         if load.requests_per_client is not None:
-            yield Misfit(
-                "load.requests_per_client", "no tool is told of it", "load.requests, or load.duration"
-            )
+            yield Misfit("load.requests_per_client", TOOL_NO_REQUESTS_PER_CLIENT())
         if load.requests is not None and "requests" not in named:
-            yield Misfit(
-                "load.requests",
-                f"nothing of it reaches {what}",
-                "load.duration, or `${requests}` in the command (sysbench, ab and redis-benchmark get it by themselves)",
-            )
+            yield Misfit("load.requests", TOOL_NO_REQUESTS(tool=what, place="${requests}"))
         if (load.clients or 1) != 1 and "clients" not in named:
-            yield Misfit(
-                "load.clients",
-                f"is {load.clients}, and nothing of it reaches {what}",
-                "1, or `${clients}` in the command",
-            )
+            yield Misfit("load.clients", TOOL_NO_CLIENTS(clients=load.clients, tool=what, place="${clients}"))
         tool = TOOLS.get(self.options.name or "")
         if tool is not None and tool.whole_seconds and "duration_s" in named:
             for key, time in (("duration", load.duration), ("warmup", load.warmup)):
                 if not float(time).is_integer():
-                    yield Misfit(
-                        f"load.{key}", f"is {time.text}, and {what} takes whole seconds", "such as 1s, 30s"
-                    )
+                    yield Misfit(f"load.{key}", TOOL_WHOLE_SECONDS(time=time.text, tool=what))
 
     def advice(self) -> list[Advice]:
         options = self.options
@@ -149,23 +145,16 @@ class Tool(Workload[ToolOptions]):
             ]
             said += [Advice(which, found[0])] if found else []
         if options.name is None and "duration_s" not in placeholders.named(options.words(Setting())):
-            said.append(
-                Advice(
-                    COMMAND,
-                    "nothing tells it how long to run (`${duration_s}`): it takes its own time, and load.duration only "
-                    "bounds it",
-                )
-            )
+            said.append(Advice(COMMAND, TOOL_NO_DURATION(place="${duration_s}")))
         return said
 
 
-def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> str | None:
+def _missing(words: list[str], plan: Path, tool: KnownTool | None = None) -> Message | None:
     """That a command's program is not on this machine, and what to do about it."""
     program = words[0]
     if "${" in program or shutil.which(program) is not None:
         return None
-    found = missing(program, plan, tool)
-    return f"{found.text}. {found.advice}"
+    return missing(program, plan, tool)
 
 
 def _unit(options: ToolOptions) -> str:
