@@ -1,4 +1,4 @@
-//! What an engine is, found out without a store.
+//! Versions of the storage engines, without opening a store.
 
 use crate::fault::problem;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::{Engine, rocksdb, sqlite};
 use loadcell_core::error::Problem;
 
-/// Of engines that are part of this program: their version, as in Cargo.lock.
+/// Versions of the built-in engines, as in Cargo.lock.
 pub const REDB: &str = "4.5.0";
 pub const FJALL: &str = "3.1.13";
 
-/// The version of an engine, and the library it comes from where it is not part of this program.
+/// Version of an engine, and the path of its library if it is not built in.
 pub fn about(engine: Engine, library: Option<&Path>) -> Result<Value, Problem> {
     let absent = |fault: super::Fault| problem(&fault, "this machine cannot run the store");
     Ok(match engine {
@@ -38,21 +38,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_engine_knows_its_version() {
+    fn every_engine_reports_its_version() {
         let engines = [Engine::Redb, Engine::Fjall, Engine::Lmdb, Engine::Sqlite, Engine::Rocksdb];
         for engine in engines {
-            let found = about(engine, None).unwrap();
-            let version = found["version"].as_str().unwrap();
+            let info = about(engine, None).unwrap();
+            let version = info["version"].as_str().unwrap();
             assert!(
                 version.split('.').count() >= 3 && version.starts_with(|first: char| first.is_ascii_digit())
             );
             let shared = matches!(engine, Engine::Sqlite | Engine::Rocksdb);
-            assert_eq!(found["library"].is_string(), shared, "{found}");
+            assert_eq!(info["library"].is_string(), shared, "{info}");
         }
     }
 
     #[test]
-    fn versions_are_those_that_are_built() {
+    fn versions_match_the_lock_file() {
         let lock = include_str!("../../Cargo.lock");
         for (name, version) in [("redb", REDB), ("fjall", FJALL)] {
             assert!(

@@ -1,7 +1,6 @@
-//! What a thread does in one of the store's transactions: the actions that its client chose, ready to be carried out.
+//! Operations of one store transaction, chosen by a client and executed together.
 //!
-//! Of several actions all that is read is read first, and then all that is written is written at once: a read does not see what is
-//! written beside it.
+//! All reads of a batch precede its writes: a read does not see a write of the same batch.
 
 use std::ops::Range;
 
@@ -10,13 +9,13 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::error::Failure;
 use loadcell_workloads::keyvalue::{Client, IntegrityError, KvOperation, OpKind};
 
-/// An action, and how it went.
+/// An operation with its outcome.
 pub struct BatchEntry {
     pub operation: KvOperation,
-    /// When it should have been started.
+    /// Intended start.
     pub intended: Nanos,
     pub outcome: Result<(), Failure>,
-    /// Its keys among those that are read.
+    /// Range of its keys among those to read.
     keys: Range<usize>,
 }
 
@@ -25,114 +24,114 @@ impl BatchEntry {
         !matches!(self.operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::Scan)
     }
 
-    /// Keys that it writes.
+    /// Number of keys written.
     pub fn written(&self) -> usize {
         if self.writes() { self.operation.keys } else { 0 }
     }
 }
 
-/// Filled and emptied again it allocates nothing.
+/// Reusable without allocation.
 pub struct Batch {
     files: usize,
     pub list: Vec<BatchEntry>,
     keys: Keys,
     changes: Changes,
-    /// What was read of several actions, as those are answered one after the other.
-    shown: Shown,
+    /// Values read, retained until the operations are answered one by one.
+    values: Values,
 }
 
-/// Keys to be read.
+/// Keys to read.
 #[derive(Default)]
 struct Keys {
     bytes: Vec<u8>,
-    places: Vec<(usize, Range<usize>)>,
+    ranges: Vec<(usize, Range<usize>)>,
 }
 
 impl Keys {
     #[inline]
-    fn at(&self, place: usize) -> Key<'_> {
-        let (file, range) = &self.places[place];
+    fn at(&self, index: usize) -> Key<'_> {
+        let (file, range) = &self.ranges[index];
         Key { file: *file, bytes: &self.bytes[range.clone()] }
     }
 }
 
-/// Copies of values, one for each key.
+/// Copies of values, one per key.
 #[derive(Default)]
-struct Shown {
+struct Values {
     bytes: Vec<u8>,
-    places: Vec<Option<Range<usize>>>,
+    ranges: Vec<Option<Range<usize>>>,
 }
 
-impl Shown {
+impl Values {
     fn put(&mut self, value: Option<&[u8]>) {
-        let place = value.map(|value| {
+        let index = value.map(|value| {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(value);
             start..self.bytes.len()
         });
-        self.places.push(place);
+        self.ranges.push(index);
     }
 }
 
 impl Batch {
-    /// In a store of so many files.
+    /// For a store of `files` files.
     pub fn new(files: usize) -> Self {
-        let (keys, shown) = (Keys::default(), Shown::default());
-        Self { files, list: Vec::new(), keys, changes: Changes::default(), shown }
+        let (keys, values) = (Keys::default(), Values::default());
+        Self { files, list: Vec::new(), keys, changes: Changes::default(), values }
     }
 
     pub fn clear(&mut self) {
         self.list.clear();
         self.keys.bytes.clear();
-        self.keys.places.clear();
+        self.keys.ranges.clear();
         self.changes.clear();
     }
 
-    /// Has the client choose one more action.
+    /// Let the client choose one more operation.
     #[inline]
     pub fn choose(&mut self, client: &mut Client, intended: Nanos) {
         let operation = client.next();
-        let first = self.keys.places.len();
+        let first = self.keys.ranges.len();
         let reads = matches!(
             operation.op_kind,
             OpKind::Get | OpKind::MultiGet | OpKind::Scan | OpKind::ReadModifyWrite
         );
-        for place in 0..operation.keys {
+        for index in 0..operation.keys {
             if reads {
                 let start = self.keys.bytes.len();
-                client.key(place, &mut self.keys.bytes);
+                client.key(index, &mut self.keys.bytes);
                 let range = start..self.keys.bytes.len();
-                self.keys.places.push((shard(&self.keys.bytes[range.clone()], self.files), range));
+                self.keys.ranges.push((shard(&self.keys.bytes[range.clone()], self.files), range));
             }
             match operation.op_kind {
                 OpKind::Get | OpKind::MultiGet | OpKind::Scan | OpKind::Command(_) => {}
-                OpKind::Delete => self.changes.remove(self.files, |out| client.key(place, out)),
+                OpKind::Delete => self.changes.remove(self.files, |out| client.key(index, out)),
                 OpKind::Set | OpKind::MultiSet | OpKind::Insert | OpKind::ReadModifyWrite => {
-                    self.changes.remove(self.files, |out| client.key(place, out));
-                    self.changes.give(|out| client.value(place, out));
+                    self.changes.remove(self.files, |out| client.key(index, out));
+                    self.changes.set_value(|out| client.value(index, out));
                 }
             }
         }
-        let keys = first..self.keys.places.len();
+        let keys = first..self.keys.ranges.len();
         self.list.push(BatchEntry { operation, intended, outcome: Ok(()), keys });
     }
 
-    /// Carries all of it out; whether the store can be used any longer.
+    /// Execute all operations. Fails if the store is unusable from then on.
     #[inline]
     pub fn execute(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
         match &self.list[..] {
-            [_] => self.carry_out_one(handle, client),
-            _ => self.carry_out_several(handle, client),
+            [_] => self.execute_single(handle, client),
+            _ => self.execute_several(handle, client),
         }
     }
 
-    /// One by itself.
+    /// Execute a single operation.
     #[inline]
-    fn carry_out_one(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+    fn execute_single(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
         let read = self.read(0, 0, handle, client);
         let entry = &mut self.list[0];
-        let judged = match read {
-            Ok(judged) => judged,
+        let checked = match read {
+            Ok(checked) => checked,
             Err(fault) => return failed(std::slice::from_mut(entry), |_| true, fault),
         };
         if !self.changes.is_empty()
@@ -140,15 +139,15 @@ impl Batch {
         {
             return failed(std::slice::from_mut(entry), |_| true, fault);
         }
-        if let Err(wrong) = judged {
+        if let Err(wrong) = checked {
             entry.outcome = Err(wrong.into());
         }
         Ok(())
     }
 
-    /// One of several that only read, of which those from `oldest` on are in progress, by itself.
+    /// Execute one of several read operations; those from `oldest` on are pending.
     #[inline]
-    pub fn carry_out_read(
+    pub fn execute_read(
         &mut self,
         at: usize,
         oldest: usize,
@@ -165,7 +164,7 @@ impl Batch {
         }
     }
 
-    /// What an action reads is looked at where it lies; those from `oldest` on are in progress.
+    /// Check the values read by an operation in place, without copies; those from `oldest` on are pending.
     #[inline]
     fn read(
         &self,
@@ -181,26 +180,26 @@ impl Batch {
                 handle.get(keys.at(first), |value| client.check_answer_of(older, first - others, value))
             }
             OpKind::MultiGet => {
-                let (mut place, mut judged) = (first - others, Ok(()));
-                let read = handle.multi_get(entry.keys.clone().map(|place| keys.at(place)), |value| {
-                    judged = judged.and(client.check_answer_of(older, place, value));
-                    place += 1;
+                let (mut index, mut checked) = (first - others, Ok(()));
+                let read = handle.multi_get(entry.keys.clone().map(|index| keys.at(index)), |value| {
+                    checked = checked.and(client.check_answer_of(older, index, value));
+                    index += 1;
                 });
-                read.map(|()| judged)
+                read.map(|()| checked)
             }
             OpKind::Scan => scan(handle, self.files, keys.at(first).bytes, entry.operation.rows, client),
             _ => Ok(Ok(())),
         }
     }
 
-    fn carry_out_several(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
-        let Self { files, list, keys, changes, shown } = self;
-        shown.bytes.clear();
-        shown.places.clear();
+    fn execute_several(&mut self, handle: &mut impl Handle, client: &mut Client) -> Result<(), Fault> {
+        let Self { files, list, keys, changes, values } = self;
+        values.bytes.clear();
+        values.ranges.clear();
         let mut usable = Ok(());
         for entry in list.iter_mut().filter(|entry| entry.operation.op_kind == OpKind::Scan) {
             match scan(handle, *files, keys.at(entry.keys.start).bytes, entry.operation.rows, client) {
-                Ok(judged) => entry.outcome = judged.map_err(Failure::from),
+                Ok(checked) => entry.outcome = checked.map_err(Failure::from),
                 Err(fault) => usable = usable.and(failed(std::slice::from_mut(entry), |_| true, fault)),
             }
         }
@@ -211,9 +210,9 @@ impl Batch {
             .iter()
             .filter(|entry| gets(entry))
             .flat_map(|entry| entry.keys.clone())
-            .map(|place| keys.at(place));
+            .map(|index| keys.at(index));
         if wanted.clone().next().is_some()
-            && let Err(fault) = handle.multi_get(wanted, |value| shown.put(value))
+            && let Err(fault) = handle.multi_get(wanted, |value| values.put(value))
         {
             usable = usable.and(failed(list, gets, fault));
         }
@@ -225,20 +224,20 @@ impl Batch {
         usable
     }
 
-    /// Tells the client what the oldest action came to, and takes it off: with what it should count as, if it went well.
+    /// Pass the values of the oldest operation to the client, and set its outcome.
     #[inline]
-    pub fn judge(&mut self, at: usize, next: &mut usize, client: &mut Client) {
+    pub fn check(&mut self, at: usize, next: &mut usize, client: &mut Client) {
         if self.list.len() == 1 {
-            return; // It has been told already.
+            return; // Already checked.
         }
         let entry = &mut self.list[at];
         if !matches!(entry.operation.op_kind, OpKind::Get | OpKind::MultiGet | OpKind::ReadModifyWrite) {
             return;
         }
-        for place in 0..entry.keys.len() {
-            if let (Ok(()), Some(found)) = (&entry.outcome, self.shown.places.get(*next)) {
-                let value = found.clone().map(|range| &self.shown.bytes[range]);
-                if let Err(wrong) = client.check_answer(place, value) {
+        for index in 0..entry.keys.len() {
+            if let (Ok(()), Some(range)) = (&entry.outcome, self.values.ranges.get(*next)) {
+                let value = range.clone().map(|range| &self.values.bytes[range]);
+                if let Err(wrong) = client.check_answer(index, value) {
                     entry.outcome = Err(wrong.into());
                 }
             }
@@ -247,7 +246,7 @@ impl Batch {
     }
 }
 
-/// A scan, and whether what it came upon is right.
+/// Run a scan and check its values.
 fn scan(
     handle: &mut impl Handle,
     files: usize,
@@ -255,13 +254,13 @@ fn scan(
     rows: u64,
     client: &Client,
 ) -> Result<Result<(), IntegrityError>, Fault> {
-    let mut judged = Ok(());
+    let mut checked = Ok(());
     let limit = usize::try_from(rows).unwrap_or(usize::MAX);
-    merge(handle, files, from, limit, |_, value| judged = judged.and(client.scanned(value)))?;
-    Ok(judged)
+    merge(handle, files, from, limit, |_, value| checked = checked.and(client.scanned(value)))?;
+    Ok(checked)
 }
 
-/// Some actions failed, together.
+/// Set the outcome of the operations for which `which` holds.
 #[cold]
 fn failed(batch: &mut [BatchEntry], which: impl Fn(&BatchEntry) -> bool, fault: Fault) -> Result<(), Fault> {
     for entry in batch.iter_mut().filter(|entry| which(entry)) {

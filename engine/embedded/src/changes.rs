@@ -1,20 +1,20 @@
-//! What is to be written at once.
+//! Write batches.
 
 use std::ops::Range;
 
 use super::shard::shard;
 
-/// Changes in the order in which they are to be made. Emptied and filled again, it allocates nothing.
+/// Changes in order. Reusable without allocation.
 #[derive(Default)]
 pub struct Changes {
     bytes: Vec<u8>,
-    list: Vec<Place>,
+    list: Vec<Entry>,
 }
 
-struct Place {
+struct Entry {
     file: usize,
     key: Range<usize>,
-    /// None: the key is to be removed.
+    /// None: remove the key.
     value: Option<Range<usize>>,
 }
 
@@ -23,7 +23,7 @@ struct Place {
 pub struct Change<'c> {
     pub file: usize,
     pub key: &'c [u8],
-    /// None: the key is to be removed.
+    /// None: remove the key.
     pub value: Option<&'c [u8]>,
 }
 
@@ -41,30 +41,30 @@ impl Changes {
         self.list.len()
     }
 
-    /// How many bytes the keys and values are.
+    /// Total size of the keys and values in bytes.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// A key, which `key` appends, gets the value that `value` appends; in a store of so many files.
+    /// Set the key written by `key` to the value written by `value`, in a store of `files` files.
     #[inline]
     pub fn put(&mut self, files: usize, key: impl FnOnce(&mut Vec<u8>), value: impl FnOnce(&mut Vec<u8>)) {
         self.remove(files, key);
-        self.give(value);
+        self.set_value(value);
     }
 
-    /// A key, which `key` appends, is to be removed.
+    /// Remove the key written by `key`.
     #[inline]
     pub fn remove(&mut self, files: usize, key: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         key(&mut self.bytes);
         let file = shard(&self.bytes[start..], files);
-        self.list.push(Place { file, key: start..self.bytes.len(), value: None });
+        self.list.push(Entry { file, key: start..self.bytes.len(), value: None });
     }
 
-    /// The last key is not removed after all: it gets the value that `value` appends.
+    /// Turn the last removal into a write of the value written by `value`.
     #[inline]
-    pub fn give(&mut self, value: impl FnOnce(&mut Vec<u8>)) {
+    pub fn set_value(&mut self, value: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         value(&mut self.bytes);
         if let Some(last) = self.list.last_mut() {
@@ -73,16 +73,16 @@ impl Changes {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Change<'_>> + Clone {
-        self.list.iter().map(|place| Change {
-            file: place.file,
-            key: &self.bytes[place.key.clone()],
-            value: place.value.clone().map(|range| &self.bytes[range]),
+        self.list.iter().map(|entry| Change {
+            file: entry.file,
+            key: &self.bytes[entry.key.clone()],
+            value: entry.value.clone().map(|range| &self.bytes[range]),
         })
     }
 
-    /// The files that are changed, each once, in order, with what is changed in them.
+    /// Changes grouped by file, in order of the files.
     pub fn by_file(&self, files: usize) -> impl Iterator<Item = (usize, impl Iterator<Item = Change<'_>>)> {
-        let touched = (0..files).filter(|file| self.list.iter().any(|place| place.file == *file));
+        let touched = (0..files).filter(|file| self.list.iter().any(|entry| entry.file == *file));
         touched.map(|file| (file, self.iter().filter(move |change| change.file == file)))
     }
 }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_keep_their_order_and_know_their_files() {
+    fn changes_keep_their_order_and_file() {
         let mut changes = Changes::default();
         for round in 0..2 {
             changes.clear();
@@ -103,10 +103,12 @@ mod tests {
             assert_eq!((changes.len(), changes.size()), (21, 20 * 4 + 1), "round {round}");
             let seventh = changes.iter().nth(7).unwrap();
             assert_eq!((seventh.key, seventh.value), (&[7][..], Some(&[7, 7, 7][..])));
-            let found: Vec<_> =
-                changes.by_file(4).map(|(file, own)| (file, own.collect::<Vec<_>>())).collect();
-            assert_eq!(found.iter().map(|(_, own)| own.len()).sum::<usize>(), 21);
-            let home = &found.iter().find(|(file, _)| *file == seventh.file).unwrap().1;
+            let groups: Vec<_> = changes
+                .by_file(4)
+                .map(|(file, changes_of_file)| (file, changes_of_file.collect::<Vec<_>>()))
+                .collect();
+            assert_eq!(groups.iter().map(|(_, changes_of_file)| changes_of_file.len()).sum::<usize>(), 21);
+            let home = &groups.iter().find(|(file, _)| *file == seventh.file).unwrap().1;
             let of_seven: Vec<_> =
                 home.iter().filter(|change| change.key == [7]).map(|change| change.value).collect();
             assert_eq!(of_seven, [Some(&[7, 7, 7][..]), None]);

@@ -1,19 +1,19 @@
-//! What goes wrong in a store, in a few codes that are the same for all engines.
+//! Errors of stores, classified into codes that are common to all engines.
 
 use loadcell_core::error::Problem;
 
 pub use loadcell_load::blocking::fault::{BUSY, DAMAGED, DENIED, Fault, IO, NO_SPACE};
 
-/// A key or value is larger than the engine takes.
+/// A key or value exceeds the limits of the engine.
 pub const TOO_LARGE: &str = "too-large";
-/// The engine refuses work after an earlier failure.
+/// The engine rejects operations after an earlier error.
 pub const CLOSED: &str = "closed";
-/// The engine's library cannot be had.
+/// The engine's library is not available.
 pub const LIBRARY: &str = "library";
-/// Any other trouble of the engine.
+/// Any other error of the engine.
 pub const ENGINE: &str = "engine";
 
-/// From what an engine says where it gives no more than text.
+/// Classify an engine's error message.
 pub fn classify(message: &str) -> Fault {
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let code = if has(&["No space left", "Disk quota", "database or disk is full"]) {
@@ -32,12 +32,12 @@ pub fn classify(message: &str) -> Fault {
     Fault::new(code, message)
 }
 
-/// As something to act upon; `doing` begins the sentence.
+/// Turn into a problem with advice; `doing` begins its sentence.
 pub fn problem(fault: &Fault, doing: &str) -> Problem {
     fault.with_advice(doing, advice)
 }
 
-/// What a person can do about a fault.
+/// Remedy for a code.
 pub fn advice(code: &str) -> &'static str {
     match code {
         NO_SPACE => {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_trouble_has_the_same_code_whoever_tells_of_it() {
+    fn equal_errors_have_equal_codes() {
         let of_os = |number| Fault::from(io::Error::from_raw_os_error(number));
         assert_eq!(of_os(libc::ENOSPC).code, NO_SPACE);
         assert_eq!(of_os(libc::ENOSPC).message, "No space left on device");

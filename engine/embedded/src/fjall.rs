@@ -1,5 +1,5 @@
-//! fjall: log-structured merge trees in Rust, one for each keyspace, behind one journal. It has threads of its own that
-//! flush and compact.
+//! fjall: log-structured merge trees in Rust, one per keyspace, with a common journal. It flushes and
+//! compacts in its own threads.
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
@@ -36,8 +36,8 @@ impl Store for Fjall {
 
 impl Handle for &Fjall {
     fn get<R>(&mut self, key: Key<'_>, show: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Fault> {
-        let found = self.keyspaces[key.file].get(key.bytes).map_err(fault)?;
-        Ok(show(found.as_deref()))
+        let value = self.keyspaces[key.file].get(key.bytes).map_err(fault)?;
+        Ok(show(value.as_deref()))
     }
 
     fn multi_get<'k>(
@@ -48,14 +48,14 @@ impl Handle for &Fjall {
         use fjall::Readable;
         let snapshot = self.database.snapshot();
         keys.try_for_each(|key| {
-            let found = snapshot.get(&self.keyspaces[key.file], key.bytes).map_err(fault)?;
-            show(found.as_deref());
+            let value = snapshot.get(&self.keyspaces[key.file], key.bytes).map_err(fault)?;
+            show(value.as_deref());
             Ok(())
         })
     }
 
     fn write(&mut self, changes: &Changes) -> Result<(), Fault> {
-        // One change by itself costs no batch.
+        // A single change needs no batch.
         if changes.len() == 1 {
             for change in changes.iter() {
                 let keyspace = &self.keyspaces[change.file];

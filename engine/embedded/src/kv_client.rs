@@ -1,8 +1,8 @@
-//! The actions of a key-value client, as a thread's work on a store.
+//! Key-value client on an embedded store.
 //!
-//! Where they only read, and none is due by a schedule, a handful is chosen beforehand and carried out in a row: one ends as the
-//! next begins, with one look at the clock between them. What chooses and what records is not called in between, so that neither
-//! its time nor what it drives out of the processor's caches is in the store's.
+//! Read-only closed loops choose several operations in advance and execute them back to back, with one clock
+//! reading between two of them. Choosing and recording are outside of this run, so that their time and cache
+//! misses are not attributed to the store.
 
 use super::batch::{Batch, BatchEntry};
 use super::{Fault, Handle};
@@ -11,44 +11,44 @@ use loadcell_core::record::{Recorder, TRANSACTION};
 use loadcell_load::blocking::BlockingClient;
 use loadcell_workloads::keyvalue::Client;
 
-/// So many are chosen beforehand: few enough for their keys to be in the processor's caches still when they are carried out.
-const AHEAD: u64 = 16;
+/// Number of operations chosen in advance; small, so that their keys stay in the CPU caches.
+const LOOKAHEAD: u64 = 16;
 
-/// So long they are carried out in a row, before what became of them is put into the record.
-const STRETCH: Nanos = 50 * MICROSECOND;
+/// Duration of a back-to-back run before its operations are recorded.
+const RUN_DURATION: Nanos = 50 * MICROSECOND;
 
 pub struct KvClient<H> {
     handle: H,
     client: Client,
     batch: Batch,
-    /// How one goes does not bear on which comes next.
+    /// Outcomes do not affect later operations.
     only_read: bool,
-    row: Option<Row>,
+    run: Option<Run>,
 }
 
-/// Actions that are carried out in a row: some of those that are chosen.
+/// A back-to-back run: a range of the chosen operations.
 #[derive(Default)]
-struct Row {
-    /// The first of them, and the first that is not of them.
+struct Run {
+    /// Range of its operations.
     first: usize,
     end: usize,
-    /// No other is begun after that.
+    /// No operation starts after this.
     until: Nanos,
-    /// When each was begun: all but the first as the one before it ended.
+    /// Start of each operation; all but the first start at the end of the previous one.
     begun: Vec<Nanos>,
-    /// How many of them are in the record.
+    /// Number of recorded operations.
     recorded: usize,
 }
 
 impl<H: Handle> KvClient<H> {
     /// Creates a client of a store of `files` files. `only_read`: it has no writes, and its operations may run in a row.
     pub fn new(handle: H, client: Client, only_read: bool, files: usize) -> Self {
-        Self { handle, client, batch: Batch::new(files), only_read, row: None }
+        Self { handle, client, batch: Batch::new(files), only_read, run: None }
     }
 
-    /// Puts one that was carried out into the record.
+    /// Record one executed operation.
     #[inline]
-    fn record_one(
+    fn record_entry(
         client: &mut Client,
         entry: &BatchEntry,
         recorder: &mut Recorder,
@@ -83,35 +83,35 @@ impl<H: Handle> KvClient<H> {
 
 impl<H: Handle> BlockingClient for KvClient<H> {
     fn allow_batching(&mut self) {
-        self.row = self.only_read.then(Row::default);
+        self.run = self.only_read.then(Run::default);
     }
 
     #[inline]
     fn clear(&mut self) {
-        if self.row.is_none() {
+        if self.run.is_none() {
             self.batch.clear();
         }
     }
 
     #[inline]
     fn select(&mut self, recorder: &mut Recorder, due: Nanos) {
-        let Self { client, batch, row, .. } = self;
-        let at = match row {
+        let Self { client, batch, run, .. } = self;
+        let at = match run {
             None => {
                 batch.choose(client, due);
                 batch.list.len() - 1
             }
-            Some(row) => {
-                row.first = row.end;
-                if row.first == batch.list.len() {
+            Some(run) => {
+                run.first = run.end;
+                if run.first == batch.list.len() {
                     batch.clear();
-                    row.first = 0;
-                    (0..recorder.reserve(AHEAD).max(1)).for_each(|_| batch.choose(client, due));
+                    run.first = 0;
+                    (0..recorder.reserve(LOOKAHEAD).max(1)).for_each(|_| batch.choose(client, due));
                 }
-                let left = (batch.list.len() - row.first) as u64;
-                row.end = row.first + recorder.reserve(left).max(1) as usize;
-                row.until = recorder.interval_end().min(due + STRETCH);
-                row.first
+                let remaining = (batch.list.len() - run.first) as u64;
+                run.end = run.first + recorder.reserve(remaining).max(1) as usize;
+                run.until = recorder.interval_end().min(due + RUN_DURATION);
+                run.first
             }
         };
         Self::start(&mut batch.list[at], recorder, due);
@@ -124,55 +124,55 @@ impl<H: Handle> BlockingClient for KvClient<H> {
 
     #[inline]
     fn execute(&mut self) -> Result<(), Fault> {
-        let Self { handle, client, batch, row, .. } = self;
-        let Some(row) = row else { return batch.execute(handle, client) };
-        row.recorded = 0;
-        row.begun.clear();
-        row.begun.push(clock::now());
-        let (end, mut at) = (row.end, row.first);
+        let Self { handle, client, batch, run, .. } = self;
+        let Some(run) = run else { return batch.execute(handle, client) };
+        run.recorded = 0;
+        run.begun.clear();
+        run.begun.push(clock::now());
+        let (end, mut at) = (run.end, run.first);
         loop {
-            let carried_out = batch.carry_out_read(at, row.first, handle, client);
+            let carried_out = batch.execute_read(at, run.first, handle, client);
             at += 1;
-            row.end = at;
+            run.end = at;
             if at == end || carried_out.is_err() {
                 return carried_out;
             }
             let now = clock::now();
-            if now >= row.until {
+            if now >= run.until {
                 return Ok(());
             }
-            row.begun.push(now);
+            run.begun.push(now);
         }
     }
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
-        let row = self.row.as_ref()?;
-        row.begun.get(row.recorded + 1).copied()
+        let run = self.run.as_ref()?;
+        run.begun.get(run.recorded + 1).copied()
     }
 
-    /// One in a row has ended, and the next one begun.
+    /// Record the end of one operation of a run and the start of the next.
     #[inline]
     fn record_event(&mut self, recorder: &mut Recorder) {
-        let Self { client, batch, row: Some(row), .. } = self else { return };
-        let (at, turn) = (row.first + row.recorded, row.begun[row.recorded + 1]);
-        Self::record_one(client, &batch.list[at], recorder, row.begun[row.recorded], turn);
+        let Self { client, batch, run: Some(run), .. } = self else { return };
+        let (at, turn) = (run.first + run.recorded, run.begun[run.recorded + 1]);
+        Self::record_entry(client, &batch.list[at], recorder, run.begun[run.recorded], turn);
         recorder.record_lateness(0);
         Self::start(&mut batch.list[at + 1], recorder, turn);
-        row.recorded += 1;
+        run.recorded += 1;
     }
 
     #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
-        let Self { client, batch, row, .. } = self;
-        if let Some(row) = row {
-            let entry = &batch.list[row.first + row.recorded];
-            return Self::record_one(client, entry, recorder, row.begun[row.recorded], done);
+        let Self { client, batch, run, .. } = self;
+        if let Some(run) = run {
+            let entry = &batch.list[run.first + run.recorded];
+            return Self::record_entry(client, entry, recorder, run.begun[run.recorded], done);
         }
         let mut read = 0;
         for at in 0..batch.list.len() {
-            batch.judge(at, &mut read, client);
-            Self::record_one(client, &batch.list[at], recorder, sent, done);
+            batch.check(at, &mut read, client);
+            Self::record_entry(client, &batch.list[at], recorder, sent, done);
         }
     }
 }

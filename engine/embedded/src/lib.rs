@@ -1,7 +1,7 @@
-//! Stores that live in this process: no connection and no protocol, and a thread a client that calls them.
+//! Embedded stores: no connection or protocol; each client is a thread that calls the store.
 //!
-//! What every engine gives is the trait [`Store`]; each engine is one file. A store may be spread over several files (or
-//! what an engine has in their place): a key always lies in the same one, which its hash names.
+//! The trait [`Store`] is the common interface; each engine is one file. A store may be spread over several
+//! files (or the engine's equivalent); the hash of a key selects its file.
 
 mod about;
 mod batch;
@@ -37,45 +37,45 @@ pub use run::sessions;
 pub use shard::{merge, shard};
 pub use sqlite::Sqlite;
 
-/// A key and the number of the file that it lies in.
+/// A key and the number of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'k> {
     pub file: usize,
     pub bytes: &'k [u8],
 }
 
-/// An open store, which all threads share.
+/// An open store, shared by all threads.
 pub trait Store: Sized + Send + Sync + 'static {
-    /// What one thread works with.
+    /// Access of one thread.
     type Handle<'s>: Handle
     where
         Self: 's;
 
-    /// Opens what lies in the options' directory, or makes it there; for so many threads at once.
+    /// Open or create the store in the options' directory, for `threads` threads.
     fn open(options: &Options, threads: u32) -> Result<Self, Fault>;
 
-    /// To be called on the thread that will use it.
+    /// Create a handle; to be called on the thread that uses it.
     fn handle(&self) -> Result<Self::Handle<'_>, Fault>;
 
-    /// Puts everything on disk and lets go of it; all handles are gone.
+    /// Make everything durable and close; all handles are gone.
     fn close(self) -> Result<(), Fault>;
 }
 
-/// One thread's way into a store. Values are shown while the store holds them, and never copied.
+/// One thread's access to a store. Values are passed to callbacks in place, without copies.
 pub trait Handle {
-    /// Shows the value of a key, or that there is none.
+    /// Pass the value of a key to `show`; `None` if the key is missing.
     fn get<R>(&mut self, key: Key<'_>, show: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Fault>;
 
-    /// The same of several keys, in their order; those of one file as they are at one instant.
+    /// The same for several keys, in order; those of one file are read from one snapshot.
     fn multi_get<'k>(
         &mut self,
         keys: impl Iterator<Item = Key<'k>> + Clone,
         show: impl FnMut(Option<&[u8]>),
     ) -> Result<(), Fault>;
 
-    /// Does all changes, those to one file at once or not at all; durable when it returns if the store is to be so.
+    /// Apply all changes, atomically per file; durable on return if the store is configured so.
     fn write(&mut self, changes: &Changes) -> Result<(), Fault>;
 
-    /// Shows the keys of a file from `from` on with their values, in order, until it was told to stop (false).
+    /// Pass the keys of a file from `from` on, with values, in order to `show`, until it returns false.
     fn scan(&mut self, from: Key<'_>, show: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault>;
 }

@@ -1,4 +1,4 @@
-//! Engines in C and C++, found in shared libraries at run time: who has none of them can build and use all the rest.
+//! Engines in C and C++, loaded from shared libraries at run time, so that building needs none of them.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::Fault;
 use super::fault::LIBRARY;
 
-/// Any of a library's objects, or functions.
+/// Pointer to an object or function of a library.
 pub type Object = *mut c_void;
 
-/// Where libraries lie, besides where the dynamic linker looks itself.
-const PLACES: [&str; 5] =
+/// Directories searched besides those of the dynamic linker.
+const DIRECTORIES: [&str; 5] =
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"];
 
-/// Makes a struct of a library's functions, which are declared as in its header, without their common prefix.
+/// Define a struct of a library's functions, declared as in its header without their common prefix.
 macro_rules! functions {
     ($prefix:literal; $($name:ident: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*) => {
         pub struct Functions {
@@ -27,13 +27,13 @@ macro_rules! functions {
             unsafe fn of(library: &$crate::library::Library) -> Result<Self, String> {
                 Ok(Self {
                     $($name: {
-                        let found = library.function(concat!($prefix, stringify!($name)))?;
+                        let result = library.function(concat!($prefix, stringify!($name)))?;
                         // SAFETY: a function of this name has this signature.
                         unsafe {
                             std::mem::transmute::<
                                 $crate::library::Object,
                                 unsafe extern "C" fn($($argument),*) $(-> $result)?,
-                            >(found)
+                            >(result)
                         }
                     },)*
                 })
@@ -43,16 +43,16 @@ macro_rules! functions {
 }
 pub(super) use functions;
 
-/// A shared library. It stays for the life of the process, as threads of its own may.
+/// A shared library. Never unloaded, as it may have threads.
 pub struct Library {
     handle: Object,
-    /// What it was asked for by, and where that was found.
+    /// Path or name by which it was loaded.
     asked: PathBuf,
 }
 
 impl Library {
-    /// The library that is named, or the one that this machine has: `of` reads its functions, which it must have.
-    /// `product` is whose it is, `name` what its file is called, whatever its version.
+    /// Load the library at `named`, or search the system for `name` in any version. `of` resolves its
+    /// functions, all of which must exist. `product` is the name for messages.
     pub fn find<F>(
         product: &str,
         name: &str,
@@ -72,7 +72,7 @@ impl Library {
         let mut first: Option<String> = None;
         for path in std::iter::once(PathBuf::from(name)).chain(versions(name)) {
             match open(path) {
-                Ok(found) => return Ok(found),
+                Ok(result) => return Ok(result),
                 Err(why) => drop(first.get_or_insert(why)),
             }
         }
@@ -84,33 +84,34 @@ impl Library {
 
     fn open(asked: PathBuf) -> Result<Self, String> {
         let name = CString::new(asked.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-        // SAFETY: a valid name; what the library does when it is loaded is its makers' care.
+        // SAFETY: a valid name; the library's initialisers are trusted.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() { Err(linker_said()) } else { Ok(Self { handle, asked }) }
+        if handle.is_null() { Err(linker_error()) } else { Ok(Self { handle, asked }) }
     }
 
     pub fn function(&self, name: &str) -> Result<Object, String> {
         let symbol = CString::new(name).map_err(|error| error.to_string())?;
         // SAFETY: a handle that is never closed, and a name.
-        let found = unsafe { libc::dlsym(self.handle, symbol.as_ptr()) };
-        if found.is_null() { Err(format!("it has no function {name}")) } else { Ok(found) }
+        let result = unsafe { libc::dlsym(self.handle, symbol.as_ptr()) };
+        if result.is_null() { Err(format!("it has no function {name}")) } else { Ok(result) }
     }
 
-    /// The file that a function of it was loaded from, links resolved.
+    /// Path of the file that contains a function, with links resolved.
     pub fn path(&self, function: &str) -> PathBuf {
-        let found = self.function(function).ok().and_then(file_of).unwrap_or_else(|| self.asked.clone());
-        found.canonicalize().unwrap_or(found)
+        let result = self.function(function).ok().and_then(file_of).unwrap_or_else(|| self.asked.clone());
+        result.canonicalize().unwrap_or(result)
     }
 }
 
-/// The libraries of every version that lie where libraries lie, the newest first as far as names tell.
+/// Installed versions of a library, the newest first by name.
 fn versions(name: &str) -> impl Iterator<Item = PathBuf> {
-    let listed = PLACES.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+    let listed =
+        DIRECTORIES.iter().filter_map(|directory| std::fs::read_dir(directory).ok()).flatten().flatten();
     let ours =
         |path: &PathBuf| path.file_name().is_some_and(|file| file.as_bytes().starts_with(name.as_bytes()));
-    let mut found: Vec<_> = listed.map(|entry| entry.path()).filter(ours).collect();
-    found.sort_unstable_by(|one, other| other.cmp(one));
-    found.into_iter()
+    let mut result: Vec<_> = listed.map(|entry| entry.path()).filter(ours).collect();
+    result.sort_unstable_by(|left, right| right.cmp(left));
+    result.into_iter()
 }
 
 fn file_of(function: Object) -> Option<PathBuf> {
@@ -124,18 +125,19 @@ fn file_of(function: Object) -> Option<PathBuf> {
     }
 }
 
-fn linker_said() -> String {
-    // SAFETY: the text is the linker's own, and is copied at once.
-    let said = unsafe { libc::dlerror() };
-    if said.is_null() {
+fn linker_error() -> String {
+    // SAFETY: the message belongs to the linker and is copied at once.
+    let message = unsafe { libc::dlerror() };
+    if message.is_null() {
         return "the dynamic linker did not say why".into();
     }
-    unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }
 
-/// Bytes that a library shows.
+/// Bytes owned by a library.
 ///
 /// # Safety
+///
 /// `size` bytes lie at `start` for as long as the result is used.
 pub unsafe fn bytes<'b, T>(start: *const T, size: usize) -> &'b [u8] {
     if size == 0 {

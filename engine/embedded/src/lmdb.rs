@@ -1,5 +1,5 @@
-//! LMDB (by heed): B-trees in memory-mapped files. Readers see one instant each and take no lock; there is one writer at a
-//! time. It has no cache but the system's.
+//! LMDB (through heed): B-trees in memory-mapped files. Readers see snapshots and take no locks; there is a
+//! single writer. It has no cache besides the system's.
 
 use std::ops::Bound;
 
@@ -9,9 +9,9 @@ use heed::{Database, Env, EnvFlags, EnvOpenOptions, MdbError};
 use super::fault::{BUSY, CLOSED, DAMAGED, ENGINE, NO_SPACE, TOO_LARGE};
 use super::{Changes, Fault, Handle, Key, Options, Store};
 
-/// How large a file may become. It is address space, not memory and not disk: of that there is plenty.
+/// Maximum size of a file. It reserves address space, which is plentiful, not memory or disk.
 const MAP_BYTES: usize = 64 << 30;
-/// Readers that are no thread of ours.
+/// Reader slots for threads outside the load.
 const SPARE_READERS: u32 = 16;
 
 pub struct Lmdb {
@@ -33,8 +33,8 @@ impl Store for Lmdb {
             let mut flags = EnvFlags::NO_SUB_DIR;
             flags.set(EnvFlags::NO_SYNC, !options.sync);
             let path = options.directory.join(format!("{}.lmdb", Options::name(file)));
-            // SAFETY: nobody else changes the file, which lies in a directory of ours; without syncs the file may be
-            // damaged by a crash of the machine, after which nobody reads it.
+            // SAFETY: no other process modifies the file, which lies in a private directory. Without sync a
+            // crash of the machine may damage it, after which it is not read again.
             let environment = unsafe {
                 settings.flags(flags);
                 settings.open(path).map_err(fault)?
@@ -75,10 +75,10 @@ impl Handle for &Lmdb {
         let mut transactions = Vec::new();
         transactions.resize_with(self.files.len(), || None);
         for key in keys {
-            let (file, place) = (&self.files[key.file], &mut transactions[key.file]);
-            let transaction = match place {
+            let (file, transaction) = (&self.files[key.file], &mut transactions[key.file]);
+            let transaction = match transaction {
                 Some(transaction) => transaction,
-                None => place.insert(file.environment.read_txn().map_err(fault)?),
+                None => transaction.insert(file.environment.read_txn().map_err(fault)?),
             };
             show(file.database.get(transaction, key.bytes).map_err(fault)?);
         }
@@ -103,7 +103,7 @@ impl Handle for &Lmdb {
     fn scan(&mut self, from: Key<'_>, mut show: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
         let file = &self.files[from.file];
         let transaction = file.environment.read_txn().map_err(fault)?;
-        // It has no empty key, not even to begin from.
+        // LMDB has no empty keys, not even as a start of a range.
         let start = if from.bytes.is_empty() { Bound::Unbounded } else { Bound::Included(from.bytes) };
         for entry in file.database.range(&transaction, &(start, Bound::Unbounded)).map_err(fault)? {
             let (key, value) = entry.map_err(fault)?;

@@ -1,4 +1,4 @@
-//! Fills a store with the records that are there before a load.
+//! Loads the initial records into a store.
 
 use crate::fault::problem;
 use std::path::Path;
@@ -17,21 +17,21 @@ use loadcell_workloads::dataload::Prepared;
 use loadcell_workloads::keyvalue::Data;
 use loadcell_workloads::ycsb;
 
-/// How much is written at once: many records, and not much memory.
+/// Limits of one write batch: large for speed, small in memory.
 const MOST_CHANGES: usize = 2_000;
 const MOST_BYTES: usize = 4 << 20;
-/// How often progress is told.
-const NEWS: Duration = Duration::from_millis(250);
+/// Interval of progress events.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Loads what the workload of `spec` needs. One thread does it: these stores take one writer at a time, or have one log.
+/// Load the data of the workload of `spec`. Single-threaded, as these stores have one writer or one log.
 pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Problem> {
-    let given = options(spec)?;
-    // It is made durable once, at the end.
-    let options = Options { sync: false, ..given.clone() };
+    let configured = options(spec)?;
+    // Made durable once, at the end.
+    let options = Options { sync: false, ..configured.clone() };
     let (name, section) = spec.workload();
     let data = match name {
-        "ycsb" => Filling::Records(ycsb::Records::new(&ycsb::Options::read(section)?, spec.seed)),
-        _ => Filling::Keys(Data::new(&work(name, section)?, spec.seed)),
+        "ycsb" => Rows::Records(ycsb::Records::new(&ycsb::Options::read(section)?, spec.seed)),
+        _ => Rows::Keys(Data::new(&work(name, section)?, spec.seed)),
     };
     let started = Instant::now();
     match options.engine {
@@ -45,13 +45,13 @@ pub fn load(spec: &Spec, observer: &mut dyn Observer) -> Result<Prepared, Proble
     Ok(Prepared { rows: data.count(), size_bytes, duration_ns: started.elapsed().as_nanos() as Nanos })
 }
 
-/// What a store is filled with.
-enum Filling {
+/// Records to load.
+enum Rows {
     Keys(Data),
     Records(ycsb::Records),
 }
 
-impl Filling {
+impl Rows {
     fn count(&self) -> u64 {
         match self {
             Self::Keys(data) => data.count,
@@ -74,12 +74,12 @@ impl Filling {
     }
 }
 
-fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer) -> Result<(), Problem> {
+fn fill<S: Store>(options: &Options, data: &Rows, observer: &mut dyn Observer) -> Result<(), Problem> {
     let store = opened::<S>(options, 1)?;
     let doing =
         |fault: Fault| problem(&fault, &format!("cannot load the store in {}", options.directory.display()));
     let mut handle = store.handle().map_err(doing)?;
-    let (mut changes, mut told, mut next) = (Changes::default(), Instant::now(), 0);
+    let (mut changes, mut last_event, mut next) = (Changes::default(), Instant::now(), 0);
     while next < data.count() {
         changes.clear();
         while next < data.count() && changes.len() < MOST_CHANGES && changes.size() < MOST_BYTES {
@@ -88,9 +88,9 @@ fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer
         }
         handle.write(&changes).map_err(doing)?;
         let mut go = observer.tick();
-        if go == Directive::Continue && told.elapsed() >= NEWS {
-            told = Instant::now();
-            go = tell(observer, next, data.count());
+        if go == Directive::Continue && last_event.elapsed() >= PROGRESS_INTERVAL {
+            last_event = Instant::now();
+            go = report(observer, next, data.count());
         }
         if go != Directive::Continue {
             return Err(stopped());
@@ -98,10 +98,10 @@ fn fill<S: Store>(options: &Options, data: &Filling, observer: &mut dyn Observer
     }
     drop(handle);
     store.close().map_err(doing)?;
-    if tell(observer, next, data.count()) == Directive::Continue { Ok(()) } else { Err(stopped()) }
+    if report(observer, next, data.count()) == Directive::Continue { Ok(()) } else { Err(stopped()) }
 }
 
-fn tell(observer: &mut dyn Observer, done: u64, total: u64) -> Directive {
+fn report(observer: &mut dyn Observer, done: u64, total: u64) -> Directive {
     observer.event(&json!({"type": "progress", "doing": "records", "done_rows": done, "total_rows": total}))
 }
 
@@ -109,11 +109,11 @@ fn stopped() -> Problem {
     Problem::new("stopped", "the load of the data was stopped", "start it again: it begins anew")
 }
 
-/// What the files below a directory hold.
+/// Total size of the files below a directory.
 fn size(directory: &Path) -> std::io::Result<u64> {
     std::fs::read_dir(directory)?.try_fold(0, |sum, entry| {
         let entry = entry?;
-        let found = entry.metadata()?;
-        Ok(sum + if found.is_dir() { size(&entry.path())? } else { found.len() })
+        let metadata = entry.metadata()?;
+        Ok(sum + if metadata.is_dir() { size(&entry.path())? } else { metadata.len() })
     })
 }

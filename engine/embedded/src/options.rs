@@ -1,10 +1,10 @@
-//! What a specification says of a store: the `store` section of its target.
+//! Store options: the `store` section of a target.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// The engines there are.
+/// Available engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -19,29 +19,29 @@ pub enum Engine {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub engine: Engine,
-    /// Where its files lie: a directory that is there, with nothing else in it.
+    /// Directory of its files: existing and otherwise empty.
     pub directory: PathBuf,
-    /// Whether a write is on disk when it is answered; otherwise when the operating system sees fit.
+    /// Writes are durable when they return; otherwise when the operating system writes them.
     #[serde(default = "yes")]
     pub sync: bool,
-    /// Over how many files (or what the engine has in their place) keys are spread.
-    #[serde(default = "one")]
+    /// Number of files (or the engine's equivalent) over which keys are spread.
+    #[serde(default = "one_file")]
     pub files: usize,
-    /// The engine's own cache, of all files together.
+    /// Size of the engine's cache for all files together, in bytes.
     #[serde(default = "cache")]
     pub cache_bytes: u64,
-    /// Of an engine whose library is found at run time: which one, instead of the system's.
+    /// Path of an engine's shared library, instead of the system's.
     #[serde(default)]
     pub library: Option<PathBuf>,
 }
 
 impl Options {
-    /// The part of the cache that belongs to one file of as many as there are, shared by so many connections.
-    pub fn cache_of_one(&self, connections: u32) -> u64 {
+    /// Cache size of one file and one of `connections` connections, in bytes.
+    pub fn cache_per_connection(&self, connections: u32) -> u64 {
         self.cache_bytes / self.files.max(1) as u64 / u64::from(connections.max(1))
     }
 
-    /// The name of a file, or of what is in its place.
+    /// Name of a file or its equivalent.
     pub fn name(file: usize) -> String {
         format!("kv-{file}")
     }
@@ -50,7 +50,7 @@ impl Options {
 fn yes() -> bool {
     true
 }
-fn one() -> usize {
+fn one_file() -> usize {
     1
 }
 fn cache() -> u64 {

@@ -1,4 +1,4 @@
-//! redb: copy-on-write B-trees in one file each, in Rust. Readers see one instant each; there is one writer at a time.
+//! redb: copy-on-write B-trees in Rust, one per file. Readers see snapshots; there is a single writer.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,9 +10,9 @@ use loadcell_core::clock::{Nanos, SECOND, now};
 
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("kv");
 
-/// Without `sync` commits stay in memory and in the system's caches, and pages that they leave cannot be used again before
-/// one is made durable: so that files do not grow without end, one commit of each so long is.
-const SETTLE: Nanos = SECOND;
+/// Interval of durable commits without `sync`. Other commits stay in memory and the system's caches; the
+/// pages that they free are reusable only after a durable one, without which files would grow without limit.
+const DURABLE_INTERVAL: Nanos = SECOND;
 
 pub struct Redb {
     files: Vec<File>,
@@ -21,8 +21,8 @@ pub struct Redb {
 
 struct File {
     database: Database,
-    /// When a commit was made durable last.
-    settled: AtomicU64,
+    /// Time of the last durable commit.
+    last_durable: AtomicU64,
 }
 
 impl Store for Redb {
@@ -31,13 +31,13 @@ impl Store for Redb {
     fn open(options: &Options, _: u32) -> Result<Self, Fault> {
         let open = |file| {
             let path = options.directory.join(format!("{}.redb", Options::name(file)));
-            let cache = usize::try_from(options.cache_of_one(1)).unwrap_or(usize::MAX);
+            let cache = usize::try_from(options.cache_per_connection(1)).unwrap_or(usize::MAX);
             let database = Database::builder().set_cache_size(cache).create(path).map_err(fault)?;
-            // A table has to be there before it is read.
+            // A table must exist before it is read.
             let transaction = database.begin_write().map_err(fault)?;
             transaction.open_table(TABLE).map_err(fault)?;
             transaction.commit().map_err(fault)?;
-            Ok(File { database, settled: AtomicU64::new(now()) })
+            Ok(File { database, last_durable: AtomicU64::new(now()) })
         };
         Ok(Self { files: (0..options.files).map(open).collect::<Result<_, Fault>>()?, sync: options.sync })
     }
@@ -48,7 +48,7 @@ impl Store for Redb {
 
     fn close(self) -> Result<(), Fault> {
         self.files.into_iter().try_for_each(|file| {
-            // Whatever was not durable until now.
+            // Make all earlier commits durable.
             file.database.begin_write().map_err(fault)?.commit().map_err(fault)?;
             file.database.close().map_err(fault)
         })
@@ -57,9 +57,9 @@ impl Store for Redb {
 
 impl File {
     fn durability(&self) -> Durability {
-        let (now, last) = (now(), self.settled.load(Relaxed));
-        let due = now.saturating_sub(last) >= SETTLE;
-        if due && self.settled.compare_exchange(last, now, Relaxed, Relaxed).is_ok() {
+        let (now, last) = (now(), self.last_durable.load(Relaxed));
+        let due = now.saturating_sub(last) >= DURABLE_INTERVAL;
+        if due && self.last_durable.compare_exchange(last, now, Relaxed, Relaxed).is_ok() {
             Durability::Immediate
         } else {
             Durability::None
@@ -72,8 +72,8 @@ impl Handle for &Redb {
     fn get<R>(&mut self, key: Key<'_>, show: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Fault> {
         let transaction = self.files[key.file].database.begin_read().map_err(fault)?;
         let table = transaction.open_table(TABLE).map_err(fault)?;
-        let found = table.get(key.bytes).map_err(fault)?;
-        Ok(show(found.as_ref().map(|value| value.value())))
+        let value = table.get(key.bytes).map_err(fault)?;
+        Ok(show(value.as_ref().map(|value| value.value())))
     }
 
     fn multi_get<'k>(
@@ -84,16 +84,16 @@ impl Handle for &Redb {
         let mut tables = Vec::new();
         tables.resize_with(self.files.len(), || None);
         for key in keys {
-            let place = &mut tables[key.file];
-            let table = match place {
+            let table_slot = &mut tables[key.file];
+            let table = match table_slot {
                 Some(table) => table,
                 None => {
                     let transaction = self.files[key.file].database.begin_read().map_err(fault)?;
-                    place.insert(transaction.open_table(TABLE).map_err(fault)?)
+                    table_slot.insert(transaction.open_table(TABLE).map_err(fault)?)
                 }
             };
-            let found = table.get(key.bytes).map_err(fault)?;
-            show(found.as_ref().map(|value| value.value()));
+            let value = table.get(key.bytes).map_err(fault)?;
+            show(value.as_ref().map(|value| value.value()));
         }
         Ok(())
     }

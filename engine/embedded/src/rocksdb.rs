@@ -1,5 +1,5 @@
-//! RocksDB: log-structured merge trees in C++, one for each column family, behind one write-ahead log. It has threads of its
-//! own that flush and compact. Its library is looked for when it is asked for.
+//! RocksDB: log-structured merge trees in C++, one per column family, with a common write-ahead log. It
+//! flushes and compacts in its own threads. Its library is loaded on demand.
 
 mod library;
 
@@ -12,33 +12,33 @@ use super::{Changes, Fault, Handle, Key, Options, Store};
 
 pub use library::Loaded;
 
-/// Every store has it, and it cannot be opened without.
+/// Exists in every store; a store cannot be opened without it.
 const DEFAULT_FAMILY: &str = "default";
 
 pub struct Rocksdb {
     library: Loaded,
     database: Object,
-    /// The default one, then those of the files.
+    /// The default family, then those of the files.
     families: Vec<Object>,
     write: Object,
     read: Object,
 }
 
-// SAFETY: RocksDB's database, column families and options may be used by several threads at once (rocksdb/db.h); a handle has
-// the only object that may not, its batch.
+// SAFETY: RocksDB's database, column families and options are thread-safe (rocksdb/db.h); the only object
+// that is not, the batch, belongs to a handle.
 unsafe impl Send for Rocksdb {}
 unsafe impl Sync for Rocksdb {}
 
-/// One thread's batch, and room for what it asks for at once.
+/// One thread's write batch, and buffers of its reads.
 pub struct Batch<'s> {
     store: &'s Rocksdb,
     batch: Object,
-    asked: Asked,
+    asked: ReadBuffers,
 }
 
-/// Keys and answers of a `multi_get`, as the C interface wants them.
+/// Keys and results of a `multi_get`, in the form of the C interface.
 #[derive(Default)]
-struct Asked {
+struct ReadBuffers {
     families: Vec<Object>,
     keys: Vec<*const c_char>,
     sizes: Vec<usize>,
@@ -59,8 +59,8 @@ impl Store for Rocksdb {
             .map_err(|_| Fault::new(ENGINE, "the directory's name has a zero in it"))?;
         let pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
         let mut families = vec![std::ptr::null_mut(); names.len()];
-        // SAFETY: every object is made and freed by the same library, in this order; the arrays have as many places as there
-        // are names. What an option was set to, the option shares.
+        // SAFETY: every object is created and freed by the same library, in this order; the arrays have as
+        // many elements as there are names. Options share ownership of what they were given.
         let database = unsafe {
             let lib = &library;
             let settings = (lib.options_create)();
@@ -98,7 +98,7 @@ impl Store for Rocksdb {
         Ok(Batch {
             store: self,
             batch: unsafe { (self.library.writebatch_create)() },
-            asked: Asked::default(),
+            asked: ReadBuffers::default(),
         })
     }
 
@@ -110,7 +110,7 @@ impl Store for Rocksdb {
 
 impl Drop for Rocksdb {
     fn drop(&mut self) {
-        // SAFETY: nothing of them is used any more: handles borrow the store.
+        // SAFETY: no object is in use, as handles borrow the store.
         unsafe {
             self.families.iter().for_each(|&family| (self.library.column_family_handle_destroy)(family));
             (self.library.close)(self.database);
@@ -122,7 +122,7 @@ impl Drop for Rocksdb {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        // SAFETY: it is ours alone.
+        // SAFETY: exclusively owned.
         unsafe { (self.store.library.writebatch_destroy)(self.batch) };
     }
 }
@@ -138,7 +138,7 @@ impl Handle for Batch<'_> {
     fn get<R>(&mut self, key: Key<'_>, show: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Fault> {
         let (store, lib) = (self.store, &self.store.library);
         let (family, start, size) = (store.family(key.file), key.bytes.as_ptr().cast(), key.bytes.len());
-        // SAFETY: all objects are the store's; the slice is valid until it is destroyed, after it was shown.
+        // SAFETY: all objects belong to the store; the slice is valid until it is destroyed after use.
         unsafe {
             let found = lib.checked(|error| {
                 (lib.get_pinned_cf)(store.database, store.read, family, start, size, error)
@@ -176,7 +176,8 @@ impl Handle for Batch<'_> {
         asked.value_sizes.clear();
         asked.value_sizes.resize(count, 0);
         let mut trouble = Ok(());
-        // SAFETY: all arrays have `count` places; values and errors are made with malloc, and freed here.
+        // SAFETY: all arrays have `count` elements; values and errors are allocated with malloc and freed
+        // here.
         unsafe {
             (lib.multi_get_cf)(
                 store.database,
@@ -207,11 +208,11 @@ impl Handle for Batch<'_> {
 
     fn write(&mut self, changes: &Changes) -> Result<(), Fault> {
         let (store, lib) = (self.store, &self.store.library);
-        // It counts in 32 bits, and fails late and without a word.
+        // Sizes are 32 bits wide, and overflow without an immediate error.
         if changes.iter().any(|change| change.value.is_some_and(|value| value.len() > u32::MAX as usize)) {
             return Err(Fault::new(TOO_LARGE, "RocksDB takes values up to 4 GiB"));
         }
-        // SAFETY: the batch copies what it is given.
+        // SAFETY: the batch copies its arguments.
         unsafe {
             (lib.writebatch_clear)(self.batch);
             for change in changes.iter() {
@@ -237,7 +238,7 @@ impl Handle for Batch<'_> {
 
     fn scan(&mut self, from: Key<'_>, mut show: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
         let (store, lib) = (self.store, &self.store.library);
-        // SAFETY: key and value are valid until the iterator goes on; it is destroyed when it is done.
+        // SAFETY: key and value are valid until the iterator advances; it is destroyed at the end.
         unsafe {
             let cursor = (lib.create_iterator_cf)(store.database, store.read, store.family(from.file));
             (lib.iter_seek)(cursor, from.bytes.as_ptr().cast(), from.bytes.len());

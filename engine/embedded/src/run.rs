@@ -1,4 +1,4 @@
-//! Threads that work on a store, as a load starts them.
+//! Threads of a load on an embedded store.
 
 use crate::fault::problem;
 use std::any::Any;
@@ -20,23 +20,23 @@ use loadcell_workloads::keyvalue::{self, Clients};
 use loadcell_workloads::ycsb;
 
 /// A store with the clients of a load.
-pub struct Stored<S: Store, C> {
-    store: Arc<Opened<S>>,
+pub struct EmbeddedLoad<S: Store, C> {
+    store: Arc<OpenStore<S>>,
     clients: C,
     files: usize,
     batch: usize,
 }
 
-/// A store, closed when nobody needs it any more.
-struct Opened<S: Store>(Option<S>);
+/// An open store, closed with its last user.
+struct OpenStore<S: Store>(Option<S>);
 
-impl<S: Store> Opened<S> {
+impl<S: Store> OpenStore<S> {
     fn store(&self) -> &S {
         self.0.as_ref().expect("it is open until it is dropped")
     }
 }
 
-impl<S: Store> Drop for Opened<S> {
+impl<S: Store> Drop for OpenStore<S> {
     fn drop(&mut self) {
         if let Some(Err(fault)) = self.0.take().map(Store::close) {
             eprintln!("the store was not closed properly: {}", fault.message);
@@ -44,30 +44,30 @@ impl<S: Store> Drop for Opened<S> {
     }
 }
 
-/// Stores that are open: the groups of one load share theirs.
+/// Open stores, shared by the client groups of a load.
 static OPEN: Mutex<Vec<(PathBuf, Weak<dyn Any + Send + Sync>)>> = Mutex::new(Vec::new());
 
-/// The store of these options, opened if it is not open yet.
-fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<Opened<S>>, Problem> {
+/// The store with these options, opened unless it is already open.
+fn shared<S: Store>(options: &Options, threads: u32) -> Result<Arc<OpenStore<S>>, Problem> {
     let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     open.retain(|(_, store)| store.strong_count() > 0);
-    let found = open.iter().find(|(directory, _)| *directory == options.directory);
-    if let Some(found) = found.and_then(|(_, store)| store.upgrade()?.downcast().ok()) {
-        return Ok(found);
+    let store_found = open.iter().find(|(directory, _)| *directory == options.directory);
+    if let Some(store_found) = store_found.and_then(|(_, store)| store.upgrade()?.downcast().ok()) {
+        return Ok(store_found);
     }
-    let store = Arc::new(Opened(Some(opened::<S>(options, threads)?)));
+    let store = Arc::new(OpenStore(Some(opened::<S>(options, threads)?)));
     let any: Arc<dyn Any + Send + Sync> = store.clone();
     open.push((options.directory.clone(), Arc::downgrade(&any)));
     Ok(store)
 }
 
-/// A store of one's own.
+/// Open a store that is not shared.
 pub fn opened<S: Store>(options: &Options, threads: u32) -> Result<S, Problem> {
     let doing = || format!("cannot open the store in {}", options.directory.display());
     S::open(options, threads).map_err(|fault| problem(&fault, &doing()))
 }
 
-/// What a specification says of its store.
+/// Store options of a specification.
 pub fn options(spec: &Spec) -> Result<Options, Problem> {
     let wrong = |finding: &str| Problem::new("spec", finding, "see `loadcell/_engine.pyi`");
     let section = spec.target.store.as_ref().ok_or_else(|| wrong("the target has no `store`"))?;
@@ -81,7 +81,7 @@ pub fn options(spec: &Spec) -> Result<Options, Problem> {
 
 const MOST_FILES: usize = 1024;
 
-/// What a workload's clients do.
+/// Options of a key-value workload; rejects those that embedded stores do not support.
 pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
     let options = match name {
         "kv" => keyvalue::Options::read(section)?,
@@ -103,7 +103,7 @@ pub fn work(name: &str, section: &Value) -> Result<keyvalue::Options, Problem> {
     Ok(options)
 }
 
-/// What works on the store of a specification.
+/// Client factory of a specification.
 pub fn sessions(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     match options(spec)?.engine {
         Engine::Redb => stored::<Redb>(spec),
@@ -119,26 +119,26 @@ fn stored<S: Store>(spec: &Spec) -> Result<Box<dyn ClientFactory>, Problem> {
     if name == "ycsb" {
         let clients = ycsb::Clients::new(&ycsb::Options::read(section)?, spec.seed, spec.load.clients);
         let store = shared::<S>(&options, spec.load.clients)?;
-        return Ok(Box::new(BlockingLoad(Stored { store, clients, files: options.files, batch: 1 })));
+        return Ok(Box::new(BlockingLoad(EmbeddedLoad { store, clients, files: options.files, batch: 1 })));
     }
     let work = work(name, section)?;
-    Ok(Box::new(BlockingLoad(Stored::new(shared::<S>(&options, spec.load.clients)?, spec, &work)?)))
+    Ok(Box::new(BlockingLoad(EmbeddedLoad::new(shared::<S>(&options, spec.load.clients)?, spec, &work)?)))
 }
 
-impl<S: Store> Stored<S, Clients> {
-    fn new(store: Arc<Opened<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
+impl<S: Store> EmbeddedLoad<S, Clients> {
+    fn new(store: Arc<OpenStore<S>>, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
         let clients = Clients::new(work, spec.seed, spec.load.clients)?;
         Ok(Self { store, clients, files: options(spec)?.files, batch: work.batch as usize })
     }
 
-    /// The same on a store that was made by hand.
+    /// The same on an existing store.
     #[cfg(test)]
     pub fn around(store: S, spec: &Spec, work: &keyvalue::Options) -> Result<Self, Problem> {
-        Self::new(Arc::new(Opened(Some(store))), spec, work)
+        Self::new(Arc::new(OpenStore(Some(store))), spec, work)
     }
 }
 
-impl<S: Store, C: EmbeddedClients> BlockingClientFactory for Stored<S, C> {
+impl<S: Store, C: EmbeddedClients> BlockingClientFactory for EmbeddedLoad<S, C> {
     type Client<'f>
         = C::Client<S::Handle<'f>>
     where

@@ -1,9 +1,9 @@
-//! Which file a key lies in, and how a scan goes through all of them in the keys' order.
+//! Assignment of keys to files, and ordered scans over all files.
 
 use super::{Fault, Handle, Key};
 
-/// The file of a key, in a store of so many: the same for whoever opens the store later. FNV-1a, whose high bits alone hardly
-/// know the key's last characters, then mixed as MurmurHash3 ends (Appleby, 2011).
+/// File of a key in a store of `files` files; stable across openings. FNV-1a, whose high bits depend little
+/// on the last characters, followed by the finalizer of MurmurHash3 (Appleby, 2011).
 #[inline]
 pub fn shard(key: &[u8], files: usize) -> usize {
     if files == 1 {
@@ -18,7 +18,7 @@ pub fn shard(key: &[u8], files: usize) -> usize {
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Shows up to `limit` keys from `from` on, whatever files they lie in, in order; how many there were.
+/// Pass up to `limit` keys from `from` on, of all files, in order, to `show`. Returns the number of keys.
 pub fn merge(
     handle: &mut impl Handle,
     files: usize,
@@ -37,22 +37,22 @@ pub fn merge(
         })?;
         return Ok(count);
     }
-    // A file that has `limit` keys may have all of those that are wanted.
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    // A file with `limit` keys may contain all of the results.
+    let mut merged: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for file in 0..files {
-        let mut left = limit;
+        let mut remaining = limit;
         handle.scan(Key { file, bytes: from }, |key, value| {
-            if left > 0 {
-                found.push((key.to_vec(), value.to_vec()));
-                left -= 1;
+            if remaining > 0 {
+                merged.push((key.to_vec(), value.to_vec()));
+                remaining -= 1;
             }
-            left > 0
+            remaining > 0
         })?;
     }
-    found.sort_unstable();
-    found.truncate(limit);
-    found.iter().for_each(|(key, value)| show(key, value));
-    Ok(found.len())
+    merged.sort_unstable();
+    merged.truncate(limit);
+    merged.iter().for_each(|(key, value)| show(key, value));
+    Ok(merged.len())
 }
 
 #[cfg(test)]
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_spread_evenly_and_always_alike() {
+    fn keys_are_spread_evenly_and_reproducibly() {
         let mut counts = [0u32; 7];
         for number in 0..70_000 {
             counts[shard(format!("key{number:010}").as_bytes(), 7)] += 1;
         }
         assert!(counts.iter().all(|count| (9_000..11_000).contains(count)), "{counts:?}");
-        // What lies in files that were written earlier must be found again.
+        // The assignment must stay stable for existing files.
         assert_eq!(shard(b"key0000000042", 7), 3);
         assert_eq!(shard(b"anything", 1), 0);
     }

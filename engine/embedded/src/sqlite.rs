@@ -1,6 +1,5 @@
-//! SQLite: a table with keys and values in one file each, with a write-ahead log. Every thread has a connection, with a
-//! cache, of its own; there is one writer at a time, and the others ask again until it is done. Its library is looked for when
-//! it is asked for.
+//! SQLite: one table of keys and values per file, with a write-ahead log. Each thread has a connection with
+//! its own cache; there is a single writer, for which the others wait. Its library is loaded on demand.
 
 mod library;
 
@@ -22,8 +21,8 @@ const PUT: &CStr = c"INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE 
 const REMOVE: &CStr = c"DELETE FROM kv WHERE key = ?1";
 const SCAN: &CStr = c"SELECT key, value FROM kv WHERE key >= ?1 ORDER BY key";
 
-/// How long a writer waits for others.
-const PATIENCE_MS: c_int = 10_000;
+/// Limit of waiting for another writer.
+const BUSY_TIMEOUT_MS: c_int = 10_000;
 
 // Constants of sqlite3.h.
 const OK: c_int = 0;
@@ -36,20 +35,20 @@ const PREPARE_PERSISTENT: u32 = 1;
 
 pub struct Sqlite {
     library: Loaded,
-    /// The directory's files, and what is said first on each connection.
+    /// Paths of the files, and the initial statements of each connection.
     paths: Vec<PathBuf>,
     settings: CString,
-    /// One connection to each file that nobody works with, so that a file is open until the store is closed.
-    keepers: Mutex<Vec<Keeper>>,
+    /// One idle connection per file, which keeps the file open until the store is closed.
+    idle: Mutex<Vec<IdleConnection>>,
 }
 
-/// A connection's pointer, on whatever thread it is.
-struct Keeper(Object);
+/// A connection's pointer, movable between threads.
+struct IdleConnection(Object);
 
-// SAFETY: it is used by one thread at a time: whoever has the lock.
-unsafe impl Send for Keeper {}
+// SAFETY: used by one thread at a time, under the lock.
+unsafe impl Send for IdleConnection {}
 
-/// One thread's connections, one to each file.
+/// One thread's connections, one per file.
 pub struct Connections<'s> {
     files: Vec<Connection<'s>>,
 }
@@ -79,22 +78,23 @@ impl Store for Sqlite {
             ));
         }
         let path = |file| options.directory.join(format!("{}.sqlite", Options::name(file)));
-        // With a write-ahead log NORMAL keeps the file whole and syncs at checkpoints only; FULL syncs each commit.
+        // With a write-ahead log, NORMAL keeps the file consistent and syncs only at checkpoints; FULL syncs
+        // each commit.
         let synchronous = if options.sync { "FULL" } else { "NORMAL" };
-        let cache_kib = (options.cache_of_one(threads) >> 10).clamp(1, i32::MAX as u64);
+        let cache_kib = (options.cache_per_connection(threads) >> 10).clamp(1, i32::MAX as u64);
         let settings = format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib}"
         );
         let settings = CString::new(settings).expect("a text without zeros");
         let paths: Vec<_> = (0..options.files).map(path).collect();
-        let keepers = paths.iter().map(|path| {
+        let idle = paths.iter().map(|path| {
             let database = open(&library, path, &settings)?;
-            let keeper = Keeper(database);
-            execute(&library, database, CREATE).inspect_err(|_| close(&library, &keeper))?;
-            Ok(keeper)
+            let connection = IdleConnection(database);
+            execute(&library, database, CREATE).inspect_err(|_| close(&library, &connection))?;
+            Ok(connection)
         });
-        let keepers = keepers.collect::<Result<_, Fault>>()?;
-        Ok(Self { library, paths, settings, keepers: Mutex::new(keepers) })
+        let idle = idle.collect::<Result<_, Fault>>()?;
+        Ok(Self { library, paths, settings, idle: Mutex::new(idle) })
     }
 
     fn handle(&self) -> Result<Connections<'_>, Fault> {
@@ -104,22 +104,22 @@ impl Store for Sqlite {
     }
 
     fn close(self) -> Result<(), Fault> {
-        let keepers = self.keepers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let settle = c"PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)";
-        keepers.iter().try_for_each(|keeper| execute(&self.library, keeper.0, settle))
+        idle.iter().try_for_each(|connection| execute(&self.library, connection.0, settle))
     }
 }
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        let keepers = self.keepers.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
-        keepers.iter().for_each(|keeper| close(&self.library, keeper));
+        let idle = self.idle.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        idle.iter().for_each(|connection| close(&self.library, connection));
     }
 }
 
-fn close(library: &Loaded, keeper: &Keeper) {
-    // SAFETY: a connection without statements, used by nobody any more.
-    unsafe { (library.close_v2)(keeper.0) };
+fn close(library: &Loaded, connection: &IdleConnection) {
+    // SAFETY: a connection without statements that is no longer used.
+    unsafe { (library.close_v2)(connection.0) };
 }
 
 fn open(library: &Loaded, path: &Path, settings: &CStr) -> Result<Object, Fault> {
@@ -127,19 +127,19 @@ fn open(library: &Loaded, path: &Path, settings: &CStr) -> Result<Object, Fault>
         .map_err(|_| Fault::new(ENGINE, "the directory's name has a zero in it"))?;
     let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
     let mut database = std::ptr::null_mut();
-    // SAFETY: a valid name and place. Also a connection that failed to open is one, and closed.
+    // SAFETY: valid name and output pointer. A connection that failed to open must be closed as well.
     unsafe {
         let opened = (library.open_v2)(name.as_ptr(), &mut database, flags, std::ptr::null());
         let ready = checked(library, database, opened).and_then(|()| {
-            (library.busy_timeout)(database, PATIENCE_MS);
+            (library.busy_timeout)(database, BUSY_TIMEOUT_MS);
             execute(library, database, settings)
         });
-        ready.inspect_err(|_| close(library, &Keeper(database)))?;
+        ready.inspect_err(|_| close(library, &IdleConnection(database)))?;
     }
     Ok(database)
 }
 
-/// Statements without answers.
+/// Execute statements without results.
 fn execute(library: &Loaded, database: Object, sql: &CStr) -> Result<(), Fault> {
     let nothing = std::ptr::null_mut();
     // SAFETY: an open connection and a text.
@@ -154,12 +154,13 @@ fn checked(library: &Loaded, database: Object, code: c_int) -> Result<(), Fault>
 
 #[cold]
 fn fault(library: &Loaded, database: Object, code: c_int) -> Fault {
-    // SAFETY: texts of the library's own, copied at once; without a connection there is one for the code.
-    let said = unsafe {
+    // SAFETY: messages belong to the library and are copied at once; without a connection there is one for
+    // the code.
+    let message = unsafe {
         CStr::from_ptr(if database.is_null() { (library.errstr)(code) } else { (library.errmsg)(database) })
     };
-    let message = said.to_string_lossy().into_owned();
-    // The low byte is the error, the others its kind.
+    let message = message.to_string_lossy().into_owned();
+    // The low byte is the error, the others its detail.
     match code & 0xff {
         13 => Fault::new(NO_SPACE, message),
         3 | 8 | 14 | 23 => Fault::new(DENIED, message),
@@ -171,7 +172,7 @@ fn fault(library: &Loaded, database: Object, code: c_int) -> Fault {
     }
 }
 
-/// The row that a statement stands at.
+/// Current row of a statement.
 struct Row<'r> {
     library: &'r Loaded,
     statement: Object,
@@ -180,7 +181,7 @@ struct Row<'r> {
 impl Row<'_> {
     #[inline]
     fn column(&self, number: c_int) -> &[u8] {
-        // SAFETY: what a column shows lives until the next step, and so longer than the row.
+        // SAFETY: a column's data is valid until the next step, and so longer than the row.
         unsafe {
             let start = (self.library.column_blob)(self.statement, number);
             bytes(start, (self.library.column_bytes)(self.statement, number) as usize)
@@ -214,7 +215,7 @@ impl<'s> Connection<'s> {
 
     fn prepare(&self, sql: &CStr) -> Result<Object, Fault> {
         let (lib, mut statement) = (self.library, std::ptr::null_mut());
-        // SAFETY: an open connection, a text that ends with a zero, and a place for the statement.
+        // SAFETY: an open connection, a zero-terminated text, and an output pointer.
         let code = unsafe {
             let unread = std::ptr::null_mut();
             (lib.prepare_v3)(self.database, sql.as_ptr(), -1, PREPARE_PERSISTENT, &mut statement, unread)
@@ -223,7 +224,7 @@ impl<'s> Connection<'s> {
         Ok(statement)
     }
 
-    /// Binds values, has `read` look at each row until it has seen enough, and makes the statement ready for the next time.
+    /// Bind values, pass rows to `read` until it returns false, and reset the statement.
     #[inline]
     fn run(
         &self,
@@ -233,7 +234,7 @@ impl<'s> Connection<'s> {
     ) -> Result<(), Fault> {
         let lib = self.library;
         let mut ended = Ok(());
-        // SAFETY: the statement is this connection's; what is bound lives until it is reset.
+        // SAFETY: the statement belongs to this connection; bound data outlives the reset.
         unsafe {
             for (number, value) in values.iter().enumerate() {
                 let Ok(size) = c_int::try_from(value.len()) else {
@@ -283,12 +284,12 @@ impl<'s> Connection<'s> {
         }
     }
 
-    /// All that `work` does in one transaction, which `begin` begins.
+    /// Run `work` in a transaction started by `begin`.
     fn transact(&self, begin: Object, work: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
         self.run(begin, &[], |_| true)?;
         let done = work().and_then(|()| self.run(self.commit, &[], |_| true));
         if done.is_err() {
-            // Some failures have rolled back already.
+            // Some errors have already rolled back.
             let _ = execute(self.library, self.database, c"ROLLBACK");
         }
         done
@@ -299,7 +300,7 @@ impl Drop for Connection<'_> {
     fn drop(&mut self) {
         let statements =
             [self.get, self.put, self.remove, self.scan, self.begin, self.begin_writing, self.commit];
-        // SAFETY: they are this connection's, and used no more; none is no statement, which may be given, too.
+        // SAFETY: they belong to this connection and are no longer used; null is allowed.
         unsafe {
             for statement in statements {
                 (self.library.finalize)(statement);
@@ -319,7 +320,7 @@ impl Handle for Connections<'_> {
         keys: impl Iterator<Item = Key<'k>> + Clone,
         mut show: impl FnMut(Option<&[u8]>),
     ) -> Result<(), Fault> {
-        // Each file that is asked has a transaction, which ends whatever happens.
+        // Each file involved gets a transaction, which always ends.
         let mut begun = vec![false; self.files.len()];
         let mut keys = keys;
         let asked = keys.try_for_each(|key| {
@@ -336,14 +337,14 @@ impl Handle for Connections<'_> {
     }
 
     fn write(&mut self, changes: &Changes) -> Result<(), Fault> {
-        // One statement by itself is a transaction already.
+        // A single statement is a transaction already.
         if changes.len() == 1 {
             return changes.iter().try_for_each(|change| self.files[change.file].change(change));
         }
-        for (file, mut own) in changes.by_file(self.files.len()) {
+        for (file, mut changes_of_file) in changes.by_file(self.files.len()) {
             let connection = &self.files[file];
             connection.transact(connection.begin_writing, || {
-                own.try_for_each(|change| connection.change(change))
+                changes_of_file.try_for_each(|change| connection.change(change))
             })?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What every engine must do, held against each of them.
+//! Requirements on every engine, tested on each of them.
 
 use crate::fault::{classify, problem};
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use super::fault::{DAMAGED, DENIED, LIBRARY};
 use super::*;
 use loadcell_core::random::Random;
 
-/// A directory of the test's own, gone with it.
-pub struct Place(PathBuf);
+/// A temporary directory, removed when dropped.
+pub struct TempDirectory(PathBuf);
 
-static PLACES: AtomicU32 = AtomicU32::new(0);
+static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-impl Place {
+impl TempDirectory {
     pub fn new() -> Self {
-        let name = format!("loadcell-store-{}-{}", std::process::id(), PLACES.fetch_add(1, SeqCst));
+        let name = format!("loadcell-store-{}-{}", std::process::id(), COUNTER.fetch_add(1, SeqCst));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
         Self(path)
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -58,17 +58,16 @@ fn get(handle: &mut impl Handle, files: usize, text: &str) -> Option<String> {
         .unwrap()
 }
 
-fn one(key: &str, value: &str) -> Changes {
+fn single_change(key: &str, value: &str) -> Changes {
     let mut changes = Changes::default();
     put(&mut changes, 1, key, value);
     changes
 }
 
-/// Random changes, and the same made to a map; then the two are held against each other, and again when it was closed and
-/// opened.
+/// Apply random changes to the store and to a map, and compare both, also after closing and reopening.
 fn agrees_with_a_map<S: Store>(engine: Engine, files: usize) {
-    let place = Place::new();
-    let options = Options { files, ..place.options(engine) };
+    let directory = TempDirectory::new();
+    let options = Options { files, ..directory.options(engine) };
     let mut random = Random::stream(1, files as u64);
     let mut map = BTreeMap::new();
     let mut changes = Changes::default();
@@ -102,17 +101,17 @@ fn holds(handle: &mut impl Handle, files: usize, map: &BTreeMap<String, String>)
     for name in &names {
         assert_eq!(get(handle, files, name), map.get(name).cloned(), "{name}");
     }
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     let keys = names.iter().rev().map(|name| key(files, name));
     handle
-        .multi_get(keys, |value| found.push(value.map(|value| String::from_utf8(value.to_vec()).unwrap())))
+        .multi_get(keys, |value| entries.push(value.map(|value| String::from_utf8(value.to_vec()).unwrap())))
         .unwrap();
     let expected: Vec<_> = names.iter().rev().map(|name| map.get(name).cloned()).collect();
-    assert_eq!(found, expected);
+    assert_eq!(entries, expected);
     for (from, limit) in [("", 1_000), ("key05", 7), ("key1995", 3), ("zzz", 3), ("key000", 0)] {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         let count = merge(handle, files, from.as_bytes(), limit, |key, value| {
-            found
+            entries
                 .push((String::from_utf8(key.to_vec()).unwrap(), String::from_utf8(value.to_vec()).unwrap()));
         });
         let expected: Vec<_> = map
@@ -120,15 +119,15 @@ fn holds(handle: &mut impl Handle, files: usize, map: &BTreeMap<String, String>)
             .take(limit)
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        assert_eq!(found, expected, "from {from:?}");
-        assert_eq!(count.unwrap(), found.len());
+        assert_eq!(entries, expected, "from {from:?}");
+        assert_eq!(count.unwrap(), entries.len());
     }
 }
 
-/// Several threads write keys of their own and one that they share, and read what others wrote; nothing of it is lost.
-fn writers_do_not_lose_each_other_s_work<S: Store>(engine: Engine) {
-    let place = Place::new();
-    let options = place.options(engine);
+/// Several threads write their own keys and a shared one, and read those of others; no write is lost.
+fn concurrent_writes_are_not_lost<S: Store>(engine: Engine) {
+    let directory = TempDirectory::new();
+    let options = directory.options(engine);
     let store = S::open(&options, 4).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -136,7 +135,7 @@ fn writers_do_not_lose_each_other_s_work<S: Store>(engine: Engine) {
             scope.spawn(move || {
                 let mut handle = store.handle().unwrap();
                 for number in 0..25 {
-                    let mut changes = one(&format!("own-{thread}-{number:02}"), "mine");
+                    let mut changes = single_change(&format!("own-{thread}-{number:02}"), "mine");
                     put(&mut changes, 1, "shared", &format!("{thread}"));
                     handle.write(&changes).unwrap();
                     assert_eq!(
@@ -156,32 +155,32 @@ fn writers_do_not_lose_each_other_s_work<S: Store>(engine: Engine) {
     store.close().unwrap();
 }
 
-/// What was written durably is there although nobody closed the store: as after a kill.
-fn a_durable_write_outlives_its_process<S: Store>(engine: Engine, directory: &Path) {
-    let options = Options { sync: true, directory: directory.into(), ..Place::new().options(engine) };
+/// Durable writes survive without closing the store, as after a kill.
+fn durable_write_survives_a_kill<S: Store>(engine: Engine, directory: &Path) {
+    let options = Options { sync: true, directory: directory.into(), ..TempDirectory::new().options(engine) };
     let store = S::open(&options, 1).unwrap();
-    store.handle().unwrap().write(&one("kept", "as it was")).unwrap();
-    // The child process that this runs in ends here, with the store open.
+    store.handle().unwrap().write(&single_change("kept", "as it was")).unwrap();
+    // The child process ends here, with the store open.
     std::mem::forget(store);
 }
 
-/// The tests run their own program again as a process that is killed.
+/// Run this test program again as a process that is killed.
 fn is_killed<S: Store>(engine: Engine, test: &str) {
     if let Some(directory) = std::env::var_os("LOADCELL_STORE_TO_LEAVE") {
-        a_durable_write_outlives_its_process::<S>(engine, Path::new(&directory));
+        durable_write_survives_a_kill::<S>(engine, Path::new(&directory));
         unsafe { libc::raise(libc::SIGKILL) };
     }
-    let place = Place::new();
+    let directory = TempDirectory::new();
     let ended = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])
-        .env("LOADCELL_STORE_TO_LEAVE", place.path())
+        .env("LOADCELL_STORE_TO_LEAVE", directory.path())
         .stdout(std::process::Stdio::null())
         .status()
         .unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(libc::SIGKILL));
-    let store = S::open(&place.options(engine), 1).unwrap();
+    let store = S::open(&directory.options(engine), 1).unwrap();
     assert_eq!(get(&mut store.handle().unwrap(), 1, "kept").as_deref(), Some("as it was"));
-    store.handle().unwrap().write(&one("more", "x")).unwrap();
+    store.handle().unwrap().write(&single_change("more", "x")).unwrap();
     store.close().unwrap();
 }
 
@@ -192,7 +191,7 @@ fn the_code<S: Store>(options: &Options) -> Fault {
     }
 }
 
-/// Overwrites what lies in the largest files with noise.
+/// Overwrite the contents of the largest files with noise.
 fn spoil(directory: &Path) {
     for entry in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() {
@@ -205,17 +204,17 @@ fn spoil(directory: &Path) {
     }
 }
 
-fn damage_is_told<S: Store>(engine: Engine) {
-    let place = Place::new();
-    let options = place.options(engine);
+fn damage_is_reported<S: Store>(engine: Engine) {
+    let directory = TempDirectory::new();
+    let options = directory.options(engine);
     let store = S::open(&options, 1).unwrap();
     let mut handle = store.handle().unwrap();
     for number in 0..300 {
-        handle.write(&one(&format!("{number}"), &"value".repeat(100))).unwrap();
+        handle.write(&single_change(&format!("{number}"), &"value".repeat(100))).unwrap();
     }
     drop(handle);
     store.close().unwrap();
-    spoil(place.path());
+    spoil(directory.path());
     let fault = the_code::<S>(&options);
     assert_eq!(fault.code, DAMAGED, "{fault:?}");
 }
@@ -236,27 +235,27 @@ macro_rules! engines {
             }
 
             #[test]
-            fn writers_do_not_lose_each_other_s_work() {
-                super::writers_do_not_lose_each_other_s_work::<$store>($engine);
+            fn concurrent_writes_are_not_lost() {
+                super::concurrent_writes_are_not_lost::<$store>($engine);
             }
 
             #[test]
-            fn a_durable_write_outlives_its_process() {
-                is_killed::<$store>($engine, concat!("tests::", stringify!($name), "::a_durable_write_outlives_its_process"));
+            fn durable_write_survives_a_kill() {
+                is_killed::<$store>($engine, concat!("tests::", stringify!($name), "::durable_write_survives_a_kill"));
             }
 
             #[test]
-            fn damage_is_told() {
-                super::damage_is_told::<$store>($engine);
+            fn damage_is_reported() {
+                super::damage_is_reported::<$store>($engine);
             }
 
             #[test]
-            fn a_directory_that_is_not_there_is_told() {
-                let place = Place::new();
-                let options = Options { directory: place.path().join("no/such"), ..place.options($engine) };
+            fn missing_directory_is_reported() {
+                let directory = TempDirectory::new();
+                let options = Options { directory: directory.path().join("no/such"), ..directory.options($engine) };
                 if $engine == Engine::Fjall || $engine == Engine::Rocksdb {
-                    // These make directories themselves, but not in a file's place.
-                    std::fs::write(place.path().join("no"), b"").unwrap();
+                    // These create directories themselves, but not in place of a file.
+                    std::fs::write(directory.path().join("no"), b"").unwrap();
                 }
                 let fault = the_code::<$store>(&options);
                 assert!(!fault.message.is_empty() && fault.code != DAMAGED, "{fault:?}");
@@ -274,9 +273,9 @@ engines! {
 }
 
 #[test]
-fn a_library_that_is_none_is_told() {
-    let place = Place::new();
-    let named = |path: &Path| Options { library: Some(path.into()), ..place.options(Engine::Rocksdb) };
+fn invalid_library_is_reported() {
+    let directory = TempDirectory::new();
+    let named = |path: &Path| Options { library: Some(path.into()), ..directory.options(Engine::Rocksdb) };
     let absent = the_code::<Rocksdb>(&named(Path::new("/no/such/librocksdb.so")));
     assert_eq!(absent.code, LIBRARY);
     assert!(problem(&absent, "cannot open the store").advice.contains("librocksdb-dev"));

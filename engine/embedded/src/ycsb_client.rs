@@ -1,7 +1,8 @@
-//! YCSB's operations on a store, as YCSB's binding for RocksDB does them: a record is one value, which holds all its fields.
+//! YCSB client on an embedded store, like YCSB's binding for RocksDB: a record is a single value that
+//! contains all fields.
 //!
-//! An update therefore reads the record, puts the fields in that it writes, and writes the whole. One operation is carried out
-//! at a time.
+//! An update reads the record, replaces the fields to write, and writes the whole record. Operations are
+//! executed one at a time.
 
 use super::{Changes, Fault, Handle, Key, merge, shard};
 use loadcell_core::clock::{self, Nanos};
@@ -10,21 +11,21 @@ use loadcell_core::record::{OpId, Recorder, TRANSACTION};
 use loadcell_load::blocking::BlockingClient;
 use loadcell_workloads::ycsb::{self, Act, Client, Request};
 
-/// One client's operations on records.
+/// Operations of one client.
 pub struct YcsbClient<H> {
     handle: H,
     client: Client,
     files: usize,
-    /// What is chosen.
+    /// The chosen operation.
     request: Option<Request>,
     due: Nanos,
     key: Vec<u8>,
-    /// The fields that are written, as they lie in a value.
+    /// Encoded fields to write.
     fields: Vec<u8>,
-    /// The record as it was read.
+    /// Record as read.
     old: Vec<u8>,
     changes: Changes,
-    /// When the update of a read-modify-write began, if it came to that.
+    /// Start of the update of a read-modify-write, if it was reached.
     middle: Option<Nanos>,
     missed: bool,
     outcome: Result<(), Failure>,
@@ -48,16 +49,16 @@ impl<H: Handle> YcsbClient<H> {
         }
     }
 
-    /// The first, or only, part of what is chosen.
+    /// Operation of the first or only part.
     fn first(&self, request: &Request) -> OpId {
         self.client.op(if request.act == Act::ReadModifyWrite { Act::Read } else { request.act })
     }
 
-    fn both(&self, request: &Request) -> Option<OpId> {
+    fn combined(&self, request: &Request) -> Option<OpId> {
         (request.act == Act::ReadModifyWrite).then(|| self.client.op(Act::ReadModifyWrite))
     }
 
-    /// Makes the fields ready that the request writes.
+    /// Encode the fields that the request writes.
     fn prepare(&mut self, request: &Request) {
         self.fields.clear();
         let fields = match (request.act, request.written) {
@@ -71,7 +72,7 @@ impl<H: Handle> YcsbClient<H> {
         }
     }
 
-    fn try_out(&mut self, request: &Request) -> Result<(), Fault> {
+    fn run(&mut self, request: &Request) -> Result<(), Fault> {
         match request.act {
             Act::Read => self.read(request),
             Act::Update => self.update(request),
@@ -88,7 +89,7 @@ impl<H: Handle> YcsbClient<H> {
                 let limit = usize::try_from(request.rows).unwrap_or(usize::MAX);
                 let field = request.read;
                 merge(&mut self.handle, self.files, &self.key, limit, |_, value| {
-                    std::hint::black_box(field.map(|field| place(value, field)));
+                    std::hint::black_box(field.map(|field| field_range(value, field)));
                 })
                 .map(drop)
             }
@@ -102,35 +103,35 @@ impl<H: Handle> YcsbClient<H> {
 
     fn read(&mut self, request: &Request) -> Result<(), Fault> {
         let key = Key { file: shard(&self.key, self.files), bytes: &self.key };
-        let found = self.handle.get(key, |value| match request.read {
-            Some(field) => value.is_some_and(|value| place(value, field).is_some()),
+        let exists = self.handle.get(key, |value| match request.read {
+            Some(field) => value.is_some_and(|value| field_range(value, field).is_some()),
             None => value.is_some(),
         })?;
-        self.missed |= !found;
+        self.missed |= !exists;
         Ok(())
     }
 
     fn update(&mut self, request: &Request) -> Result<(), Fault> {
         let Self { handle, changes, key, fields, old, .. } = self;
-        let found = handle.get(Key { file: shard(key, self.files), bytes: key }, |value| {
+        let exists = handle.get(Key { file: shard(key, self.files), bytes: key }, |value| {
             old.clear();
             value.map(|value| old.extend_from_slice(value)).is_some()
         })?;
-        if !found {
+        if !exists {
             self.missed = true;
             return Ok(());
         }
-        let whole = request.written.is_none();
-        let range = request.written.and_then(|field| place(old, field)).unwrap_or(old.len()..old.len());
+        let all_fields = request.written.is_none();
+        let range = request.written.and_then(|field| field_range(old, field)).unwrap_or(old.len()..old.len());
         changes.put(
             self.files,
             |out| out.extend_from_slice(key),
             |out| {
-                if !whole {
+                if !all_fields {
                     out.extend_from_slice(&old[..range.start]);
                 }
                 out.extend_from_slice(fields);
-                if !whole {
+                if !all_fields {
                     out.extend_from_slice(&old[range.end..]);
                 }
             },
@@ -153,7 +154,7 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
         self.client.key(request.record, &mut self.key);
         self.prepare(&request);
         recorder.start_single(self.first(&request), due);
-        if let Some(op) = self.both(&request) {
+        if let Some(op) = self.combined(&request) {
             recorder.start(op, due);
         }
         self.request = Some(request);
@@ -166,7 +167,7 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
     #[inline]
     fn execute(&mut self) -> Result<(), Fault> {
         let Some(request) = self.request else { return Ok(()) };
-        match self.try_out(&request) {
+        match self.run(&request) {
             Ok(()) => Ok(()),
             Err(fault) => {
                 self.outcome = Err(fault.failure());
@@ -178,8 +179,8 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
     #[inline]
     fn record(&mut self, recorder: &mut Recorder, sent: Nanos, done: Nanos) {
         let Some(request) = self.request else { return };
-        let (first, both, due) = (self.first(&request), self.both(&request), self.due);
-        // The part that was done last, and since when.
+        let (first, combined, due) = (self.first(&request), self.combined(&request), self.due);
+        // The last part and its start.
         let (last, from, begun) = match self.middle {
             Some(middle) => {
                 recorder.succeed(first, due, sent, middle);
@@ -193,7 +194,7 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
             Ok(()) => {
                 recorder.succeed(last, from, begun, done);
                 recorder.succeed(TRANSACTION, due, sent, done);
-                if let Some(op) = both {
+                if let Some(op) = combined {
                     recorder.succeed(op, due, sent, done);
                 }
                 if let (true, Some(op)) = (self.missed, self.client.missed()) {
@@ -208,7 +209,7 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
             Err(why) => {
                 recorder.fail(last, from, begun, done, why);
                 recorder.fail(TRANSACTION, due, sent, done, why);
-                if let Some(op) = both {
+                if let Some(op) = combined {
                     recorder.fail_without_error(op, due, done);
                 }
             }
@@ -219,17 +220,17 @@ impl<H: Handle> BlockingClient for YcsbClient<H> {
     }
 }
 
-/// Appends the value of a record that was there before the load.
-pub fn loaded(records: &ycsb::Records, place: u64, out: &mut Vec<u8>) {
+/// Append the value of an initial record.
+pub fn loaded(records: &ycsb::Records, field_range: u64, out: &mut Vec<u8>) {
     let mut field = 0;
-    records.fields(place, |value| {
+    records.fields(field_range, |value| {
         append(field, out, |out| out.extend_from_slice(value));
         field += 1;
     });
 }
 
-/// Appends a field to a value: the length of its name and its name, the length of its octets and those. Lengths are of four
-/// octets, the highest first.
+/// Append a field to a value: the length of its name, its name, the length of its data, its data. Lengths
+/// have four bytes, big-endian.
 fn append(field: usize, out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) {
     sized(out, |out| {
         out.extend_from_slice(b"field");
@@ -246,8 +247,8 @@ fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Where a field lies in a value, name and lengths included; none if the value does not have it.
-fn place(value: &[u8], field: usize) -> Option<std::ops::Range<usize>> {
+/// Range of a field in a value, including name and lengths; `None` if it is missing.
+fn field_range(value: &[u8], field: usize) -> Option<std::ops::Range<usize>> {
     let text = |at: usize| {
         let head = value.get(at..at + 4)?;
         let end = at + 4 + u32::from_be_bytes(head.try_into().ok()?) as usize;
@@ -271,19 +272,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_holds_its_fields() {
+    fn value_contains_its_fields() {
         let mut value = Vec::new();
         for (field, text) in [(0, &b"zero"[..]), (11, b""), (1, b"one")] {
             append(field, &mut value, |out| out.extend_from_slice(text));
         }
         assert!(value.starts_with(b"\0\0\0\x06field0\0\0\0\x04zero"));
-        assert_eq!(place(&value, 0), Some(0..18));
-        let one = place(&value, 1).unwrap();
-        assert!(value[one].ends_with(b"one"));
-        assert!(place(&value, 11).is_some());
-        assert_eq!(place(&value, 2), None);
-        assert_eq!(place(&value[..20], 1), None, "cut");
-        assert_eq!(place(b"", 0), None);
-        assert_eq!(place(b"\xff\xff\xff\xff", 0), None);
+        assert_eq!(field_range(&value, 0), Some(0..18));
+        let range = field_range(&value, 1).unwrap();
+        assert!(value[range].ends_with(b"one"));
+        assert!(field_range(&value, 11).is_some());
+        assert_eq!(field_range(&value, 2), None);
+        assert_eq!(field_range(&value[..20], 1), None, "cut");
+        assert_eq!(field_range(b"", 0), None);
+        assert_eq!(field_range(b"\xff\xff\xff\xff", 0), None);
     }
 }

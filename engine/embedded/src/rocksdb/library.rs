@@ -1,4 +1,4 @@
-//! RocksDB's C interface, as far as it is used (rocksdb/c.h). These functions have been the same since RocksDB 6.
+//! The part of RocksDB's C interface that is used (rocksdb/c.h). It is unchanged since RocksDB 6.
 
 use crate::fault::classify;
 use std::ffi::{CStr, c_char, c_int, c_uchar};
@@ -55,7 +55,7 @@ functions! {
     free: fn(Object);
 }
 
-/// RocksDB, loaded.
+/// RocksDB's library.
 pub struct Loaded {
     functions: Functions,
     pub path: PathBuf,
@@ -77,13 +77,13 @@ impl Loaded {
         Ok(Self { functions, path: library.path("rocksdb_close") })
     }
 
-    /// The version in the file's name (`librocksdb.so.7.8.3`); the C interface does not tell it.
+    /// Version from the file name (`librocksdb.so.7.8.3`); the C interface does not provide it.
     pub fn version(&self) -> Option<String> {
         let (_, version) = self.path.file_name()?.to_str()?.split_once(".so.")?;
         Some(version.into())
     }
 
-    /// Calls a function that may leave an error behind.
+    /// Call a function that may return an error.
     #[inline]
     pub fn checked<R>(&self, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R, Fault> {
         let mut error = std::ptr::null_mut();
@@ -91,12 +91,12 @@ impl Loaded {
         if error.is_null() { Ok(result) } else { Err(self.fault(error)) }
     }
 
-    /// What an error says, which is freed.
+    /// Convert an error, and free it.
     #[cold]
     pub fn fault(&self, error: *mut c_char) -> Fault {
-        // SAFETY: a text that RocksDB made with malloc and that nobody else has.
-        let said = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
+        // SAFETY: a text allocated with malloc by RocksDB, owned by the caller.
+        let message = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
         unsafe { (self.free)(error.cast()) };
-        classify(&said)
+        classify(&message)
     }
 }

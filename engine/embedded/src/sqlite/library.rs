@@ -1,4 +1,4 @@
-//! SQLite's C interface, as far as it is used (sqlite3.h).
+//! The part of SQLite's C interface that is used (sqlite3.h).
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::ops::Deref;
@@ -26,7 +26,7 @@ functions! {
     errstr: fn(c_int) -> *const c_char;
 }
 
-/// SQLite, loaded.
+/// SQLite's library.
 pub struct Loaded {
     functions: Functions,
     pub path: PathBuf,

@@ -19,8 +19,8 @@ use super::distribution::{Chooser, Distribution};
 use super::key_allocator::KeyAllocator;
 use super::keys::KeyShape;
 use super::options::Options;
-use super::values::{IntegrityError, LOADED, ValueShape, opened};
-use super::versions::{Known, VersionTracker};
+use super::values::{IntegrityError, LOADED, ValueShape, parse_header};
+use super::versions::{KeyState, VersionTracker};
 use loadcell_core::error::Failure;
 use loadcell_core::error::Problem;
 use loadcell_core::random::Random;
@@ -137,13 +137,13 @@ impl Clients {
         let shares = options.mix().shares();
         let op_kinds = OP_KINDS.into_iter().zip(shares);
         let of_commands =
-            options.commands.values().enumerate().map(|(at, one)| (OpKind::Command(at), one.share));
-        let wanted: Vec<_> = op_kinds.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
-        let whole: f64 = wanted.iter().map(|(_, share)| share).sum();
+            options.commands.values().enumerate().map(|(at, option)| (OpKind::Command(at), option.share));
+        let active: Vec<_> = op_kinds.chain(of_commands).filter(|(_, share)| *share > 0.0).collect();
+        let total: f64 = active.iter().map(|(_, share)| share).sum();
         let (mut choices, mut upto) = (Vec::new(), 0.0);
-        for &(op_kind, share) in &wanted {
+        for &(op_kind, share) in &active {
             let operation = op_kind.operation(&commands);
-            upto += share / whole;
+            upto += share / total;
             let keys = match op_kind {
                 OpKind::MultiGet | OpKind::MultiSet => options.multi as usize,
                 _ => 1,
@@ -152,7 +152,7 @@ impl Clients {
             choices.push((upto, KvOperation { op, kind: operation.kind, op_kind, keys, rows: 0 }));
             operations.push(operation);
         }
-        let missed = wanted.iter().any(|(op_kind, _)| op_kind.misses()).then(|| {
+        let missed = active.iter().any(|(op_kind, _)| op_kind.misses()).then(|| {
             operations.push(Operation { name: "missed", kind: Kind::Outcome });
             OpId(operations.len() as u16 - 1)
         });
@@ -167,7 +167,7 @@ impl Clients {
             rows: options.rows(),
             items: options.keys,
             clients,
-            allocator: wanted
+            allocator: active
                 .iter()
                 .any(|(op_kind, _)| *op_kind == OpKind::Insert)
                 .then(|| KeyAllocator::new(options.keys)),
@@ -234,7 +234,7 @@ struct KeyAccess {
     size: u64,
     version: u32,
     /// State of the key when the operation was chosen; only if answers are verified.
-    known: Option<Known>,
+    state: Option<KeyState>,
 }
 
 impl Client {
@@ -282,58 +282,58 @@ impl Client {
         };
         let size = if valued { plan.values.draw_size(&mut self.random) } else { 0 };
         match &plan.versions {
-            None => KeyAccess { number, size, version: LOADED, known: None },
+            None => KeyAccess { number, size, version: LOADED, state: None },
             Some(versions) => {
                 let number = if op_kind.writes() && op_kind != OpKind::Insert {
-                    self.own(number, items)
+                    self.own_key(number, items)
                 } else {
                     number
                 };
-                let known = Some(versions.known(number));
+                let state = Some(versions.state(number));
                 let version = match op_kind {
-                    OpKind::Delete => versions.deleting(number),
-                    _ if op_kind.writes() => versions.writing(number),
+                    OpKind::Delete => versions.begin_delete(number),
+                    _ if op_kind.writes() => versions.begin_write(number),
                     _ => 0,
                 };
-                KeyAccess { number, size, version, known }
+                KeyAccess { number, size, version, state }
             }
         }
     }
 
     /// This client's key nearest to `number`: with verification, each key has a single writer.
-    fn own(&self, number: u64, items: u64) -> u64 {
+    fn own_key(&self, number: u64, items: u64) -> u64 {
         let clients = u64::from(self.plan.clients);
-        let own = number - number % clients + u64::from(self.number);
-        if own < items { own } else { own - clients }
+        let own_key = number - number % clients + u64::from(self.number);
+        if own_key < items { own_key } else { own_key - clients }
     }
 
     /// Number of a key of the current operation.
     #[inline]
-    pub fn number(&self, place: usize) -> u64 {
-        self.accesses[self.at + place].number
+    pub fn number(&self, index: usize) -> u64 {
+        self.accesses[self.at + index].number
     }
 
     /// Append a key.
     #[inline]
-    pub fn key(&self, place: usize, out: &mut Vec<u8>) {
-        self.plan.keys.write(self.number(place), out);
+    pub fn key(&self, index: usize, out: &mut Vec<u8>) {
+        self.plan.keys.write(self.number(index), out);
     }
 
     #[inline]
-    pub fn key_size(&self, place: usize) -> usize {
-        self.plan.keys.size(self.number(place))
+    pub fn key_size(&self, index: usize) -> usize {
+        self.plan.keys.size(self.number(index))
     }
 
     /// Append the value to write to a key.
     #[inline]
-    pub fn value(&mut self, place: usize, out: &mut Vec<u8>) {
-        let KeyAccess { number, version, size, .. } = self.accesses[self.at + place];
+    pub fn value(&mut self, index: usize, out: &mut Vec<u8>) {
+        let KeyAccess { number, version, size, .. } = self.accesses[self.at + index];
         self.plan.values.write_sized(number, version, size, &mut self.random, out);
     }
 
     #[inline]
-    pub fn value_size(&self, place: usize) -> usize {
-        self.accesses[self.at + place].size as usize
+    pub fn value_size(&self, index: usize) -> usize {
+        self.accesses[self.at + index].size as usize
     }
 
     /// A uniformly distributed number.
@@ -354,8 +354,8 @@ impl Client {
 
     /// Check the value of a key of the oldest operation; `None` if the key is missing.
     #[inline]
-    pub fn check_answer(&mut self, place: usize, value: Option<&[u8]>) -> Result<(), IntegrityError> {
-        self.check_answer_of(0, place, value)
+    pub fn check_answer(&mut self, index: usize, value: Option<&[u8]>) -> Result<(), IntegrityError> {
+        self.check_answer_of(0, index, value)
     }
 
     /// The same for the operation after `older` pending ones; `key` is the index over all pending keys.
@@ -370,8 +370,8 @@ impl Client {
         *missed |= value.is_none();
         let Some(versions) = &self.plan.versions else { return Ok(()) };
         match &self.accesses[key] {
-            KeyAccess { number, known: Some(known), .. } if operation.op_kind.reads() => {
-                versions.judge(*number, *known, value)
+            KeyAccess { number, state: Some(state), .. } if operation.op_kind.reads() => {
+                versions.check_read(*number, *state, value)
             }
             _ => Ok(()),
         }
@@ -380,7 +380,7 @@ impl Client {
     /// Check a value returned by the oldest operation, a scan. Missing or stale rows are not detected.
     #[inline]
     pub fn scanned(&self, value: &[u8]) -> Result<(), IntegrityError> {
-        match self.plan.versions.is_some() && opened(value).is_none() {
+        match self.plan.versions.is_some() && parse_header(value).is_none() {
             true => Err(IntegrityError::Corrupt),
             false => Ok(()),
         }

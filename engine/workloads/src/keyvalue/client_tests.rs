@@ -17,17 +17,17 @@ fn client(section: &Value) -> Client {
     Clients::new(&options(section), 42, 1).unwrap().client(0)
 }
 
-fn key(client: &Client, place: usize) -> String {
+fn key(client: &Client, index: usize) -> String {
     let mut out = Vec::new();
-    client.key(place, &mut out);
-    assert_eq!(out.len(), client.key_size(place));
+    client.key(index, &mut out);
+    assert_eq!(out.len(), client.key_size(index));
     String::from_utf8(out).unwrap()
 }
 
-fn value(client: &mut Client, place: usize) -> Vec<u8> {
+fn value(client: &mut Client, index: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    client.value(place, &mut out);
-    assert_eq!(out.len(), client.value_size(place));
+    client.value(index, &mut out);
+    assert_eq!(out.len(), client.value_size(index));
     out
 }
 
@@ -42,7 +42,11 @@ fn written(key: u64, version: u32) -> Vec<u8> {
 #[test]
 fn operations_follow_the_mix() {
     let names = |section| -> Vec<(&str, Kind)> {
-        operations(&options(&section)).unwrap().iter().map(|one| (one.name, one.kind)).collect()
+        operations(&options(&section))
+            .unwrap()
+            .iter()
+            .map(|operation| (operation.name, operation.kind))
+            .collect()
     };
     let missed = ("missed", Kind::Outcome);
     let transaction = ("transaction", Kind::Transaction);
@@ -52,10 +56,10 @@ fn operations_follow_the_mix() {
     let all = json!({"mset": 1, "mget": 1, "delete": 1, "insert": 1, "scan": 1, "read_modify_write": 1});
     let commands =
         json!({"push": {"command": "LPUSH ${key} ${value}"}, "never": {"command": "PING", "share": 0}});
-    let found = names(json!({"mix": all, "commands": commands}));
+    let results = names(json!({"mix": all, "commands": commands}));
     let expected =
         ["transaction", "mget", "mset", "delete", "insert", "scan", "read_modify_write", "push", "missed"];
-    assert_eq!(found.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
+    assert_eq!(results.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -78,10 +82,10 @@ fn operation_has_keys_and_values() {
     for _ in 0..100 {
         let operation = client.next();
         assert_eq!((operation.op_kind, operation.keys, operation.kind), (OpKind::MultiSet, 3, Kind::Write));
-        for place in 0..3 {
-            assert_eq!(key(&client, place), format!("k{:05}", client.number(place)));
-            assert!(client.number(place) < 50);
-            assert_eq!(value(&mut client, place).len(), 21);
+        for index in 0..3 {
+            assert_eq!(key(&client, index), format!("k{:05}", client.number(index)));
+            assert!(client.number(index) < 50);
+            assert_eq!(value(&mut client, index).len(), 21);
         }
         assert_eq!(client.done(), None);
     }
@@ -117,8 +121,8 @@ fn pipelined_operations_complete_in_order() {
                     store.insert(number, bytes);
                 }
                 None => {
-                    let found = store.get(&number).cloned().unwrap_or_else(|| written(number, LOADED));
-                    assert_eq!(client.check_answer(0, Some(&found)), Ok(()));
+                    let results = store.get(&number).cloned().unwrap_or_else(|| written(number, LOADED));
+                    assert_eq!(client.check_answer(0, Some(&results)), Ok(()));
                 }
             }
             client.done();
@@ -212,7 +216,7 @@ fn read_modify_write_writes_the_key_it_read() {
     let first = client.number(0);
     assert_eq!(client.check_answer(0, Some(&written(first, LOADED))), Ok(()));
     let bytes = value(&mut client, 0);
-    assert_eq!(super::values::opened(&bytes), Some((first, 2)));
+    assert_eq!(super::values::parse_header(&bytes), Some((first, 2)));
     assert_eq!(client.check_answer(0, None), Ok(()), "its own writing is under way");
     client.done();
     assert_eq!(client.pending(), 1);

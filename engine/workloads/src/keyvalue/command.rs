@@ -30,13 +30,13 @@ impl Command {
     pub fn read(name: &str, kind: Kind, template: &str) -> Result<Self, Problem> {
         let wrong = |finding: &str, advice: &str| problem(format!("the command `{name}` {finding}"), advice);
         let mut arguments = Vec::new();
-        let mut rest = template.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let (argument, behind) = match first {
-                '"' | '\'' => rest[1..].split_once(first).ok_or_else(|| {
+        let mut remaining = template.trim_start();
+        while let Some(first) = remaining.chars().next() {
+            let (argument, after) = match first {
+                '"' | '\'' => remaining[1..].split_once(first).ok_or_else(|| {
                     wrong("has a quotation mark that is not closed", "close it, or leave it out")
                 })?,
-                _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+                _ => remaining.split_at(remaining.find(char::is_whitespace).unwrap_or(remaining.len())),
             };
             arguments.push(pieces(argument).map_err(|unknown| {
                 wrong(
@@ -44,7 +44,7 @@ impl Command {
                     "there are `${key}`, `${number}` and `${value}`",
                 )
             })?);
-            rest = behind.trim_start();
+            remaining = after.trim_start();
         }
         if arguments.is_empty() {
             return Err(wrong("is empty", "write one, such as `LPUSH list:${key} ${value}`"));
@@ -53,31 +53,31 @@ impl Command {
     }
 
     pub fn has(&self, piece: &Piece) -> bool {
-        self.arguments.iter().flatten().any(|one| one == piece)
+        self.arguments.iter().flatten().any(|candidate| candidate == piece)
     }
 }
 
 /// Segments of an argument, or its unknown placeholder.
 fn pieces(argument: &str) -> Result<Vec<Piece>, String> {
-    let mut found = Vec::new();
-    let mut rest = argument;
-    while let Some((before, behind)) = rest.split_once("${") {
+    let mut segments = Vec::new();
+    let mut remaining = argument;
+    while let Some((before, after)) = remaining.split_once("${") {
         if !before.is_empty() {
-            found.push(Piece::Text(before.into()));
+            segments.push(Piece::Text(before.into()));
         }
-        let Some((name, behind)) = behind.split_once('}') else { return Err(format!("${{{behind}")) };
-        found.push(match name {
+        let Some((name, after)) = after.split_once('}') else { return Err(format!("${{{after}")) };
+        segments.push(match name {
             "key" => Piece::Key,
             "number" => Piece::Number,
             "value" => Piece::Value,
             _ => return Err(format!("${{{name}}}")),
         });
-        rest = behind;
+        remaining = after;
     }
-    if !rest.is_empty() || found.is_empty() {
-        found.push(Piece::Text(rest.into()));
+    if !remaining.is_empty() || segments.is_empty() {
+        segments.push(Piece::Text(remaining.into()));
     }
-    Ok(found)
+    Ok(segments)
 }
 
 #[cfg(test)]

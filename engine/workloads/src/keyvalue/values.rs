@@ -125,8 +125,8 @@ impl ValueShape {
 
 /// Version of a checksummed value of `key`. Fails if it is damaged, or older than `oldest`.
 pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, IntegrityError> {
-    match opened(bytes) {
-        Some((found, version)) if found == key => {
+    match parse_header(bytes) {
+        Some((stored_key, version)) if stored_key == key => {
             if version < oldest {
                 return Err(IntegrityError::Stale);
             }
@@ -137,7 +137,7 @@ pub fn check(key: u64, oldest: u32, bytes: &[u8]) -> Result<u32, IntegrityError>
 }
 
 /// Key and version of a checksummed value, if it is intact.
-pub fn opened(bytes: &[u8]) -> Option<(u64, u32)> {
+pub fn parse_header(bytes: &[u8]) -> Option<(u64, u32)> {
     let (head, _) = bytes.split_first_chunk::<{ HEAD as usize }>()?;
     let key = u64::from_le_bytes(head[..8].try_into().ok()?);
     let version = u32::from_le_bytes(head[8..12].try_into().ok()?);
@@ -160,9 +160,9 @@ fn fill(size: usize, random: &mut Random, out: &mut Vec<u8>) {
     for _ in 0..size / 8 {
         out.extend_from_slice(&random.bits().to_le_bytes());
     }
-    let rest = size % 8;
-    if rest > 0 {
-        out.extend_from_slice(&random.bits().to_le_bytes()[..rest]);
+    let remainder = size % 8;
+    if remainder > 0 {
+        out.extend_from_slice(&random.bits().to_le_bytes()[..remainder]);
     }
 }
 

@@ -27,9 +27,9 @@ pub struct VersionTracker {
 /// Bit 0: it may be missing. Bits 1 to 31: the last acknowledged version. Bits 32 and up: the last sent
 /// version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known(u64);
+pub struct KeyState(u64);
 
-impl Known {
+impl KeyState {
     const NOTHING: Self = Self::of(0, 0, true);
     const LOADED: Self = Self::of(LOADED, LOADED, false);
     /// Maximum version, limited by 31 bits.
@@ -62,52 +62,52 @@ impl VersionTracker {
         let number = (key / BLOCK) % BLOCKS;
         let block = self.blocks[number as usize].get_or_init(|| {
             let first = number * BLOCK;
-            let state = |at| if first + at < self.loaded { Known::LOADED } else { Known::NOTHING };
+            let state = |at| if first + at < self.loaded { KeyState::LOADED } else { KeyState::NOTHING };
             (0..BLOCK).map(|at| AtomicU64::new(state(at).0)).collect()
         });
         &block[(key % BLOCK) as usize]
     }
 
     /// Current state; to be stored until the read about to be sent is answered.
-    pub fn known(&self, key: u64) -> Known {
-        Known(self.word(key).load(Ordering::Acquire))
+    pub fn state(&self, key: u64) -> KeyState {
+        KeyState(self.word(key).load(Ordering::Acquire))
     }
 
-    fn change(&self, key: u64, to: Known) {
+    fn change(&self, key: u64, to: KeyState) {
         self.word(key).store(to.0, Ordering::Release);
     }
 
     /// Announce a write. Returns its version.
-    pub fn writing(&self, key: u64) -> u32 {
-        let known = self.known(key);
-        let version = if known.sent() < Known::LAST { known.sent() + 1 } else { known.sent() };
-        self.change(key, Known::of(version, known.acknowledged(), known.may_miss()));
+    pub fn begin_write(&self, key: u64) -> u32 {
+        let state = self.state(key);
+        let version = if state.sent() < KeyState::LAST { state.sent() + 1 } else { state.sent() };
+        self.change(key, KeyState::of(version, state.acknowledged(), state.may_miss()));
         version
     }
 
     /// Announce a deletion, from which on the key may be missing. Returns its version.
-    pub fn deleting(&self, key: u64) -> u32 {
-        let version = self.writing(key);
-        let known = self.known(key);
-        self.change(key, Known::of(known.sent(), known.acknowledged(), true));
+    pub fn begin_delete(&self, key: u64) -> u32 {
+        let version = self.begin_write(key);
+        let state = self.state(key);
+        self.change(key, KeyState::of(state.sent(), state.acknowledged(), true));
         version
     }
 
     /// The write of this version (`gone`: the deletion) was acknowledged. The last one sent decides whether
     /// the key exists.
     pub fn acknowledged(&self, key: u64, version: u32, gone: bool) {
-        let known = self.known(key);
-        let may_miss = if version == known.sent() { gone } else { known.may_miss() };
-        self.change(key, Known::of(known.sent(), known.acknowledged().max(version), may_miss));
+        let state = self.state(key);
+        let may_miss = if version == state.sent() { gone } else { state.may_miss() };
+        self.change(key, KeyState::of(state.sent(), state.acknowledged().max(version), may_miss));
     }
 
     /// Check the answer to a read: a value, or `None`; `then` is the state when it was sent. Concurrent
     /// writes may or may not be visible.
-    pub fn judge(&self, key: u64, then: Known, value: Option<&[u8]>) -> Result<(), IntegrityError> {
+    pub fn check_read(&self, key: u64, then: KeyState, value: Option<&[u8]>) -> Result<(), IntegrityError> {
         match value {
             Some(bytes) => check(key, then.acknowledged(), bytes).map(|_| ()),
             None => {
-                let now = self.known(key);
+                let now = self.state(key);
                 // It may have been deleted and rewritten meanwhile.
                 let touched = now.sent() != then.sent();
                 if then.may_miss() || now.may_miss() || touched { Ok(()) } else { Err(IntegrityError::Lost) }
@@ -131,7 +131,7 @@ mod tests {
 
     /// Check a read that starts and ends now.
     fn read(versions: &VersionTracker, key: u64, value: Option<&[u8]>) -> Result<(), IntegrityError> {
-        versions.judge(key, versions.known(key), value)
+        versions.check_read(key, versions.state(key), value)
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn acknowledged_write_must_be_visible() {
         let versions = VersionTracker::new(10);
-        let version = versions.writing(3);
+        let version = versions.begin_write(3);
         assert_eq!(version, 2);
         for seen in [LOADED, 2] {
             assert_eq!(read(&versions, 3, Some(&value(3, seen))), Ok(())); // Sent: it may or may not be visible.
@@ -161,36 +161,36 @@ mod tests {
     #[test]
     fn read_is_checked_against_the_state_at_send() {
         let versions = VersionTracker::new(10);
-        let then = versions.known(5);
-        let version = versions.writing(5);
+        let then = versions.state(5);
+        let version = versions.begin_write(5);
         versions.acknowledged(5, version, false);
-        assert_eq!(versions.judge(5, then, Some(&value(5, LOADED))), Ok(()));
+        assert_eq!(versions.check_read(5, then, Some(&value(5, LOADED))), Ok(()));
     }
 
     #[test]
     fn deleted_key_may_be_missing_until_rewritten() {
         let versions = VersionTracker::new(10);
-        let before = versions.known(7);
-        let gone = versions.deleting(7);
+        let before = versions.state(7);
+        let gone = versions.begin_delete(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, gone, true);
         assert_eq!(read(&versions, 7, None), Ok(()));
         assert_eq!(read(&versions, 7, Some(&value(7, LOADED))), Err(IntegrityError::Stale)); // An old value reappeared.
-        let version = versions.writing(7);
+        let version = versions.begin_write(7);
         assert_eq!(read(&versions, 7, None), Ok(()));
         versions.acknowledged(7, version, false);
         assert_eq!(read(&versions, 7, None), Err(IntegrityError::Lost));
         // The key may have been missing at some time during this read.
-        assert_eq!(versions.judge(7, before, None), Ok(()));
+        assert_eq!(versions.check_read(7, before, None), Ok(()));
     }
 
     #[test]
     fn last_concurrent_write_decides() {
         let versions = VersionTracker::new(10);
-        let (write, delete) = (versions.writing(1), versions.deleting(1));
+        let (write, delete) = (versions.begin_write(1), versions.begin_delete(1));
         versions.acknowledged(1, write, false);
         assert_eq!(read(&versions, 1, None), Ok(()));
-        let again = versions.writing(1);
+        let again = versions.begin_write(1);
         versions.acknowledged(1, delete, true);
         assert_eq!(read(&versions, 1, None), Ok(()));
         versions.acknowledged(1, again, false);

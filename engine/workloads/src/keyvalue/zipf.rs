@@ -148,8 +148,8 @@ pub fn zeta(n: u64, theta: f64) -> f64 {
     let (a, b) = (EXACT_TERMS as f64, n as f64);
     let slope = |x: f64| -theta * x.powf(-theta - 1.0);
     let third = |x: f64| -theta * (theta + 1.0) * (theta + 2.0) * x.powf(-theta - 3.0);
-    let rest = area(b, theta) - area(a, theta) + (term(n) - term(EXACT_TERMS)) / 2.0;
-    head + rest + (slope(b) - slope(a)) / 12.0 - (third(b) - third(a)) / 720.0
+    let tail = area(b, theta) - area(a, theta) + (term(n) - term(EXACT_TERMS)) / 2.0;
+    head + tail + (slope(b) - slope(a)) / 12.0 - (third(b) - third(a)) / 720.0
 }
 
 #[cfg(test)]

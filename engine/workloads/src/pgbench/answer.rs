@@ -1,4 +1,4 @@
-//! The rows of an answer, on their way into variables (`\gset`, `\aset`).
+//! Assigns result rows to variables (`\gset`, `\aset`).
 
 use super::client::{Client, RunResult};
 use super::error::ScriptError;
@@ -6,25 +6,25 @@ use super::program::Program;
 use super::statement::Store;
 use super::variables::Slot;
 
-/// The answer to one request. A request may have several statements (`\;`), each with a result of its own.
+/// Response to one request, which may consist of several statements (`\;`), each with its own result.
 #[derive(Default)]
 pub struct Answer {
-    /// Variables of the columns of the result that is coming in; none where no script reads it.
+    /// Variables for the columns of the current result; `None` where no script reads them.
     slots: Vec<Option<Slot>>,
-    /// Whether the columns were told: a statement without rows tells none.
+    /// The column names were received; statements without rows have none.
     described: bool,
     rows: usize,
-    /// The first row's columns, end to end, and where each ends: only when all is complete is it known to be the last
-    /// result's, which is what `\gset` wants.
+    /// Columns of the first row, concatenated, with the end of each. Only after completion is it known
+    /// whether they belong to the last result, which `\gset` requires.
     texts: Vec<u8>,
     ends: Vec<usize>,
-    /// Rows of the statement that was completed last.
+    /// Number of rows of the last completed statement.
     last: usize,
     failure: Option<Box<ScriptError>>,
 }
 
 impl Answer {
-    /// A new request was sent.
+    /// Reset for a new request.
     pub fn clear(&mut self) {
         self.failure = None;
         self.described = false;
@@ -81,7 +81,7 @@ impl Answer {
         self.rows = 0;
     }
 
-    /// The whole answer is there, and no error.
+    /// The response is complete without an error.
     pub fn settle(&mut self, client: &mut Client, program: &Program, store: &Store) -> RunResult<()> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);

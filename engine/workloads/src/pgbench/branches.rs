@@ -1,4 +1,4 @@
-//! `\if`, `\elif`, `\else` and `\endif`: which of them belong together, and where each leads.
+//! Structure of `\if`, `\elif`, `\else` and `\endif`, and their jump targets.
 
 use super::compiler::Compiler;
 use super::error::Span;
@@ -6,14 +6,14 @@ use super::expression::Expression;
 use super::lexer::Mistake;
 use super::script::Action;
 
-/// An `\if` whose `\endif` was not seen yet.
+/// An `\if` without its `\endif` so far.
 pub(super) struct Open {
     pub(super) place: Span,
-    /// The last `\if` or `\elif`, whose `otherwise` is not known yet.
+    /// The last `\if` or `\elif`, whose `otherwise` is not set yet.
     undecided: Option<usize>,
-    /// Each `\elif` and `\else`, whose `end` is not known yet.
+    /// All `\elif` and `\else`, whose `end` is not set yet.
     branches: Vec<usize>,
-    /// What was known of the pipeline before it.
+    /// State of the pipeline before it.
     pipeline: Option<bool>,
 }
 
@@ -24,7 +24,8 @@ impl Compiler<'_, '_> {
         self.push(Action::If { condition, otherwise: 0 }, place);
     }
 
-    /// Lets the last condition's other way lead to the next command. What a branch did to the pipeline may not have happened.
+    /// Direct the last condition's alternative to the next command. The branch's effect on the pipeline may
+    /// not have happened.
     fn next_branch(&mut self, name: &str, place: Span) -> Result<(), Mistake> {
         let here = self.commands.len();
         let Some(open) = self.open.last_mut() else {
@@ -64,7 +65,8 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    /// A new branch starts from what was known before the `\if`; when the last one changed that, nothing is known after it.
+    /// Restore the pipeline state before the `\if`; if the last branch changed it, the state after it is
+    /// unknown.
     fn branch_pipeline(&mut self) {
         if let Some(open) = self.open.last_mut() {
             let before = open.pipeline;

@@ -1,6 +1,6 @@
-//! pgbench's built-in scripts.
+//! Built-in scripts of pgbench.
 
-/// A script that needs no file.
+/// A built-in script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     pub name: &'static str,
@@ -41,7 +41,7 @@ pub const BUILTINS: [Builtin; 3] = [
     },
 ];
 
-/// The built-in script whose name begins so; the finding says why there is none.
+/// Find the built-in script by a prefix of its name. Fails with the reason.
 pub fn find(beginning: &str) -> Result<Builtin, String> {
     let known = || BUILTINS.map(|b| b.name).join(", ");
     let mut found = BUILTINS.iter().filter(|b| b.name.starts_with(beginning));
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beginning_that_only_one_name_has_is_enough() {
+    fn unique_prefix_selects_a_script() {
         assert_eq!(find("t").unwrap().name, "tpcb-like");
         assert_eq!(find("si").unwrap().name, "simple-update");
         assert_eq!(find("select-only").unwrap().name, "select-only");

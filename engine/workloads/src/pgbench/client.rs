@@ -1,4 +1,5 @@
-//! One client on its way through its scripts. What needs no server happens here; for the rest it says what is next.
+//! Script interpreter of one client. Executes commands that need no server, and returns the next step for all
+//! others.
 
 use super::error::{ScriptError, Span, text};
 use super::expression::{Expression, Machine, Trap};
@@ -9,25 +10,25 @@ use super::statement::{Statement, Store};
 use super::value::Value;
 use super::variables::{Slot, Variables};
 
-/// What the caller does next. `command` is the number of the command in its script.
+/// Next step for the caller. `command` is the index of the command in its script.
 #[derive(Clone, Debug)]
 pub enum Next<'p> {
-    /// Send the statement; give rows to [`Client::store`] if it has a `store`.
+    /// Send the statement; pass rows to [`Client::store`] if it has a `store`.
     Sql {
         command: usize,
         statement: &'p Statement,
     },
-    /// Wait so long before going on; a time below 0 is none.
+    /// Sleep for this duration; negative means none.
     Sleep {
         command: usize,
         microseconds: i64,
     },
-    /// Run the command line; what it prints is not used. Not zero is a failure.
+    /// Run the command line and ignore its output. A non-zero status is a failure.
     Shell {
         command: usize,
         line: Vec<u8>,
     },
-    /// Run the command line and give what it prints to [`Client::shell_result`].
+    /// Run the command line and pass its output to [`Client::shell_result`].
     SetShell {
         command: usize,
         slot: Slot,
@@ -42,11 +43,11 @@ pub enum Next<'p> {
     EndPipeline {
         command: usize,
     },
-    /// The script is done.
+    /// The script is complete.
     End,
 }
 
-/// A value that a script shows with `debug()`.
+/// A value printed by `debug()`.
 #[derive(Clone, Copy, Debug)]
 pub struct Debugged {
     pub script: usize,
@@ -55,7 +56,7 @@ pub struct Debugged {
 }
 
 impl std::fmt::Display for Debugged {
-    /// As pgbench writes it, which counts commands from 1.
+    /// In the format of pgbench, which counts commands from 1.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "debug(script={},command={}): {}", self.script, self.command + 1, self.value.type_name())?;
         if self.value.is_null() {
@@ -67,13 +68,13 @@ impl std::fmt::Display for Debugged {
     }
 }
 
-/// Receives what scripts show with `debug()`.
+/// Receiver of values printed by `debug()`.
 pub type DebugSink = Box<dyn FnMut(Debugged) + Send>;
 
 pub struct Client {
     pub variables: Variables,
     machine: Machine,
-    /// The random state when the transaction began: a retry draws the same numbers again.
+    /// Random state at the start of the transaction, for retries.
     beginning: Random,
     script: usize,
     at: usize,
@@ -81,7 +82,7 @@ pub struct Client {
     debug: Option<DebugSink>,
 }
 
-/// A failure of a script while it runs. Boxed, because it is rare and large.
+/// Result of running a script. The error is boxed, as it is rare and large.
 pub type RunResult<T> = Result<T, Box<ScriptError>>;
 
 impl Client {
@@ -94,7 +95,7 @@ impl Client {
         self.debug = Some(sink);
     }
 
-    /// Starts a script's next transaction.
+    /// Start the next transaction with a script.
     pub fn begin(&mut self, script: usize) {
         self.beginning = self.machine.random;
         self.script = script;
@@ -102,7 +103,7 @@ impl Client {
         self.in_pipeline = false;
     }
 
-    /// Starts the same transaction again with the same random numbers. Variables stay as they are, as with pgbench 15.
+    /// Restart the transaction with the same random numbers. Variables keep their values, as in pgbench 15.
     pub fn again(&mut self) {
         self.machine.random = self.beginning;
         self.at = 0;
@@ -113,12 +114,13 @@ impl Client {
         self.script
     }
 
-    /// Whether statements are queued until `\endpipeline` or `\syncpipeline`.
+    /// True if statements are queued until `\endpipeline` or `\syncpipeline`.
     pub fn in_pipeline(&self) -> bool {
         self.in_pipeline
     }
 
-    /// Goes on to the next command that needs the caller. Everything before it (`\set`, `\if` ...) is done.
+    /// Run up to the next command that needs the caller, executing all commands before it (`\set`, `\if`
+    /// ...).
     pub fn next<'p>(&mut self, program: &'p Program) -> RunResult<Next<'p>> {
         let commands = &program.scripts()[self.script].commands;
         loop {
@@ -156,7 +158,7 @@ impl Client {
                         self.branch(program, *otherwise)?;
                     }
                 }
-                // Reached from the branch before it, which was taken.
+                // Reached at the end of the branch that was taken.
                 Action::Elif { end, .. } | Action::Else { end } => self.at = *end,
                 Action::Endif => {}
                 Action::Sleep { count, unit_us } => {
@@ -196,7 +198,7 @@ impl Client {
         }
     }
 
-    /// Finds the branch to go on with, from the `\elif`, `\else` or `\endif` behind a condition that did not hold.
+    /// Find the branch to continue with, from the `\elif`, `\else` or `\endif` after a false condition.
     fn branch(&mut self, program: &Program, mut to: usize) -> RunResult<()> {
         let commands = &program.scripts()[self.script].commands;
         while let Action::Elif { condition, otherwise, .. } = &commands[to].action {
@@ -249,7 +251,7 @@ impl Client {
         Box::new(ScriptError::new(&script.name, &script.source, place, finding, advice))
     }
 
-    /// A failure of a command that the caller found: `finding` says what happened.
+    /// Failure of a command detected by the caller, with its finding.
     pub fn failure(
         &self,
         program: &Program,
@@ -265,7 +267,7 @@ impl Client {
         text(program.names().name(slot))
     }
 
-    /// The integer at the beginning of the variable's text, as C's `atoi` reads it.
+    /// The integer at the start of the variable's text, parsed like C's `atoi`.
     fn sleep_count(&self, program: &Program, place: Span, slot: Slot) -> RunResult<i64> {
         let mut value = Vec::new();
         if !self.variables.write(slot, &mut value) {
@@ -306,7 +308,8 @@ impl Client {
         Ok(line)
     }
 
-    /// Sets the variable of a `\setshell` from what its command printed: an integer, with white space round it at most.
+    /// Set the variable of a `\setshell` from the output of its command: an integer, optionally surrounded by
+    /// white space.
     pub fn shell_result(
         &mut self,
         program: &Program,
@@ -314,12 +317,12 @@ impl Client {
         slot: Slot,
         printed: &[u8],
     ) -> RunResult<()> {
-        // Like pgbench, which reads one line of it.
+        // Like pgbench, read a single line.
         let line = printed.split_inclusive(|&b| b == b'\n').next().unwrap_or_default();
         let number = std::str::from_utf8(line).ok().and_then(|line| line.trim().parse::<i64>().ok());
         match number {
             Some(number) => {
-                // pgbench keeps 32 bits; a larger number is an error here rather than another number.
+                // pgbench truncates to 32 bits; a larger number is an error here rather than another number.
                 if i32::try_from(number).is_err() {
                     let finding = format!("shell command must return an integer of 32 bits (not {number})");
                     return Err(self.failure(program, command, finding, None));
@@ -335,8 +338,8 @@ impl Client {
         }
     }
 
-    /// Sets variables from a row: column names and texts in order, none for SQL's NULL (which makes an empty text, as with
-    /// pgbench). Variables that no script reads are not kept, but their names are checked.
+    /// Set variables from a row: column names and texts in order; NULL becomes an empty text, as in pgbench.
+    /// Variables that no script reads are not stored, but their names are checked.
     pub fn store<'r>(
         &mut self,
         program: &Program,
@@ -351,7 +354,7 @@ impl Client {
         Ok(())
     }
 
-    /// The variable that a column is stored into, so that a caller can look columns up once; none if no script reads it.
+    /// Variable of a column, so that a caller can look it up once; `None` if no script reads it.
     pub fn column(&self, program: &Program, store: &Store, column: &[u8]) -> RunResult<Option<Slot>> {
         let name = [&store.prefix, column].concat();
         if super::variables::is_name(&name) {
@@ -362,7 +365,7 @@ impl Client {
         Err(self.fail(program, store.place, finding, advice))
     }
 
-    /// What to say when `\gset` got no row or several.
+    /// Failure of a `\gset` with no row or several.
     pub fn row_count_failure(&self, program: &Program, store: &Store, rows: usize) -> Box<ScriptError> {
         let advice = Some("\\gset takes exactly one row; \\aset takes the last of any number".into());
         self.fail(program, store.place, format!("expected one row, got {rows}"), advice)

@@ -1,4 +1,4 @@
-//! From a script's text to its commands.
+//! Compiles the text of a script into commands.
 
 use super::branches::Open;
 use super::error::{ScriptError, Span, nearest, text};
@@ -25,12 +25,12 @@ const META_COMMANDS: [&str; 13] = [
     "endpipeline",
 ];
 
-/// Words a meta command may have, its name included.
+/// Maximum words of a meta command, its name included.
 const MAX_WORDS: usize = MAX_PARAMETERS + 1;
-/// Mistakes of one script that are told at once.
+/// Maximum of mistakes reported per script.
 const MAX_ERRORS: usize = 20;
 
-/// Compiles a script. All its mistakes are found, as far as one does not hide another (but not more than 20).
+/// Compile a script. Returns all mistakes, unless one hides another, up to a limit of 20.
 pub fn compile(
     name: &str,
     source: &[u8],
@@ -73,7 +73,7 @@ pub(super) struct Compiler<'c, 's> {
     pub(super) commands: Vec<Command>,
     mistakes: Vec<Mistake>,
     pub(super) open: Vec<Open>,
-    /// Whether a pipeline is open at this point of the script; none when that depends on conditions.
+    /// Whether a pipeline is open at this point of the script; `None` if that depends on conditions.
     pub(super) pipeline: Option<bool>,
 }
 
@@ -143,9 +143,9 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The meta command whose backslash is at `start` and whose name comes next.
+    /// Compile the meta command whose backslash is at `start`, followed by its name.
     fn meta(&mut self, lexer: &mut Lexer<'_>, start: usize) -> Result<(), Mistake> {
-        // A backslash alone on its line is nothing, as for pgbench.
+        // A backslash alone on its line is ignored, as in pgbench.
         let Some(name_place) = lexer.word() else { return Ok(()) };
         let given = name_place.of(self.source);
         let Some(name) = META_COMMANDS.into_iter().find(|name| given.eq_ignore_ascii_case(name.as_bytes()))
@@ -169,7 +169,7 @@ impl Compiler<'_, '_> {
         let place = Span::new(start, name_place.end as usize);
         match name {
             "set" => self.set(lexer, place).map_err(named),
-            // The structure is followed even when a condition is wrong, so that its other mistakes are not made up.
+            // The structure is tracked even if a condition is wrong, to avoid consequential errors.
             "if" | "elif" => {
                 let condition = parser::expression(lexer, self.shared).map_err(named);
                 let place = Span::new(start, end_of_words(self.source, lexer.at));
@@ -214,7 +214,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    /// The commands whose arguments are words.
+    /// Compile a command whose arguments are words.
     fn words(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
         if words.len() >= MAX_WORDS {
             return Err(Mistake::new(words[MAX_WORDS - 1], "too many arguments")
@@ -250,7 +250,7 @@ impl Compiler<'_, '_> {
             "gset" | "aset" => return self.store(name, words, place),
             _ => {
                 if let Some(&extra) = words.first() {
-                    // What the command does to the structure is done all the same.
+                    // Its effect on the structure is tracked regardless.
                     let _ = self.plain(name, place);
                     return Err(
                         Mistake::new(extra, "unexpected argument").advise(format!("\\{name} stands alone"))
@@ -270,7 +270,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// A word with exactly one colon before it is a variable; two colons stand for one.
+    /// A word with a single leading colon is a variable; two colons stand for one.
     fn shell_words(&mut self, words: &[Span]) -> Result<Box<[Word]>, Mistake> {
         words
             .iter()
@@ -300,7 +300,7 @@ impl Compiler<'_, '_> {
             let sign = usize::from(matches!(given[0], b'+' | b'-'));
             let end = sign + given[sign..].iter().take_while(|b| b.is_ascii_digit()).count();
             if end < given.len() && unit.is_none() {
-                // The unit may stick to the number: `2ms`.
+                // The unit may follow without a blank: `2ms`.
                 unit = Some(Span::new(count.start as usize + end, count.end as usize));
             }
             let whole = end == given.len() || units.is_empty();
@@ -334,7 +334,7 @@ impl Compiler<'_, '_> {
         Ok((count, unit_us))
     }
 
-    /// `\gset` and `\aset` belong to the statement before them.
+    /// Attach `\gset` or `\aset` to the preceding statement.
     fn store(&mut self, name: &str, words: &[Span], place: Span) -> Result<(), Mistake> {
         if let Some(&extra) = words.get(1) {
             return Err(Mistake::new(extra, "too many arguments").advise(format!("write \\{name} [prefix]")));
@@ -355,7 +355,7 @@ impl Compiler<'_, '_> {
                 statement.store = Some(Store { all: name == "aset", prefix: prefix.into(), place });
                 Ok(())
             }
-            // The statement before it may be missing for being wrong itself.
+            // The preceding statement may be missing because it is wrong itself.
             _ if !self.mistakes.is_empty() => Ok(()),
             _ => Err(Mistake::new(place, format!("\\{name} must follow an SQL command"))
                 .advise("put it in the place of the statement's semicolon")),
@@ -390,7 +390,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// The end of a command that was read up to `at`, without the white space behind it.
+/// End of a command that was read up to `at`, without trailing white space.
 fn end_of_words(source: &[u8], at: usize) -> usize {
     at - source[..at].iter().rev().take_while(|b| b.is_ascii_whitespace()).count()
 }

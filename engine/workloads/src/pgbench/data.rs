@@ -1,4 +1,4 @@
-//! The tables, as `pgbench -i` makes them: each tool runs on the other's.
+//! Tables as created by `pgbench -i`, so that both tools can run on each other's data.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::options::{BIGINT_SCALE, Options};
 use crate::dataload::{Data, Table};
 use loadcell_protocols::digits::decimal;
 
-/// Rows a unit of scale, by table.
+/// Rows per unit of scale, by table.
 const TELLERS: u64 = 10;
 const ACCOUNTS: u64 = 100_000;
-/// Branches and tellers are few and small; an account takes about so much.
+/// Approximate size of an account in bytes; branches and tellers are few and small.
 const ROW_BYTES: u64 = 100;
 
 pub struct DataSet {
@@ -17,7 +17,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// The steps of `init_steps`, whatever their order there: tables, rows, keys, foreign keys, vacuum.
+    /// Apply the steps of `init_steps` in a fixed order: tables, rows, keys, foreign keys, vacuum.
     pub fn new(options: &Options) -> Self {
         let scale = u64::from(options.scale);
         let aid = if options.scale >= BIGINT_SCALE { "bigint" } else { "int" };
@@ -70,7 +70,7 @@ impl DataSet {
         }
         if has('v') {
             for table in &mut tables {
-                // pgbench's own COPY freezes accounts; several at once cannot, but this can.
+                // pgbench's single COPY freezes accounts; concurrent ones cannot, but this can.
                 let how = if table.name == "pgbench_accounts" { "FREEZE, ANALYZE" } else { "ANALYZE" };
                 table.finish.push(format!("VACUUM ({how}) {}", table.name));
             }
@@ -96,7 +96,7 @@ fn table(name: &str, columns: &str, with: &str, rows: u64) -> Table {
     }
 }
 
-/// Has the server make the rows (`G`); those of accounts in as many statements at once as there are workers.
+/// Generate the rows on the server (`G`); accounts with one concurrent statement per worker.
 fn generate(tables: &mut [Table], scale: u64, workers: u64) {
     tables[0].inserts.push(format!(
         "INSERT INTO pgbench_branches (bid, bbalance) SELECT bid, 0 FROM generate_series(1, {scale}) AS bid"
@@ -130,7 +130,7 @@ impl Data for DataSet {
             let (branch, rest): (u64, &[u8]) = match table {
                 0 => (0, b"\t0\t\\N\n"),
                 1 => ((id - 1) / TELLERS + 1, b"\t0\t\\N\n"),
-                // Of accounts, the filler is empty; of the others, it is not there.
+                // The filler of accounts is empty; in other tables it is NULL.
                 _ => ((id - 1) / ACCOUNTS + 1, b"\t0\t\n"),
             };
             if branch > 0 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_pgbenchs() {
+    fn rows_match_pgbench() {
         let data = data(json!({"scale": 3}));
         assert_eq!(rows(&data, 0, 0..3), "1\t0\t\\N\n2\t0\t\\N\n3\t0\t\\N\n");
         assert_eq!(rows(&data, 1, 9..11), "10\t1\t0\t\\N\n11\t2\t0\t\\N\n");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_leave_out_what_they_do_not_name() {
+    fn only_named_steps_are_done() {
         let bare = data(json!({"init_steps": "dt"}));
         let empty = |table: &Table| {
             table.units + table.rows == 0 && table.indexes.is_empty() && table.finish.is_empty()
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_makes_each_account_once() {
+    fn server_generates_each_account_once() {
         let data = data(json!({"init_steps": "dtGvp", "scale": 5, "load_workers": 2}));
         let accounts = &data.tables()[2];
         assert_eq!((accounts.units, accounts.rows, accounts.inserts.len()), (0, 500_000, 2));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn large_account_numbers_are_bigint_and_fillfactor_is_the_tables() {
+    fn large_scales_use_bigint_and_fillfactor_applies() {
         let data = data(json!({"scale": 20_000, "fillfactor": 90}));
         assert!(data.tables()[2].create.contains("aid bigint NOT NULL"));
         assert!(

@@ -1,10 +1,10 @@
-//! What can be wrong with a script, said so that its author finds the place and knows what to do.
+//! Errors of scripts, with their position and advice.
 
 use std::fmt;
 
 use super::variables::Slot;
 
-/// A stretch of a script's bytes: `start..end`.
+/// A range of a script's bytes: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub start: u32,
@@ -25,7 +25,7 @@ impl Span {
     }
 }
 
-/// Why an expression has no value. Small and without text, because it travels through the evaluation.
+/// Reason why an expression has no value. Small and without text, as it passes through the evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     Undefined(Slot),
@@ -43,7 +43,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What was found, and what to do about it. `describe` gives a variable's name and its text.
+    /// Finding and advice. `describe` returns a variable's name and text.
     pub fn explain(self, describe: impl Fn(Slot) -> (String, String)) -> (String, Option<String>) {
         match self {
             Self::Undefined(slot) => {
@@ -90,7 +90,7 @@ impl Fault {
     }
 }
 
-/// A mistake in a script, or one that running it brought to light: where, what, and what to do.
+/// An error in a script, at compile time or run time: position, finding, advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     pub script: String,
@@ -100,14 +100,14 @@ pub struct ScriptError {
     pub column: usize,
     pub finding: String,
     pub advice: Option<String>,
-    /// The line, or the part of a long one round the place.
+    /// The line, or an excerpt around the position.
     excerpt: String,
-    /// Characters of the excerpt before the place, and how many to mark.
+    /// Characters of the excerpt before the position, and the number to mark.
     indent: usize,
     width: usize,
 }
 
-/// Characters of a line that an error shows on either side of its place.
+/// Characters of a line shown on either side of the position.
 const EXCERPT_REACH: usize = 60;
 
 impl ScriptError {
@@ -139,7 +139,7 @@ impl ScriptError {
     }
 }
 
-/// Bytes as people can read them.
+/// Bytes as displayable text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -148,7 +148,7 @@ impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}:{}:{}: {}", self.script, self.line, self.column, self.finding)?;
         writeln!(f, "    {}", self.excerpt)?;
-        // Tabs before the place stay tabs, so that the mark stands below it on every terminal.
+        // Tabs before the position remain tabs, so that the mark is aligned on every terminal.
         let indent: String =
             self.excerpt.chars().take(self.indent).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         write!(f, "    {indent:<width$}{}", "^".repeat(self.width), width = self.indent)?;
@@ -161,9 +161,9 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// The known word that differs least from `given`, if it is near enough to be meant.
+/// The known word with the smallest edit distance to `given`, if it is close enough.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A word of a megabyte was not meant to be any of them, and comparing it would take its time.
+    // A very long word is not a typing error, and comparing it would be slow.
     if given.len() > 40 {
         return None;
     }
@@ -176,7 +176,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
-/// Levenshtein's edit distance (1966).
+/// Edit distance (Levenshtein, 1966).
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, &x) in a.iter().enumerate() {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_shows_its_line_and_marks_its_place() {
+    fn error_shows_its_line_and_marks_the_position() {
         assert_eq!(
             error("select 1;\n\\set i foo(1)\n", 17, 20),
             "rw.sql:2:8: odd\n    \\set i foo(1)\n           ^^^"
@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_shown_in_part() {
+    fn long_lines_are_excerpted() {
         let long = "x".repeat(1 << 20);
         assert!(error(&long, 500_000, 600_000).len() < 400);
     }
 
     #[test]
-    fn the_nearest_word_is_offered() {
+    fn nearest_word_is_suggested() {
         let known = ["random", "random_zipfian", "hash"];
         assert_eq!(nearest("randon", known), Some("random"));
         assert_eq!(nearest("HASH", known), Some("hash"));

@@ -1,8 +1,8 @@
-//! A compiled expression, and the machine that evaluates it without allocating.
+//! Compiled expressions, and their allocation-free evaluation.
 //!
-//! An expression is a row of operations on a stack. Operands stand before their operator in the order in which pgbench
-//! evaluates them, because that order decides which random number goes where. What is lazy (AND, OR, CASE) is jumps, and jumps
-//! are counted from where they stand, so that a piece of code can be moved as a whole.
+//! An expression is a sequence of operations on a stack. Operands precede their operator in the order in
+//! which pgbench evaluates them, as that determines the random numbers. Lazy operators (AND, OR, CASE) are
+//! jumps with relative targets, so that code can be moved as a block.
 
 use super::error::{Fault, Span};
 use super::functions::Function;
@@ -12,11 +12,11 @@ use super::random::{Exponential, Random, Range, Zipfian};
 use super::value::Value;
 use super::variables::{Slot, Variables};
 
-/// The place of a call that keeps what it computed from its parameters.
+/// Index of a call that caches a computation on its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site(pub u32);
 
-/// One step. In comments, `a` is below `b` on the stack.
+/// One operation. In comments, `a` is below `b` on the stack.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     Constant(Value),
@@ -38,14 +38,15 @@ pub enum Op {
     Not,
     Is,
     IsNot,
-    /// The left side of AND (`false`) or OR (`true`) is on the stack: if it decides, or is null, jump and leave it there.
+    /// The left side of AND (`false`) or OR (`true`) is on the stack: if it decides the result or is null,
+    /// leave it and jump.
     Decide {
         by: bool,
         over: u32,
     },
     /// The right side of AND or OR: a boolean or null.
     Logical,
-    /// Takes a condition; jumps unless it holds.
+    /// Pop a condition; jump unless it holds.
     Unless {
         over: u32,
     },
@@ -72,7 +73,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// The operation of a function call with so many arguments; `site` is asked for a new site where one is kept.
+    /// The operation of a function call with `arguments` arguments; `site` allocates a site if the call
+    /// caches something.
     pub fn call(function: Function, arguments: usize, mut site: impl FnMut() -> Site) -> Self {
         match function {
             Function::Abs => Self::Abs,
@@ -97,7 +99,7 @@ impl Op {
         }
     }
 
-    /// Whether the same operands always give the same result, and nothing else happens.
+    /// True if equal operands give equal results without side effects.
     pub fn is_pure(self) -> bool {
         !matches!(
             self,
@@ -116,18 +118,18 @@ impl Op {
 #[derive(Clone, Debug, Default)]
 pub struct Expression {
     pub(super) code: Vec<Op>,
-    /// Where in the script each operation was written.
+    /// Source position of each operation.
     pub(super) places: Vec<Span>,
 }
 
-/// Why an expression has no value, and where in the script.
+/// Reason why an expression has no value, and its source position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trap {
     pub fault: Fault,
     pub place: Span,
 }
 
-/// What a call computed from its parameters the last time; most calls have the same ones every time.
+/// Cached computation of a call; most calls have the same parameters every time.
 #[derive(Clone, Debug)]
 enum Kept {
     Nothing,
@@ -136,18 +138,18 @@ enum Kept {
     Zipfian(Zipfian),
 }
 
-/// One client's means of evaluation.
+/// Evaluation state of one client.
 #[derive(Clone, Debug)]
 pub struct Machine {
     stack: Vec<Value>,
     kept: Vec<Kept>,
     pub random: Random,
-    /// What `debug()` was given during the last evaluation.
+    /// Arguments of `debug()` during the last evaluation.
     pub debugged: Vec<Value>,
 }
 
 impl Machine {
-    /// For programs with so many sites.
+    /// For programs with `sites` sites.
     pub fn new(random: Random, sites: usize) -> Self {
         Self { stack: Vec::with_capacity(16), kept: vec![Kept::Nothing; sites], random, debugged: Vec::new() }
     }
@@ -157,7 +159,7 @@ impl Machine {
         self.stack.pop().unwrap_or(Value::Null)
     }
 
-    /// Takes two operands and leaves what `f` makes of them; null if either is.
+    /// Replace two operands by the result of `f`; null if either is null.
     #[inline]
     fn two(&mut self, f: impl FnOnce(Value, Value) -> Result<Value, Fault>) -> Result<Value, Fault> {
         let b = self.pop();
@@ -189,7 +191,7 @@ fn integers(a: Value, b: Value, f: impl FnOnce(i64, i64) -> Result<i64, Fault>) 
     f(a, b.integer()?).map(Value::Integer)
 }
 
-/// Integers stay integers and must fit; one double makes both doubles.
+/// Integers stay integers with overflow checks; one double makes both doubles.
 #[inline]
 fn arithmetic(
     a: Value,
@@ -243,11 +245,11 @@ fn divide(a: Value, b: Value) -> Result<Value, Fault> {
 }
 
 fn modulo(a: i64, b: i64) -> Result<i64, Fault> {
-    // The remainder by -1 is 0 for all; the processor would trap on that of the smallest integer.
+    // The remainder by -1 is 0; the processor would trap on the smallest integer.
     if b == 0 { Err(Fault::DivisionByZero) } else { Ok(a.wrapping_rem(b)) }
 }
 
-/// The least (or greatest) of some values: of doubles when one of them is a double.
+/// Minimum or maximum of several values, as doubles if one of them is a double.
 fn extreme(values: &[Value], greatest: bool) -> Result<Value, Fault> {
     if values.iter().any(|v| v.is_null()) {
         return Ok(Value::Null);
@@ -256,7 +258,7 @@ fn extreme(values: &[Value], greatest: bool) -> Result<Value, Fault> {
         let mut best = values[0].double()?;
         for value in &values[1..] {
             let next = value.double()?;
-            // Written so that what is not a number loses against what comes after it, as in pgbench.
+            // Written so that NaN loses against later values, as in pgbench.
             let keep = if greatest { best > next } else { best < next };
             best = if keep { best } else { next };
         }
@@ -270,11 +272,11 @@ fn extreme(values: &[Value], greatest: bool) -> Result<Value, Fault> {
     Ok(Value::Integer(best))
 }
 
-/// `debug()` calls of one evaluation that are kept; there can be no more in a line that a person reads.
+/// Maximum of retained `debug()` values per evaluation.
 const DEBUGGED_MAX: usize = 64;
 
 impl Expression {
-    /// The expression's value. Random numbers come from the machine, in the order in which pgbench draws them.
+    /// Value of the expression. Random numbers come from the machine, in pgbench's order.
     pub fn evaluate(&self, variables: &mut Variables, machine: &mut Machine) -> Result<Value, Trap> {
         machine.stack.clear();
         machine.debugged.clear();
@@ -288,7 +290,7 @@ impl Expression {
         Ok(machine.pop())
     }
 
-    /// The value of an expression that is only a constant.
+    /// Value of a constant expression.
     pub fn constant(&self) -> Option<Value> {
         match self.code[..] {
             [Op::Constant(value)] => Some(value),
@@ -297,7 +299,7 @@ impl Expression {
     }
 }
 
-/// Does one operation; gives how many of the next are jumped over.
+/// Execute one operation. Returns the number of following operations to skip.
 #[inline]
 fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault> {
     let value = match op {
@@ -311,7 +313,7 @@ fn step(op: Op, variables: &mut Variables, m: &mut Machine) -> Result<u32, Fault
         Op::And => m.two(|a, b| integers(a, b, |a, b| Ok(a & b)))?,
         Op::Or => m.two(|a, b| integers(a, b, |a, b| Ok(a | b)))?,
         Op::Xor => m.two(|a, b| integers(a, b, |a, b| Ok(a ^ b)))?,
-        // The count is taken modulo 64, as the processor does for pgbench.
+        // The count is taken modulo 64, as by the processor in pgbench.
         Op::ShiftLeft => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shl(b as u32))))?,
         Op::ShiftRight => m.two(|a, b| integers(a, b, |a, b| Ok(a.wrapping_shr(b as u32))))?,
         Op::Equal => m.two(|a, b| comparison(a, b, i64::eq, f64::eq))?,

@@ -1,6 +1,6 @@
-//! The functions that expressions can call: their names, and how many arguments they take.
+//! Functions of expressions: names and arities.
 
-/// A function by what it computes.
+/// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     Abs,
@@ -24,16 +24,16 @@ pub enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
+/// Number of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     Exactly(usize),
     AtLeastOne,
-    /// So many, and one more for the seed, which is `:default_seed` when it is left out.
+    /// This number, and an optional seed, which defaults to `:default_seed`.
     Seeded(usize),
 }
 
-/// More arguments than this no call may have, as in pgbench.
+/// Maximum number of arguments, as in pgbench.
 pub const MAX_ARGUMENTS: usize = 16;
 
 const TABLE: &[(&str, Arity, Function)] = &[
@@ -60,7 +60,7 @@ const TABLE: &[(&str, Arity, Function)] = &[
     ("sqrt", Arity::Exactly(1), Function::Sqrt),
 ];
 
-/// The function of that name, in letters of either case.
+/// Find a function by its name, ignoring case.
 pub fn find(name: &[u8]) -> Option<(&'static str, Arity, Function)> {
     TABLE.iter().find(|(known, ..)| name.eq_ignore_ascii_case(known.as_bytes())).copied()
 }

@@ -1,6 +1,6 @@
-//! `hash_murmur2` and `hash_fnv1a`: 64-bit hashes of one 64-bit integer. Both are bit-equal to pgbench's.
+//! `hash_murmur2` and `hash_fnv1a`: 64-bit hashes of a 64-bit integer, bit-equal to pgbench's.
 
-/// MurmurHash64A (Appleby, 2008) of the value's eight bytes, little end first.
+/// MurmurHash64A (Appleby, 2008) of the value's eight bytes in little-endian order.
 #[inline]
 pub fn murmur2(value: i64, seed: i64) -> i64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
@@ -16,7 +16,8 @@ pub fn murmur2(value: i64, seed: i64) -> i64 {
     (hash ^ (hash >> SHIFT)) as i64
 }
 
-/// FNV-1a (Fowler, Noll and Vo, 1991) of the value's eight bytes, little end first; the seed is folded into the offset basis.
+/// FNV-1a (Fowler, Noll and Vo, 1991) of the value's eight bytes in little-endian order; the seed is combined
+/// with the offset basis.
 #[inline]
 pub fn fnv1a(value: i64, seed: i64) -> i64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
@@ -33,10 +34,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_have_the_values_that_are_documented() {
+    fn hashes_match_documented_values() {
         assert_eq!(murmur2(10, 5432), -5817877081768721676);
         assert_eq!(fnv1a(10, 5432), -7793829335365542153);
-        // `pgbench --random-seed=42` (15.18): its default seed, and the hashes of 17 under it.
+        // `pgbench --random-seed=42` (15.18): its default seed, and the hashes of 17 with it.
         let seed = super::super::random::Seeds::new(42, 2, 1).default_seed;
         assert_eq!(murmur2(17, seed), 5319925989185282468);
         assert_eq!(fnv1a(17, seed), -4697007917945908884);

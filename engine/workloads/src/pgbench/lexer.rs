@@ -1,11 +1,11 @@
-//! Cuts a meta command into words, or into the tokens of an expression. A command ends with its line, unless a backslash
-//! stands before the line's end.
+//! Splits a meta command into words, or into the tokens of an expression. A command ends with its line,
+//! unless the line ends with a backslash.
 
 use super::error::Span;
 use super::value::Value;
 use super::variables::{begins_name, continues_name};
 
-/// What is wrong at a place of a script; the script's name and text are added by who knows them.
+/// An error at a position of a script; the caller adds the script's name and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     pub place: Span,
@@ -26,14 +26,14 @@ impl Mistake {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Token {
-    /// The end of the command.
+    /// End of the command.
     End,
     Constant(Value),
-    /// 9223372036854775808, which is an integer only behind a minus.
+    /// 9223372036854775808, which is an integer only after a minus.
     MinimumMagnitude,
-    /// The place is that of the name, without its colon.
+    /// The span is that of the name without its colon.
     Variable(Span),
-    /// A function's name.
+    /// Name of a function.
     Name,
     Open,
     Close,
@@ -90,7 +90,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | 0x0c | 0x0b)
 }
 
-/// Reads one meta command, from behind its backslash.
+/// Lexer of one meta command, starting after its backslash.
 pub struct Lexer<'a> {
     pub source: &'a [u8],
     pub at: usize,
@@ -101,7 +101,7 @@ impl Lexer<'_> {
         self.source.get(self.at + ahead).copied()
     }
 
-    /// Bytes of a continuation (a backslash and the end of the line) that stands here.
+    /// Length of a line continuation (a backslash and the line end) at this position.
     fn continuation(&self, ahead: usize) -> Option<usize> {
         match (self.peek(ahead)?, self.peek(ahead + 1)?) {
             (b'\\', b'\n') => Some(2),
@@ -122,7 +122,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The next word, as white space divides them; none at the end of the command.
+    /// Next word, separated by white space; `None` at the end of the command.
     pub fn word(&mut self) -> Option<Span> {
         self.skip_space();
         let start = self.at;
@@ -135,7 +135,7 @@ impl Lexer<'_> {
         (self.at > start).then(|| Span::new(start, self.at))
     }
 
-    /// Goes behind the end of the command, whatever is left of it.
+    /// Skip to the end of the command.
     pub fn finish(&mut self) {
         while let Some(byte) = self.peek(0) {
             if let Some(length) = self.continuation(0) {
@@ -149,7 +149,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The next token of an expression. At the end of the command it is `End`, as often as it is asked for.
+    /// Next token of an expression. At the end of the command it is `End`, repeatedly.
     pub fn token(&mut self) -> Result<(Token, Span), Mistake> {
         self.skip_space();
         let start = self.at;
@@ -213,7 +213,7 @@ impl Lexer<'_> {
         Ok((token, Span::new(start, self.at)))
     }
 
-    /// How many bytes from `ahead` on are of a kind.
+    /// Number of bytes from `ahead` on that satisfy `kind`.
     fn count(&self, ahead: usize, kind: impl Fn(u8) -> bool) -> usize {
         self.source[self.at + ahead..].iter().take_while(|&&b| kind(b)).count()
     }
@@ -222,7 +222,8 @@ impl Lexer<'_> {
         self.count(ahead, |b| b.is_ascii_digit())
     }
 
-    /// A constant and its length. The longest reading counts: `1` is an integer; `1.`, `.1` and `1e0` are doubles.
+    /// A constant and its length. The longest match counts: `1` is an integer; `1.`, `.1` and `1e0` are
+    /// doubles.
     fn number(&self) -> Result<(Token, usize), Mistake> {
         let whole = self.digits(0);
         let mut length = whole;
@@ -259,7 +260,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The beginning of a text that may be very long.
+/// The start of a text that may be very long.
 pub fn shorten(given: &str) -> String {
     const SHOWN: usize = 40;
     match given.char_indices().nth(SHOWN) {
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn words_end_with_white_space_and_the_command_with_its_line() {
+    fn words_end_at_white_space_and_commands_at_line_ends() {
         assert_eq!(words("set x 1\nselect"), ["set", "x", "1"]);
         assert_eq!(words(" set\tx\r\n"), ["set", "x"]);
         assert_eq!(words("setshell a\\\n  echo \\\n    :b\nno"), ["setshell", "a", "echo", ":b"]);
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_the_longest_that_can_be_read() {
+    fn longest_token_is_read() {
         for (source, expected) in [
             (
                 "1 .5 2. 1e2",

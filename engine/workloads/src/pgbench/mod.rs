@@ -1,20 +1,16 @@
 //! pgbench's script language: people's scripts, unchanged.
 //!
-//! [`Builder`] takes definitions (`-D`) and scripts and makes a [`Program`]; the program makes a [`Client`] for each connection;
-//! a client says what is [`Next`] and does all by itself that needs no server. Nothing here touches a socket, a clock or a file.
+//! [`Builder`] takes definitions (`-D`) and scripts and makes a [`Program`]; the program makes a [`Client`]
+//! for each connection; a client says what is [`Next`] and does all by itself that needs no server. Nothing
+//! here touches a socket, a clock or a file.
 //!
-//! ```
-//! use loadcell_workloads::pgbench::{Builder, Mode, Next, Run};
+//! ``` use loadcell_workloads::pgbench::{Builder, Mode, Next, Run};
 //!
-//! let mut builder = Builder::new(Mode::Simple);
-//! builder.script("ro.sql", b"\\set aid random(1, 100000 * :scale)\nSELECT :aid;", 1).unwrap();
-//! let program = builder.build(Run { seed: 42, clients: 1, threads: 1, scale: 1 }).unwrap();
-//! let mut client = program.client(0);
-//! client.begin(0);
-//! let Next::Sql { statement, .. } = client.next(&program).unwrap() else { panic!() };
-//! let mut out = Vec::new();
-//! statement.write(&client.variables, &mut out);
-//! assert_eq!(out, b"SELECT 83532;");
+//! let mut builder = Builder::new(Mode::Simple); builder.script("ro.sql", b"\\set aid random(1, 100000 *
+//! :scale)\nSELECT :aid;", 1).unwrap(); let program = builder.build(Run { seed: 42, clients: 1, threads: 1,
+//! scale: 1 }).unwrap(); let mut client = program.client(0); client.begin(0); let Next::Sql { statement, .. }
+//! = client.next(&program).unwrap() else { panic!() }; let mut out = Vec::new();
+//! statement.write(&client.variables, &mut out); assert_eq!(out, b"SELECT 83532;");
 //! ```
 
 mod answer;

@@ -11,19 +11,19 @@ use loadcell_core::clock::Nanos;
 use loadcell_core::error::Problem;
 use loadcell_protocols::Mode;
 
-/// serialization_failure and deadlock_detected: what pgbench tries again.
+/// SQLSTATEs retried by pgbench: serialization_failure and deadlock_detected.
 pub const RETRIED: [&str; 2] = ["40001", "40P01"];
 
-/// From here on account numbers do not fit into an INTEGER's half that pgbench trusts, and it makes them BIGINT.
+/// Scale from which pgbench declares account numbers as BIGINT.
 pub(super) const BIGINT_SCALE: u32 = 20_000;
-/// Account numbers are at most 100,000 times as large, and are computed with 64 bits.
+/// Maximum scale. Account numbers are up to 100,000 times as large, in 64-bit arithmetic.
 const MOST_SCALE: u32 = i32::MAX as u32;
 
-/// A script: a built-in one, or one whose text is given.
+/// A script: a built-in one, or one with text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptOption {
-    /// Of a built-in script, or what errors and the record call the text.
+    /// Name of a built-in script, or the name of the text in errors and results.
     pub name: String,
     #[serde(default)]
     pub source: Option<String>,
@@ -43,11 +43,11 @@ pub struct Options {
     /// `-D name=value`
     pub variables: BTreeMap<String, String>,
     pub protocol: Mode,
-    /// Attempts of a transaction, the first included; none: as the load says.
+    /// Attempts per transaction, the first included; `None`: the default of the load.
     pub max_tries: Option<u32>,
     pub latency_limit_ns: Option<Nanos>,
     pub allow_shell: bool,
-    /// Of pgbench's `dtgGvpf`.
+    /// Steps among pgbench's `dtgGvpf`.
     pub init_steps: String,
     pub fillfactor: u32,
     /// Connections that load the data.
@@ -72,7 +72,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads and checks what stands under the key `pgbench`; scripts are compiled by [`Options::builder`].
+    /// Parse and validate the `pgbench` section; scripts are compiled by [`Options::builder`].
     pub fn read(section: &Value) -> Result<Self, Problem> {
         let options: Self = serde_json::from_value(section.clone()).map_err(|error| {
             problem(format!("the pgbench workload cannot be read: {error}"), "correct it")
@@ -112,7 +112,7 @@ impl Options {
         Ok(())
     }
 
-    /// The scripts, compiled. All mistakes of all scripts are told at once.
+    /// Compile the scripts. Reports all mistakes of all scripts at once.
     pub fn builder(&self) -> Result<Builder, Problem> {
         let mut builder = Builder::new(match self.protocol {
             Mode::Simple => statement::Mode::Simple,
@@ -154,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_has_pgbenchs_default() {
+    fn defaults_match_pgbench() {
         let options = Options::read(&json!({})).unwrap();
         assert_eq!((options.scripts[0].name.as_str(), options.scale), ("tpcb-like", 1));
         assert_eq!((options.protocol, options.max_tries), (Mode::Simple, None));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_advice() {
+    fn invalid_options_are_rejected_with_advice() {
         let cases = [
             (json!({"scale": 0}), "scale is 0"),
             (json!({"sclae": 1}), "unknown field `sclae`"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_all_scripts_are_told_with_their_places() {
+    fn mistakes_of_all_scripts_are_reported() {
         let section = json!({"scripts": [
             {"name": "a.sql", "source": "\\set x 1 +\n"},
             {"name": "b.sql", "source": "select 1;\n\\if 1\n"},

@@ -1,7 +1,7 @@
-//! From the text of an expression to its code, by precedence climbing (Pratt, 1973).
+//! Expression parser and code generator, by precedence climbing (Pratt, 1973).
 //!
-//! Precedences, lowest first: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons (which do not chain); `| # & << >> ~`; `+ -`;
-//! `* / %`; unary `+ -`. `~` binds like the other operators on bits: `~1 + 2` is `~(1 + 2)`.
+//! Precedences, lowest first: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons (non-associative); `| # & << >>
+//! ~`; `+ -`; `* / %`; unary `+ -`. `~` binds like the other bitwise operators: `~1 + 2` is `~(1 + 2)`.
 
 use super::error::{Span, nearest, text};
 use super::expression::{Expression, Machine, Op, Site};
@@ -11,19 +11,21 @@ use super::random::Random;
 use super::value::Value;
 use super::variables::{Names, Slot, Variables, is_name};
 
-/// How deep operands may nest, each in its operator, parentheses, call or CASE. Far more than people write, and far less than a stack holds.
+/// Maximum nesting of operators, parentheses, calls and CASE: far more than in practice, and far less than
+/// the stack allows.
 const DEPTH_MAX: u32 = 250;
-/// How many operations an expression may have, so that compiling the oddest script of a megabyte stays a matter of seconds.
+/// Maximum number of operations of an expression, which bounds the compile time of hostile scripts to
+/// seconds.
 const LENGTH_MAX: usize = 1 << 16;
 
-/// What a program's expressions share.
+/// State shared by all expressions of a program.
 pub struct Shared<'a> {
     pub names: &'a mut Names,
     pub default_seed: Slot,
     pub sites: &'a mut u32,
 }
 
-/// Compiles the expression that starts where the lexer stands and ends with its command.
+/// Compile the expression from the lexer's position to the end of its command.
 pub fn expression(lexer: &mut Lexer<'_>, shared: &mut Shared<'_>) -> Result<Expression, Mistake> {
     let (token, place) = lexer.token()?;
     let mut parser =
@@ -52,13 +54,13 @@ struct Parser<'l, 's, 'n, 'a> {
     shared: &'n mut Shared<'a>,
     token: Token,
     place: Span,
-    /// The token before this one, for messages.
+    /// The previous token, for messages.
     before: Option<Span>,
     depth: u32,
     out: Expression,
 }
 
-/// An operator between two operands: its level, its operation, and whether its right side is evaluated first.
+/// Binary operator of a token: its level, its operation, and whether its right side is evaluated first.
 fn infix(token: Token) -> Option<(u8, Op, bool)> {
     Some(match token {
         Token::Less => (level::COMPARISON, Op::Less, false),
@@ -125,7 +127,7 @@ impl Parser<'_, '_, '_, '_> {
         self.out.places.push(place);
     }
 
-    /// Makes the jump that was left open at `from` lead to here.
+    /// Resolve the pending jump at `from` to the current position.
     fn land(&mut self, from: usize) {
         let distance = (self.here() - from - 1) as u32;
         match &mut self.out.code[from] {
@@ -134,8 +136,8 @@ impl Parser<'_, '_, '_, '_> {
         }
     }
 
-    /// Replaces the operations from `start` on by their result when they are constants and one pure operation on them.
-    /// What cannot be computed stays: it may never be reached.
+    /// Constant folding: replace the operations from `start` on by their result if they are a pure operation
+    /// on constants. Failing computations remain, as they may never be executed.
     fn fold(&mut self, start: usize) {
         let Some((last, operands)) = self.out.code[start..].split_last() else { return };
         if operands.is_empty() || !last.is_pure() || !operands.iter().all(|op| matches!(op, Op::Constant(_)))
@@ -155,7 +157,7 @@ impl Parser<'_, '_, '_, '_> {
         }
     }
 
-    /// An expression of operators that bind at least as tightly as `least`.
+    /// Compile operators that bind at least as tightly as `least`.
     fn climb(&mut self, least: u8) -> Result<(), Mistake> {
         if self.depth == DEPTH_MAX {
             return Err(self.too_deep());
@@ -175,7 +177,7 @@ impl Parser<'_, '_, '_, '_> {
     fn operators(&mut self, least: u8) -> Result<(), Mistake> {
         let start = self.here();
         self.operand()?;
-        // A comparison's result is not compared again without parentheses.
+        // Comparisons are non-associative.
         let mut compared = false;
         loop {
             let place = self.place;
@@ -184,7 +186,7 @@ impl Parser<'_, '_, '_, '_> {
                 Token::And if least <= level::AND => self.lazy(level::AND, false)?,
                 Token::Is | Token::IsNull | Token::NotNull if least <= level::IS => {
                     self.is(start)?;
-                    // `a IS NULL` is complete in itself: it can be compared.
+                    // `a IS NULL` is complete, so it may be compared.
                     compared = false;
                     continue;
                 }
@@ -220,7 +222,7 @@ impl Parser<'_, '_, '_, '_> {
             .advise("compute parts of it in a \\set of their own"))
     }
 
-    /// AND (decided by false) and OR (decided by true), whose left side was just compiled.
+    /// Compile the right side of AND (decided by false) or OR (decided by true).
     fn lazy(&mut self, level: u8, by: bool) -> Result<(), Mistake> {
         let place = self.place;
         self.next()?;
@@ -310,7 +312,7 @@ impl Parser<'_, '_, '_, '_> {
         self.expect(|t| matches!(t, Token::Close), ") or an operator")
     }
 
-    /// A minus is a subtraction from 0, as in pgbench; but the smallest integer is read as one.
+    /// A unary minus is a subtraction from 0, as in pgbench; the smallest integer is parsed as a constant.
     fn minus(&mut self) -> Result<(), Mistake> {
         let place = self.place;
         self.next()?;
@@ -327,7 +329,7 @@ impl Parser<'_, '_, '_, '_> {
         self.operation(left, level, op, place)
     }
 
-    /// An operator at `place` on the operand that comes next, and on a constant to its left.
+    /// Compile an operator at `place` on the next operand, and on a constant to its left.
     fn operation(&mut self, left: Option<Value>, level: u8, op: Op, place: Span) -> Result<(), Mistake> {
         let start = self.here();
         if let Some(value) = left {
@@ -353,7 +355,7 @@ impl Parser<'_, '_, '_, '_> {
         self.expect(|t| matches!(t, Token::Open), "( behind the function's name")?;
         let start = self.here();
         let mut count = 0;
-        // pgbench lets the first argument be empty, as in `least(,1)`.
+        // pgbench allows an empty first argument, as in `least(,1)`.
         if !matches!(self.token, Token::Comma | Token::Close) {
             self.climb(level::OR)?;
             count = 1;

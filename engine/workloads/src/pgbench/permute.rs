@@ -1,9 +1,10 @@
-//! `permute(i, size, seed)`: where `i` goes in a pseudorandom permutation of 0..size. Bit-equal to pgbench's.
+//! `permute(i, size, seed)`: the position of `i` in a pseudorandom permutation of 0..size. Bit-equal to
+//! pgbench's.
 //!
-//! Six rounds, each a bijection of 0..size: multiply by an odd number, exclusive-or and rotate modulo the largest power of two
-//! that fits; the same once more counted from the other end, because a power of two covers only a part of the range;
-//! then move everything round by a random offset. All those numbers depend on `size` and `seed` alone, so a [`Schedule`]
-//! draws them once and serves every `i` that follows: that is where the time of a permutation would otherwise go.
+//! Six rounds, each a bijection of 0..size: multiply by an odd number, exclusive-or and rotate modulo the
+//! largest power of two that fits; the same from the other end, as a power of two covers only a part of the
+//! range; then add a random offset. All these numbers depend only on `size` and `seed`, so a [`Schedule`]
+//! draws them once and is reused for later `i`, which saves most of the time.
 
 use super::random::Random;
 
@@ -18,12 +19,12 @@ struct Round {
     offset: u64,
 }
 
-/// The rounds of one permutation.
+/// Parameters of one permutation.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     size: u64,
     seed: i64,
-    /// 2^bits is the largest power of two that is not above `size`; `mask` has that many ones.
+    /// 2^bits is the largest power of two not above `size`; `mask` has that many ones.
     bits: u32,
     mask: u64,
     rounds: [Round; ROUNDS],
@@ -36,7 +37,7 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// `size` is above 0.
+    /// `size` is positive.
     pub fn new(size: i64, seed: i64) -> Self {
         let mut random = Random::seeded(seed as u64);
         let size = size as u64;
@@ -52,13 +53,13 @@ impl Schedule {
         Self { size, seed, bits, mask, rounds }
     }
 
-    /// Whether this is the permutation asked for.
+    /// True if this is the permutation for `size` and `seed`.
     #[inline]
     pub fn is_for(&self, size: i64, seed: i64) -> bool {
         self.size == size as u64 && self.seed == seed
     }
 
-    /// The new place of `value` modulo the size (as an unsigned number, so negative values have a place too).
+    /// Position of `value` modulo the size (as an unsigned number, so that negative values have one too).
     #[inline]
     pub fn place(&self, value: i64) -> i64 {
         if self.size < 2 {
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permutations_have_the_values_that_pgbench_promises() {
+    fn permutations_match_pgbench() {
         let size = i64::MAX - 10;
         let permutation = Schedule::new(size, 5432);
         let expected = [
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_taken_once() {
+    fn permutation_is_a_bijection() {
         for size in (1..70).chain([127, 128, 129, 1000, 4095]) {
             for seed in 0..5 {
                 let permutation = Schedule::new(size, seed);

@@ -1,4 +1,4 @@
-//! All scripts of a load, with the variables they share.
+//! All scripts of a load, with their shared variables.
 
 use super::client::Client;
 use super::compiler;
@@ -10,10 +10,10 @@ use super::statement::Mode;
 use super::value::Value;
 use super::variables::{Names, Slot, Variables, is_name};
 
-/// Scripts that one load may mix.
+/// Maximum number of scripts of a load.
 pub const MAX_SCRIPTS: usize = 128;
 
-/// Takes definitions and scripts, one after the other.
+/// Collects definitions and scripts.
 #[derive(Clone, Debug)]
 pub struct Builder {
     mode: Mode,
@@ -24,7 +24,7 @@ pub struct Builder {
     sites: u32,
 }
 
-/// Variables that are set without anybody's doing.
+/// Variables that are set automatically.
 #[derive(Clone, Copy, Debug)]
 struct Automatic {
     client_id: Slot,
@@ -45,7 +45,8 @@ impl Builder {
         Self { mode, names, automatic, defined: Vec::new(), scripts: Vec::new(), sites: 0 }
     }
 
-    /// What `-D name=value` does, for every client. An automatic variable that is defined keeps this value.
+    /// Define a variable for all clients, like `-D name=value`. The definition overrides an automatic
+    /// variable.
     pub fn define(&mut self, name: &str, value: &str) -> Result<(), String> {
         if value.is_empty() {
             return Err(format!("invalid variable definition: {name:?} has no value"));
@@ -59,7 +60,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Compiles a script and adds it to the mix. Several mistakes are told at once.
+    /// Compile a script and add it to the mix. Returns all mistakes at once.
     pub fn script(&mut self, name: &str, source: &[u8], weight: u32) -> Result<(), Vec<ScriptError>> {
         let mut shared = Shared {
             names: &mut self.names,
@@ -71,7 +72,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The program, for so many clients and threads. Fails when there is no script to choose, or there are too many.
+    /// Build the program. Fails if there are no scripts, or too many.
     pub fn build(self, run: Run) -> Result<Program, String> {
         if self.scripts.len() > MAX_SCRIPTS {
             return Err(format!(
@@ -105,24 +106,24 @@ impl Builder {
     }
 }
 
-/// What a run fixes for all its clients.
+/// Parameters common to all clients of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// What `--random-seed` gives.
+    /// Seed, as given by `--random-seed`.
     pub seed: u64,
     pub clients: u32,
     pub threads: u32,
-    /// The data set's scale factor.
+    /// Scale factor of the data.
     pub scale: i64,
 }
 
-/// Scripts, ready for clients to run them.
+/// Compiled scripts.
 #[derive(Clone, Debug)]
 pub struct Program {
     mode: Mode,
     names: Names,
     client_id: Option<Slot>,
-    /// As every client finds them.
+    /// Initial values for each client.
     variables: Variables,
     scripts: Vec<Script>,
     weights: u64,
@@ -147,7 +148,7 @@ impl Program {
         &self.seeds
     }
 
-    /// Client number `number`, counted from 0 and below the run's count.
+    /// Client with this number, counted from 0.
     pub fn client(&self, number: u32) -> Client {
         let mut variables = self.variables.clone();
         if let Some(slot) = self.client_id {
@@ -156,7 +157,7 @@ impl Program {
         Client::new(variables, self.seeds.clients[number as usize], self.sites)
     }
 
-    /// The script of the next transaction, drawn by weight. One script alone is chosen without drawing.
+    /// Draw the script of the next transaction by weight. A single script needs no draw.
     pub fn choose(&self, random: &mut Random) -> usize {
         if self.scripts.len() == 1 {
             return 0;
@@ -171,7 +172,7 @@ impl Program {
         unreachable!("what is drawn is below the sum of the weights")
     }
 
-    /// The script and command of the first `\shell` or `\setshell`, for a caller that does not allow them.
+    /// Error at the first `\shell` or `\setshell`, for callers that do not allow them.
     pub fn first_shell(&self) -> Option<ScriptError> {
         self.scripts.iter().find_map(|script| {
             let command = script.commands.iter().find(|command| command.action.uses_shell())?;

@@ -8,7 +8,8 @@
 //! | the streams of clients, `default_seed` | bit-equal |
 //! | the choice of the next script | bit-equal for one thread; with more it depends on the numbering of threads, as in pgbench |
 //!
-//! One difference is wanted: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it gives `max`.
+//! One difference is wanted: for ranges near 2^53 and above pgbench's rounding can give `max + 1`; here it
+//! gives `max`.
 
 use super::error::Fault;
 
@@ -19,14 +20,14 @@ pub struct Random {
     high: u64,
 }
 
-/// The narrowest bell that `random_gaussian` accepts, in standard deviations from the middle to either end.
+/// Minimum parameter of `random_gaussian`: standard deviations from the middle to either end.
 const GAUSSIAN_PARAMETER_MIN: f64 = 2.0;
-/// Outside of these the rejection method of `random_zipfian` would take very long, or lose all precision.
+/// Limits of `random_zipfian`; outside of them rejection is slow, or imprecise.
 const ZIPFIAN_PARAMETER_MIN: f64 = 1.001;
 const ZIPFIAN_PARAMETER_MAX: f64 = 1000.0;
 
 impl Random {
-    /// A stream that starts where SplitMix64 (Steele, Lea and Flood, 2014) takes the seed.
+    /// A stream seeded by SplitMix64 (Steele, Lea and Flood, 2014).
     pub fn seeded(seed: u64) -> Self {
         let mut mix = seed;
         let mut next = || {
@@ -35,8 +36,8 @@ impl Random {
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
         };
-        // No seed leads to the state of two zeros, which the generator could not leave: SplitMix64 is a bijection of
-        // its counter, so of two successive outputs at most one is 0.
+        // The state is never two zeros, which the generator could not leave: SplitMix64 is a bijection of its
+        // counter, so of two successive outputs at most one is 0.
         Self { low: next(), high: next() }
     }
 
@@ -51,7 +52,7 @@ impl Random {
         result
     }
 
-    /// A uniform number in `0..=most`: as many high bits as `most` has, drawn again while they are above it.
+    /// A uniform number in `0..=most`: as many high bits as `most` has, by rejection.
     #[inline]
     pub fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
@@ -78,8 +79,8 @@ impl Random {
         range.min.wrapping_add(self.up_to(range.most) as i64)
     }
 
-    /// `random_gaussian`: a bell round the middle of the range, cut `parameter` standard deviations from it
-    /// (basic Box-Muller transform, drawn again when it falls outside).
+    /// `random_gaussian`: normal distribution around the middle of the range, truncated at `parameter`
+    /// standard deviations (basic Box-Muller transform with rejection).
     #[inline]
     pub fn gaussian(&mut self, range: Range, parameter: f64) -> Result<i64, Fault> {
         if parameter.is_nan() || parameter < GAUSSIAN_PARAMETER_MIN {
@@ -96,14 +97,16 @@ impl Random {
         Ok(range.at((deviation + parameter) / (parameter * 2.0)))
     }
 
-    /// `random_exponential`: the inverse of an exponential distribution that is cut off at `parameter`, and scaled to the range.
+    /// `random_exponential`: inverse of an exponential distribution truncated at `parameter`, scaled to the
+    /// range.
     #[inline]
     pub fn exponential(&mut self, range: Range, bend: &Exponential) -> i64 {
         let uniform = 1.0 - self.unit();
         range.at(-(bend.cut + (1.0 - bend.cut) * uniform).ln() / bend.parameter)
     }
 
-    /// `random_zipfian`: rejection by Devroye, *Non-Uniform Random Variate Generation* (1986), X.6, page 550.
+    /// `random_zipfian`: rejection method of Devroye, *Non-Uniform Random Variate Generation* (1986), X.6,
+    /// page 550.
     #[inline]
     pub fn zipfian(&mut self, range: Range, zipf: &Zipfian) -> i64 {
         let count = range.count();
@@ -123,7 +126,7 @@ impl Random {
     }
 }
 
-/// A range of integers that random numbers are drawn from: at least one, at most 2^63 - 1 of them.
+/// A range of integers to draw from, with 1 to 2^63 - 1 elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     min: i64,
@@ -148,7 +151,7 @@ impl Range {
         self.most as i64 + 1
     }
 
-    /// The value that stands `part` (in `[0, 1)`) of the way through the range.
+    /// The value at fraction `part` (in `[0, 1)`) of the range.
     #[inline]
     fn at(self, part: f64) -> i64 {
         let offset = (self.count() as f64 * part) as u64;
@@ -156,7 +159,7 @@ impl Range {
     }
 }
 
-/// What `random_exponential` needs that depends on its parameter alone.
+/// Precomputed state of `random_exponential` for its parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Exponential {
     parameter: f64,
@@ -177,7 +180,7 @@ impl Exponential {
     }
 }
 
-/// What `random_zipfian` needs that depends on its parameter alone.
+/// Precomputed state of `random_zipfian` for its parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Zipfian {
     parameter: f64,
@@ -201,13 +204,14 @@ impl Zipfian {
     }
 }
 
-/// Who draws from which stream. One generator, seeded with the run's seed, is drawn from once for each client in order;
-/// then for `default_seed`; then three times for each thread: to choose scripts, to pace, to sample.
+/// Assignment of random streams. A generator seeded with the run's seed is drawn from once per client in
+/// order; then for `default_seed`; then three times per thread: for the choice of scripts, pacing, and
+/// sampling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// For the functions of each client's scripts.
+    /// Streams for the functions of each client's scripts.
     pub clients: Vec<Random>,
-    /// The variable of that name: the seed of hashes and permutations that are given none.
+    /// The variable of that name: default seed of hashes and permutations.
     pub default_seed: i64,
     pub threads: Vec<ThreadStreams>,
 }

@@ -1,29 +1,29 @@
-//! A statement's request: its bytes, but for the values of its variables.
+//! Encoded request of a statement, without the values of its variables.
 
 use super::statement::{Mode, Statement};
 use super::variables::Variables;
 use loadcell_protocols::postgres::encode;
 
-/// `Describe` of the unnamed portal: asks for the names of the columns.
+/// `Describe` of the unnamed portal: requests the column names.
 const DESCRIBE: &[u8] = b"D\0\0\0\x06P\0";
-/// As a length: the parameter is NULL.
+/// Length that marks a NULL parameter.
 const NULL: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub struct Request {
     mode: Mode,
-    /// What comes before the parameters; all of the request, in simple mode without variables.
+    /// Bytes before the parameters; the complete request in simple mode without variables.
     head: Box<[u8]>,
-    /// Where in `head` the length lies that counts the parameters, too.
+    /// Position in `head` of the length that covers the parameters.
     length_at: usize,
-    /// What comes after them.
+    /// Bytes after the parameters.
     tail: Box<[u8]>,
-    /// What makes it known to the server, once a connection; empty unless prepared.
+    /// Request that prepares the statement, once per connection; empty unless prepared.
     pub parse: Box<[u8]>,
 }
 
 impl Request {
-    /// `name` is used in prepared mode, and unique on a connection.
+    /// `name` is used in prepared mode, and unique per connection.
     pub fn new(mode: Mode, name: &str, statement: &Statement) -> Self {
         let (mut head, mut tail, mut parse) = (Vec::new(), Vec::new(), Vec::new());
         let mut length_at = 1;
@@ -35,7 +35,7 @@ impl Request {
                 encode::message(parsed, b'P', |out| {
                     encode::text(out, name.as_bytes());
                     encode::text(out, statement.text());
-                    out.extend_from_slice(&[0; 2]); // the types are left to the server
+                    out.extend_from_slice(&[0; 2]); // types left to the server
                 });
                 length_at = head.len() + 1;
                 head.extend_from_slice(b"B\0\0\0\0");
@@ -52,7 +52,7 @@ impl Request {
         Self { mode, head: head.into(), length_at, tail: tail.into(), parse: parse.into() }
     }
 
-    /// Appends the request; in the extended modes without the `Sync` behind it.
+    /// Append the request; in the extended modes without a final `Sync`.
     #[inline]
     pub fn write(&self, statement: &Statement, variables: &Variables, out: &mut Vec<u8>) {
         let start = out.len() + self.length_at;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bound_requests_have_a_value_for_each_variable_and_null_for_what_is_not_set() {
+    fn bound_requests_use_null_for_unset_variables() {
         let parameters = b"\0\0\0\x02\0\0\0\x02-5\xff\xff\xff\xff\0\0";
         for (mode, name) in [(Mode::Extended, ""), (Mode::Prepared, "P0_1")] {
             let (out, request) = written(mode, "SELECT :a, :b");

@@ -1,25 +1,25 @@
-//! What a script consists of once it is compiled.
+//! Compiled scripts.
 
 use super::error::Span;
 use super::expression::Expression;
 use super::statement::Statement;
 use super::variables::Slot;
 
-/// A script that is ready to run.
+/// A compiled script.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub name: String,
-    /// How often it is chosen, against the sum of all weights.
+    /// Relative frequency.
     pub weight: u32,
     pub commands: Vec<Command>,
-    /// As written: errors show a line of it.
+    /// Source text, for errors.
     pub source: Box<[u8]>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Command {
     pub action: Action,
-    /// From its first byte to its last, in the script's source.
+    /// Source range.
     pub place: Span,
 }
 
@@ -30,7 +30,7 @@ pub enum Action {
         slot: Slot,
         value: Expression,
     },
-    /// Runs a command of the operating system and sets a variable to the integer it prints.
+    /// Run a shell command and set a variable to the integer that it prints.
     SetShell {
         slot: Slot,
         words: Box<[Word]>,
@@ -42,12 +42,12 @@ pub enum Action {
         count: Count,
         unit_us: i64,
     },
-    /// `otherwise` is the number of the `\elif`, `\else` or `\endif` to go on with.
+    /// `otherwise` is the index of the `\elif`, `\else` or `\endif` to continue with.
     If {
         condition: Expression,
         otherwise: usize,
     },
-    /// `end` is where to go when an earlier branch was taken.
+    /// `end` is the jump target if an earlier branch was taken.
     Elif {
         condition: Expression,
         otherwise: usize,
@@ -63,7 +63,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The meta command's name; none for SQL.
+    /// Name of the meta command; `None` for SQL.
     pub fn meta_name(&self) -> Option<&'static str> {
         Some(match self {
             Self::Sql(_) => return None,
@@ -81,7 +81,7 @@ impl Action {
         })
     }
 
-    /// Whether it runs commands of the operating system, which needs the plan's permission.
+    /// True if it runs shell commands, which the plan must permit.
     pub fn uses_shell(&self) -> bool {
         matches!(self, Self::SetShell { .. } | Self::Shell { .. })
     }
@@ -94,7 +94,7 @@ pub enum Word {
     Variable(Slot),
 }
 
-/// How long to sleep, in the command's unit.
+/// Duration of a sleep, in the command's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     Fixed(i64),

@@ -1,5 +1,5 @@
-//! Commands of the operating system (`\\shell`, `\\setshell`), each run by a thread of its own: who asked goes on with other
-//! clients, and is told by a descriptor.
+//! Shell commands (`\\shell`, `\\setshell`), each in its own thread: the client's thread serves others
+//! meanwhile, and is notified through a descriptor.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -12,23 +12,23 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// More of a line is not an integer anyway.
+/// Maximum of bytes read from the output: longer lines are not integers.
 const LONGEST_LINE: u64 = 4096;
-/// A command needs no stack of ours.
+/// Stack size of the threads in bytes; they need little.
 const STACK_SIZE: usize = 64 * 1024;
 
-/// What the command printed, as far as that is wanted, or why it is a failure.
+/// Captured output of the command, or the reason of its failure.
 type Outcome = Result<Vec<u8>, String>;
 
-/// How far a command has come, for who wants to end it.
+/// State of a command, for its cancellation.
 enum Stage {
     Starting,
-    /// With the number of its process group: whatever it starts in turn is in that, too.
+    /// With its process group, which includes its children.
     Running(libc::pid_t),
     Over,
 }
 
-/// What both ends of an errand know of the command.
+/// State shared by both ends.
 struct Course(Mutex<Stage>);
 
 impl Course {
@@ -37,16 +37,16 @@ impl Course {
     }
 }
 
-/// A command that is under way. When this is dropped before its end the command is killed, with all that it has started.
+/// A running command. Dropping this kills it, with all its children.
 pub struct Errand {
     course: Arc<Course>,
-    /// Can be read when the other end is closed: by the thread, when it is done.
+    /// Readable once the other end is closed: by the thread, when the command has ended.
     bell: UnixStream,
     outcome: Receiver<Outcome>,
 }
 
 impl Errand {
-    /// Starts a command line of `/bin/sh`. What it prints is taken if it is `wanted`, or goes where all output goes.
+    /// Start a command line with `/bin/sh`. Its output is captured if `wanted`; otherwise it is inherited.
     pub fn start(line: Vec<u8>, wanted: bool) -> Result<Self, String> {
         let unable = |error| format!("the shell command cannot be started: {error}");
         let (bell, rope) = UnixStream::pair().map_err(unable)?;
@@ -54,19 +54,19 @@ impl Errand {
         let course = Arc::new(Course(Mutex::new(Stage::Starting)));
         let shared = course.clone();
         let work = move || {
-            let _ = tell.send(run(line, wanted, &shared)); // Nobody listens when the connection was lost meanwhile.
+            let _ = tell.send(run(line, wanted, &shared)); // The receiver is gone if the connection was lost meanwhile.
             drop(rope);
         };
         thread::Builder::new().name("shell".into()).stack_size(STACK_SIZE).spawn(work).map_err(unable)?;
         Ok(Self { course, bell, outcome })
     }
 
-    /// Can be read when the command is over.
+    /// Readable once the command has ended.
     pub fn descriptor(&self) -> RawFd {
         self.bell.as_raw_fd()
     }
 
-    /// How it went.
+    /// Result of the command.
     pub fn outcome(&self) -> Outcome {
         self.outcome
             .try_recv()
@@ -78,16 +78,16 @@ impl Drop for Errand {
     fn drop(&mut self) {
         let mut stage = self.course.stage();
         if let Stage::Running(group) = *stage {
-            // SAFETY: a system call. The group's first process has not been waited for, so nobody else has its number.
+            // SAFETY: a system call. The group leader has not been waited for, so its number is not reused.
             unsafe { libc::killpg(group, libc::SIGKILL) };
         }
         *stage = Stage::Over;
     }
 }
 
-/// Waits until the command is over, and leaves its number its own until nobody can kill it any more.
+/// Wait for the command, and release its process id only when it can no longer be killed.
 fn wait(child: &mut Child, course: &Course) -> std::io::Result<ExitStatus> {
-    // SAFETY: `info` is a valid place to write to.
+    // SAFETY: `info` is a valid output pointer.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         while libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT) != 0
@@ -105,8 +105,8 @@ fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
     if wanted {
         command.stdout(Stdio::piped());
     }
-    // SAFETY: only a system call is made between fork and exec. The kernel ends the command when this thread ends, which
-    // waits for it, and so with the process.
+    // SAFETY: only a system call is made between fork and exec. The kernel kills the command when this thread
+    // ends, which waits for it, and so with the process.
     unsafe {
         command.pre_exec(|| {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -130,7 +130,7 @@ fn run(line: Vec<u8>, wanted: bool, course: &Course) -> Outcome {
     let status = wait(&mut child, course).map_err(unable)?;
     read.map_err(unable)?;
     match wanted {
-        // Like pgbench, which asks for the line and not for the status.
+        // Like pgbench, which requires a line and ignores the status.
         true if printed.is_empty() => Err("the shell command printed nothing".into()),
         true => Ok(printed),
         false if status.success() => Ok(printed),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_judged_by_its_status() {
+    fn command_result_is_its_status() {
         assert_eq!(outcome("true", false), Ok(Vec::new()));
         assert_eq!(outcome("exit 3", false), Err("the shell command ended with status 3".into()));
         assert_eq!(outcome("kill -9 $$", false), Err("the shell command was killed by signal 9".into()));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_wanted_the_first_line_counts_and_not_the_status() {
+    fn captured_output_is_the_first_line() {
         assert_eq!(outcome("echo 1; echo 2; exit 3", true), Ok(b"1\n".into()));
         assert_eq!(outcome("printf 42", true), Ok(b"42".into()));
         assert_eq!(outcome("yes 7", true), Ok(b"7\n".into()), "who goes on printing is not listened to");
@@ -183,20 +183,20 @@ mod tests {
     }
 
     #[test]
-    fn before_its_end_there_is_no_outcome() {
+    fn running_command_has_no_result() {
         let errand = Errand::start(b"sleep 600".into(), false).unwrap();
         assert!(errand.outcome().unwrap_err().contains("nobody could tell"));
     }
 
     #[test]
-    fn what_is_dropped_is_killed_with_all_that_it_started() {
+    fn dropped_command_is_killed_with_its_children() {
         let told = tempfile();
         let line = format!("sleep 600 & echo $! > {}; wait", told.display());
         let errand = Errand::start(line.into(), false).unwrap();
         let started = || std::fs::read_to_string(&told).ok().and_then(|text| text.trim().parse::<u32>().ok());
         let sleeper = eventually(started);
         drop(errand);
-        // A zombie may be left for whoever is the first process to wait for: it runs no more.
+        // A zombie may remain until init reaps it; it no longer runs.
         eventually(|| {
             let state = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).ok();
             let gone =

@@ -1,29 +1,30 @@
-//! Where an SQL statement ends.
+//! Finds the end of SQL statements.
 //!
-//! A statement ends at a semicolon outside of quotes, comments, parentheses and the body of a function written as
-//! `BEGIN ATOMIC ... END`; or at a backslash that begins a meta command; or with the script. `\;` and `\:` stand for the
-//! characters alone, so `\;` joins statements into one request. That is how psql reads SQL, whose rules pgbench shares.
+//! A statement ends at a semicolon outside of quotes, comments, parentheses and a function body written as
+//! `BEGIN ATOMIC ... END`; at a backslash that starts a meta command; or at the end of the script. `\;` and
+//! `\:` stand for the characters themselves, so `\;` joins statements into one request. These are the rules
+//! of psql, which pgbench shares.
 
 use super::variables::{begins_name, continues_name};
 
-/// What ended a statement.
+/// Terminator of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// A semicolon, which is part of the statement.
+    /// A semicolon, which belongs to the statement.
     Semicolon,
-    /// A backslash, behind which a meta command begins.
+    /// A backslash, followed by a meta command.
     Backslash,
     Script,
 }
 
-/// Reads one statement after the other. Like psql's, its memory of parentheses and words is cleared by a semicolon that ends
-/// a statement, and by nothing else.
+/// Splitter state. As in psql, the state of parentheses and words is reset only by a semicolon that ends a
+/// statement.
 #[derive(Debug, Default)]
 pub struct Splitter {
     parentheses: u32,
-    /// Depth of BEGIN and CASE in the body of a function that is being created.
+    /// Nesting of BEGIN and CASE in the body of a function definition.
     blocks: u32,
-    /// First letters of the first words, as far as they may begin `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
+    /// First letters of the first words, which may form `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
     beginning: [u8; 4],
     words: usize,
 }
@@ -34,8 +35,9 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl Splitter {
-    /// Appends the statement that begins at `at` to `out`, and moves `at` behind what ended it. White space and `--` comments
-    /// before it are left out; nothing is appended when there is no statement. Gives its first byte's place, too.
+    /// Append the statement that starts at `at` to `out`, and advance `at` past its terminator. Leading white
+    /// space and `--` comments are dropped; nothing is appended if there is no statement. Returns the
+    /// position of its first byte, too.
     pub fn statement(&mut self, source: &[u8], at: &mut usize, out: &mut Vec<u8>) -> (Ended, usize) {
         let mut first = *at;
         let emit = |out: &mut Vec<u8>, first: &mut usize, from: usize, to: usize| {
@@ -87,7 +89,7 @@ impl Splitter {
         (Ended::Script, first)
     }
 
-    /// A word, or a string that a word's letter begins. Counts what tells the body of a function.
+    /// Skip a word, or a string with a letter prefix. Tracks the body of a function.
     fn word(&mut self, source: &[u8], start: usize) -> usize {
         if let Some(b'\'') = source.get(start + 1) {
             match source[start] {
@@ -123,7 +125,7 @@ fn line_end(source: &[u8], start: usize) -> usize {
     start + source[start..].iter().take_while(|&&b| b != b'\n' && b != b'\r').count()
 }
 
-/// Behind a comment, whose inner comments must end first.
+/// Position after a comment, with nested comments.
 fn comment_end(source: &[u8], start: usize) -> usize {
     let mut depth = 1;
     let mut at = start + 2;
@@ -146,7 +148,7 @@ fn comment_end(source: &[u8], start: usize) -> usize {
     at
 }
 
-/// Behind the next `quote` that is not followed by another.
+/// Position after the next `quote` that is not doubled.
 fn doubled_end(source: &[u8], mut at: usize, quote: u8) -> usize {
     while at < source.len() {
         if source[at] == quote {
@@ -160,8 +162,8 @@ fn doubled_end(source: &[u8], mut at: usize, quote: u8) -> usize {
     at
 }
 
-/// Behind the string whose opening quote is at `start`. With `escapes` a backslash hides the character behind it, also in the
-/// parts that follow on lines of their own, which belong to the same string.
+/// Position after the string whose opening quote is at `start`. With `escapes` a backslash escapes the next
+/// character, also in continuations of the string on later lines.
 fn quote_end(source: &[u8], start: usize, escapes: bool) -> usize {
     if !escapes {
         return doubled_end(source, start + 1, b'\'');
@@ -180,7 +182,8 @@ fn quote_end(source: &[u8], start: usize, escapes: bool) -> usize {
     source.len()
 }
 
-/// The opening quote of the string's next part: only white space and comments may stand before it, and at least one line's end.
+/// Opening quote of the string's continuation: only white space and comments may precede it, with at least
+/// one line end.
 fn continued(source: &[u8], mut at: usize) -> Option<usize> {
     let mut lines = 0;
     loop {
@@ -197,7 +200,7 @@ fn continued(source: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Behind a `$tag$ ... $tag$` string, or behind the dollar when it begins none.
+/// Position after a `$tag$ ... $tag$` string, or after the dollar sign if it starts none.
 fn dollar_end(source: &[u8], start: usize) -> usize {
     let tag = source[start + 1..].iter().take_while(|&&b| continues_name(b)).count();
     let body = start + tag + 2;
@@ -217,7 +220,7 @@ fn dollar_end(source: &[u8], start: usize) -> usize {
     source.len()
 }
 
-/// Behind a number. One letter that sticks to it belongs to it: the `e` of `1e'` begins no string.
+/// Position after a number. One adjacent letter belongs to it: the `e` of `1e'` starts no string.
 fn number_end(source: &[u8], start: usize) -> usize {
     let digits =
         |at: usize| at + source[at.min(source.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_end_where_psql_ends_them() {
+    fn statements_end_as_in_psql() {
         for (source, expected) in [
             ("select 1; select 2", &["select 1;", "select 2"][..]),
             ("-- a;\n\n  select 1 -- b;\n, 2;", &["select 1 -- b;\n, 2;"]),

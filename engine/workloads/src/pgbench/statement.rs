@@ -1,13 +1,13 @@
-//! SQL statements, and where their variables stand.
+//! SQL statements and the positions of their variables.
 
 use super::error::Span;
 use super::lexer::Mistake;
 use super::variables::{Names, Slot, Variables, begins_name, continues_name};
 
-/// How statements travel to the server.
+/// Query protocol of the statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The simple query protocol: variables are put into the text.
+    /// Simple query protocol: variables are inlined into the text.
     #[default]
     Simple,
     /// Parse, Bind and Execute each time: variables are parameters.
@@ -16,23 +16,24 @@ pub enum Mode {
     Prepared,
 }
 
-/// What becomes of the rows that a statement returns.
+/// Treatment of returned rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// `\aset`: every result of the request counts, and the last row of each. `\gset`: the last result, of exactly one row.
+    /// `\aset`: all results of the request, with the last row of each. `\gset`: the last result, with exactly
+    /// one row.
     pub all: bool,
     pub prefix: Box<[u8]>,
-    /// Where the meta command stands in the script.
+    /// Source range of the meta command.
     pub place: Span,
 }
 
-/// Parameters of a statement are numbered from 1, and pgbench has room for so many.
+/// Maximum number of parameters of a statement, as in pgbench.
 pub const MAX_PARAMETERS: usize = 255;
 
 /// An SQL statement (or several, joined by `\;`).
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What is sent: with `$1`, `$2` ... for the parameters in the extended modes, else as written.
+    /// Text to send: with `$1`, `$2` ... for parameters in the extended modes, otherwise as written.
     text: Box<[u8]>,
     variables: Box<[Variable]>,
     mode: Mode,
@@ -42,19 +43,20 @@ pub struct Statement {
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     slot: Slot,
-    /// Where the text has it: the whole `:name`, in simple mode.
+    /// Range in the text: the complete `:name`, in simple mode.
     place: Span,
 }
 
 impl Statement {
-    /// Reads the variables of a text that [`Splitter`](super::splitter::Splitter) gave. `place` is where the statement stands in its script.
+    /// Find the variables of a text from [`Splitter`](super::splitter::Splitter). `place` is the statement's
+    /// source range.
     pub fn new(text: Vec<u8>, place: Span, mode: Mode, names: &mut Names) -> Result<Self, Mistake> {
         let mut variables = Vec::new();
         let mut numbered = Vec::new();
         let mut copied = 0;
         let mut at = 0;
         while let Some(colon) = text[at..].iter().position(|&b| b == b':').map(|found| at + found) {
-            // Two colons are a cast: whatever stands behind a row of colons is no variable, unless the row is of one.
+            // Two colons are a cast: a name after several colons is not a variable.
             let behind = colon + text[colon..].iter().take_while(|&&b| b == b':').count();
             if behind > colon + 1 || !text.get(behind).copied().is_some_and(begins_name) {
                 at = behind;
@@ -84,17 +86,18 @@ impl Statement {
         Ok(Self { text: text.into(), variables: variables.into(), mode, store: None })
     }
 
-    /// What is parsed in the extended modes: the text with `$1`, `$2` ... for its parameters.
+    /// Text to parse in the extended modes, with `$1`, `$2` ... for its parameters.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Whether the text is the same every time, so that a request in simple mode can be made once and for all.
+    /// True if the text never varies, so that a simple request can be encoded once.
     pub fn is_constant(&self) -> bool {
         self.mode != Mode::Simple || self.variables.is_empty()
     }
 
-    /// Appends what is sent in simple mode: variables that are set are replaced, even inside quotes; others stay as written.
+    /// Append the text for simple mode: set variables are replaced, even inside quotes; others stay as
+    /// written.
     pub fn write(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
         if self.mode == Mode::Simple {
@@ -109,23 +112,23 @@ impl Statement {
         out.extend_from_slice(&self.text[copied..]);
     }
 
-    /// How many parameters are bound in the extended modes.
+    /// Number of parameters in the extended modes.
     pub fn parameter_count(&self) -> usize {
         if self.mode == Mode::Simple { 0 } else { self.variables.len() }
     }
 
-    /// The parameters' variables in order. One that is not set is bound as SQL's NULL.
+    /// Variables of the parameters in order. An unset one is bound as NULL.
     pub fn parameters(&self) -> impl ExactSizeIterator<Item = Slot> {
         self.variables[..self.parameter_count()].iter().map(|variable| variable.slot)
     }
 
-    /// The first word, which says what kind of statement it is; empty if there is none.
+    /// First word, which determines the statement's kind; empty if there is none.
     pub fn first_word(&self) -> &[u8] {
         first_word(&self.text)
     }
 }
 
-/// The first word of SQL text; empty if there is none. Comments before it are passed over.
+/// First word of SQL text after any comments; empty if there is none.
 pub fn first_word(text: &[u8]) -> &[u8] {
     let mut at = 0;
     while at < text.len() && !begins_name(text[at]) {
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn in_simple_mode_variables_that_are_set_are_replaced_in_the_text() {
+    fn simple_mode_replaces_set_variables() {
         for (text, expected) in [
             ("select :a;", "select -5;"),
             ("select ':a', :null, :b", "select '-5', NULL, :b"),
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_extended_modes_every_variable_is_a_parameter() {
+    fn extended_modes_use_parameters() {
         let (found, _, names) = statement("select :a::int, ':b', :a;", Mode::Prepared);
         assert_eq!(found.text(), b"select $1::int, '$2', $3;");
         let parameters: Vec<_> = found.parameters().map(|slot| names.name(slot).to_vec()).collect();
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_tells_the_kind() {
+    fn first_word_is_the_kind() {
         for (text, word) in
             [("/* a */ (SELECT 1)", "SELECT"), ("-- x\n update t", "update"), (";", ""), ("/*", "")]
         {

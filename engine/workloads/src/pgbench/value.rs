@@ -1,10 +1,10 @@
-//! What an expression or a variable is worth, how one type becomes another, and how a value reads as text.
+//! Values of expressions and variables, their conversions, and their text form.
 
 use std::io::Write;
 
 use super::error::Fault;
 
-/// A value of the script language: SQL's null, a boolean, a 64-bit integer or a double.
+/// A value of the script language: null, boolean, 64-bit integer or double.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     Null,
@@ -13,11 +13,11 @@ pub enum Value {
     Double(f64),
 }
 
-/// Digits of a double that survive a round trip through text (C's `DBL_DIG`): what pgbench prints.
+/// Digits of a double that survive a round trip through text (C's `DBL_DIG`), as printed by pgbench.
 const DOUBLE_DIGITS: usize = 15;
 
 impl Value {
-    /// The type's name in messages.
+    /// Name of the type in messages.
     pub fn type_name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -32,7 +32,7 @@ impl Value {
         matches!(self, Self::Null)
     }
 
-    /// As an integer; a double is rounded to the nearest, ties to even.
+    /// Convert to an integer; a double is rounded to nearest, ties to even.
     #[inline]
     pub fn integer(self) -> Result<i64, Fault> {
         match self {
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// As an operand of AND, OR and NOT: only a boolean will do.
+    /// Convert to an operand of AND, OR and NOT: only booleans are allowed.
     #[inline]
     pub fn boolean(self) -> Result<bool, Fault> {
         match self {
@@ -68,7 +68,7 @@ impl Value {
         }
     }
 
-    /// As the condition of `CASE WHEN` and `\if`: null is false, a number is true unless it is 0.
+    /// Convert to a condition of `CASE WHEN` or `\if`: null is false, a number is true unless it is 0.
     #[inline]
     pub fn truth(self) -> bool {
         match self {
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// What `IS` compares: the same type and the same value, bit by bit.
+    /// Comparison of `IS`: equal type and bit-equal value.
     pub fn is(self, other: Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// Appends the text that stands for the value in a statement.
+    /// Append the text that represents the value in a statement.
     pub fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Null => out.extend_from_slice(b"NULL"),
@@ -99,7 +99,7 @@ impl Value {
         }
     }
 
-    /// The value of a text that came from `-D`, `\gset` or `\setshell`; none when it is no value of the language.
+    /// Parse a text from `-D`, `\gset` or `\setshell`; `None` if it is not a value.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.is_empty() {
             return None;
@@ -107,7 +107,7 @@ impl Value {
         if text.eq_ignore_ascii_case(b"null") {
             return Some(Self::Null);
         }
-        // Any beginning of these words will do, but `o` alone could be either.
+        // Any prefix of these words is accepted, but `o` alone is ambiguous.
         if is_beginning(text, b"true") || is_beginning(text, b"yes") || text.eq_ignore_ascii_case(b"on") {
             return Some(Self::Boolean(true));
         }
@@ -123,7 +123,7 @@ impl Value {
             .trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         if digits.bytes().all(|b| b.is_ascii_digit()) {
-            // What looks like an integer must be one: no silent change to a double when it is too large.
+            // An integer that is too large is not converted to a double.
             return text.parse().ok().map(Self::Integer);
         }
         if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
@@ -159,7 +159,7 @@ fn write_integer(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// As C's `%.15g`, with PostgreSQL's words for what is not finite.
+/// Format like C's `%.15g`, with PostgreSQL's words for non-finite values.
 fn write_double(value: f64, out: &mut Vec<u8>) {
     if !value.is_finite() {
         let word: &[u8] = if value.is_nan() {
@@ -172,7 +172,8 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
         out.extend_from_slice(word);
         return;
     }
-    // One digit, a point, 14 digits, `e` and the exponent: rounded once, exactly, so both layouts below agree with C.
+    // One digit, a point, 14 digits, `e` and the exponent: rounded once, exactly, so both layouts below agree
+    // with C.
     let mut buffer = [0u8; 32];
     let mut rest = &mut buffer[..];
     write!(rest, "{value:.precision$e}", precision = DOUBLE_DIGITS - 1).expect("15 digits fit into 32 bytes");
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn values_read_as_c_prints_them() {
+    fn values_format_as_in_c() {
         for (value, expected) in [
             (0.0, "0"),
             (-0.0, "-0"),
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_values_as_pgbench_reads_them() {
+    fn texts_parse_as_in_pgbench() {
         for (given, expected) in [
             ("t", "boolean true"),
             ("TRUE", "boolean true"),
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_become_integers_by_rounding_to_even() {
+    fn doubles_round_to_even() {
         for (double, expected) in [(2.5, 2), (3.5, 4), (-2.5, -2), (7.3, 7), (-9.3e18_f64.min(0.0), 0)] {
             match Value::Double(double).integer() {
                 Ok(found) => assert_eq!(found, expected),

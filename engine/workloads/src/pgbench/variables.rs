@@ -1,15 +1,15 @@
-//! The variables of one client: found by number, not by name, while a script runs.
+//! Variables of one client, accessed by index while a script runs.
 
 use std::collections::HashMap;
 
 use super::error::Fault;
 use super::value::Value;
 
-/// A variable's number. All scripts of a program share them, as their clients' variables are shared.
+/// Index of a variable, common to all scripts of a program, as their variables are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot(pub u32);
 
-/// The names of a program's variables.
+/// Names of a program's variables.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     slots: HashMap<Box<[u8]>, Slot>,
@@ -17,7 +17,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The slot of a name, a new one if need be.
+    /// Slot of a name, allocated if it is new.
     pub fn intern(&mut self, name: &[u8]) -> Slot {
         if let Some(&slot) = self.slots.get(name) {
             return slot;
@@ -45,7 +45,7 @@ impl Names {
     }
 }
 
-/// A letter, an underscore or any byte of a character beyond ASCII.
+/// A letter, an underscore or any byte of a non-ASCII character.
 pub fn begins_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
@@ -61,12 +61,12 @@ pub fn is_name(name: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug)]
 enum Held {
     Unset,
-    /// A text that no expression has asked for yet.
+    /// A text not yet parsed.
     Unread,
     Known(Value),
 }
 
-/// The text a variable was given, if it was given one; kept as it was written, and its room kept for the next.
+/// Text of a variable, if it was set from one; its buffer is reused.
 #[derive(Clone, Debug, Default)]
 struct Text {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// As many as `names` has, none of them set.
+    /// For the variables in `names`, all unset.
     pub fn new(names: &Names) -> Self {
         Self { held: vec![Held::Unset; names.len()], texts: vec![Text::default(); names.len()] }
     }
@@ -91,7 +91,7 @@ impl Variables {
         self.texts[slot.0 as usize].current = false;
     }
 
-    /// What `-D` and `\gset` do: the text stays as it is, and becomes a value when an expression first wants one.
+    /// Set a text, as by `-D` and `\gset`; it is parsed when an expression first needs its value.
     pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
         let place = &mut self.texts[slot.0 as usize];
         place.bytes.clear();
@@ -123,7 +123,7 @@ impl Variables {
         Ok(value)
     }
 
-    /// Appends the variable's text; false (and nothing) when it is not set.
+    /// Append the variable's text; false if it is unset.
     pub fn write(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         let text = &self.texts[slot.0 as usize];
         if text.current {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_keeps_its_form_after_it_was_read_as_a_value() {
+    fn text_keeps_its_form_after_parsing() {
         let mut names = Names::default();
         let (a, b) = (names.intern(b"a"), names.intern(b"b"));
         assert_eq!(names.intern(b"a"), a);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_what_pgbench_takes() {
+    fn names_follow_pgbench() {
         for (name, good) in [
             ("a", true),
             ("_1", true),

@@ -1,4 +1,4 @@
-//! Scripts as a workload: what is sent for them, and as which operation it counts.
+//! pgbench scripts as a workload: requests, and the operations that record them.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use loadcell_core::error::Problem;
 use loadcell_core::record::{Kind, OpId, Operation, TRANSACTION};
 use loadcell_protocols::postgres::encode;
 
-/// Each statement is timed for itself up to so many; the statements of a larger load are timed by what they do.
+/// Up to this number, statements are recorded individually; beyond it, by kind.
 const MOST_TIMED: usize = 250;
-/// The code of failures that are the script's own doing.
+/// Failure code of errors in a script.
 const SCRIPT: &str = "script";
 
-/// Scripts that are ready to run, shared by all clients.
+/// Compiled scripts, shared by all clients.
 pub struct Pgbench {
     operations: Vec<Operation>,
     late: Option<OpId>,
@@ -36,18 +36,18 @@ pub struct Pgbench {
 
 struct Plan {
     program: Program,
-    /// Of each script: what it counts as besides the transaction, where there are several scripts.
+    /// For each script: its operation besides the transaction, if there are several scripts.
     types: Vec<Option<OpId>>,
-    /// Of each script and command: what is sent.
+    /// For each script and command: the data to send.
     sends: Vec<Vec<Option<Send>>>,
     parse: Vec<u8>,
     threads: u32,
 }
 
-/// What a command sends.
+/// Data sent by a command.
 struct Send {
     sent_request: SentRequest,
-    /// Of a statement; a pipeline's end sends what was gathered.
+    /// Request of a statement; a pipeline's end sends the queued requests.
     request: Option<Request>,
 }
 
@@ -92,13 +92,13 @@ impl Pgbench {
         Ok(Self { operations: timed.operations, late, plan: Arc::new(plan) })
     }
 
-    /// What transactions beyond the latency limit count as, where there is a limit.
+    /// Operation of transactions beyond the latency limit, if there is one.
     pub fn late(&self) -> Option<OpId> {
         self.late
     }
 }
 
-/// What the scripts of this section do, without running them.
+/// Description of a section's scripts, without running them.
 pub fn check(section: &Value) -> Result<Value, Problem> {
     let workload = Pgbench::new(&Options::read(section)?, 0, 1, 1)?;
     let writes = workload.plan.program.scripts().iter().flat_map(|script| &script.commands).any(|command| {
@@ -115,11 +115,11 @@ fn count(program: &Program) -> usize {
     commands.filter(|command| timed(&command.action)).count()
 }
 
-/// Gives every statement its operation.
+/// Assigns operations to statements.
 struct Timed {
     names: Names,
     operations: Vec<Operation>,
-    /// Whether each is timed for itself.
+    /// Statements are recorded individually.
     alone: bool,
 }
 
@@ -192,7 +192,7 @@ impl Timed {
     }
 }
 
-/// Names that were given away.
+/// Names in use.
 #[derive(Default)]
 struct Names(Vec<&'static str>);
 
@@ -205,22 +205,22 @@ impl Names {
             }
             candidate = format!("{name}.{number}");
         }
-        // Operations are named for the life of the process, which makes one load; there are a few hundred at most.
+        // Operation names live as long as the process, which runs one load; there are some hundreds at most.
         let name = Box::leak(candidate.into_boxed_str());
         self.0.push(name);
         name
     }
 }
 
-/// A name for records, where a comma or a blank would end it: the file's own name, without its directories.
+/// Name for results without commas or blanks: the file name without directories.
 fn plain(name: &str) -> String {
     let own = name.rsplit('/').next().unwrap_or_default();
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     own.chars().take(60).map(safe).collect()
 }
 
-/// The statements of a text, which `\;` may have joined. A semicolon within quotes cuts, too: what follows is then taken
-/// for a statement of no known kind.
+/// Statements of a text that `\;` may have joined. Quoted semicolons split, too; the remainder then has no
+/// known kind.
 fn pieces(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b';').filter(|piece| !first_word(piece).is_empty())
 }
@@ -243,7 +243,7 @@ fn strongest(kinds: impl Iterator<Item = Kind>) -> Kind {
     kinds.max_by_key(rank).unwrap_or(Kind::Other)
 }
 
-/// Whether a statement surely changes no rows (functions that a SELECT calls are trusted).
+/// True if a statement certainly changes no rows (functions called by SELECT are trusted).
 fn leaves_data(statement: &[u8]) -> bool {
     let word =
         |word: &[u8], words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
@@ -288,8 +288,8 @@ impl Workload for Pgbench {
     }
 
     fn client(&self, client: u32) -> Client {
-        // pgbench has one stream a thread, and its clients draw from it in whatever order they come. Here each has its own:
-        // the first client of a thread the thread's, the others such as follow from it.
+        // pgbench has one stream per thread, from which its clients draw in unpredictable order. Here each
+        // client has its own: the first client of a thread that of the thread, the others derived ones.
         let threads = &self.plan.program.seeds().threads;
         let (thread, turn) = (client % self.plan.threads, client / self.plan.threads);
         let mut choose = threads[thread as usize].choose;
@@ -314,18 +314,17 @@ pub struct Client {
     plan: Arc<Plan>,
     runner: Runner,
     choose: Random,
-    /// What the open pipeline has gathered, and what it is to count as.
+    /// Queued requests of the open pipeline, and their record.
     pipeline: Vec<u8>,
     piped: SentRequest,
-    /// The command whose rows are wanted.
+    /// Command whose rows are read.
     awaited: Option<usize>,
     answer: Answer,
-    /// A command of the operating system that is under way, which command of the script that is, and what becomes of what
-    /// it prints.
+    /// Running shell command, the index of its script command, and the variable for its output.
     errand: Option<(Errand, usize, Option<Slot>)>,
 }
 
-/// The statement, and what becomes of its rows.
+/// Treatment of the statement's rows.
 fn stored(plan: &Plan, script: usize, command: usize) -> Option<&Store> {
     match &plan.program.scripts()[script].commands[command].action {
         Action::Sql(Statement { store, .. }) => store.as_ref(),
@@ -351,7 +350,7 @@ impl Client {
         self.errand = None;
     }
 
-    /// Has a command run while others work.
+    /// Start a shell command.
     fn send_out(&mut self, command: usize, slot: Option<Slot>, line: Vec<u8>) -> Next {
         let op = self.plan.sends[self.runner.script()][command]
             .as_ref()
@@ -442,7 +441,7 @@ impl Transactions for Client {
                         self.piped = send.sent_request.times(0);
                     }
                 }
-                // Without a statement there is nothing to wait for.
+                // Without a statement there is no response.
                 Step::SyncPipeline { .. } | Step::EndPipeline { .. } if self.piped.statements == 0 => {}
                 Step::SyncPipeline { .. } | Step::EndPipeline { .. } => {
                     out.append(&mut self.pipeline);

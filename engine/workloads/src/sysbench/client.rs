@@ -1,4 +1,4 @@
-//! One client's way through its script: draws tables, ids and texts, and writes the requests.
+//! Client of a sysbench script: draws tables, ids and texts, and writes the requests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::{Mode, Request, Statement};
 
-/// A script made ready: every statement for every table is built, and shared by all clients.
+/// A compiled script: statements for every table, shared by all clients.
 pub struct Sysbench {
     operations: Vec<Operation>,
     plan: Arc<Plan>,
@@ -20,7 +20,7 @@ pub struct Sysbench {
 
 struct Plan {
     steps: Vec<Step>,
-    /// Of each shape one for every table, in the order of tables.
+    /// Grouped by shape; within a group one per table.
     statements: Vec<Statement>,
     parse: Vec<u8>,
     tables: u64,
@@ -34,18 +34,18 @@ struct Plan {
     clients: u64,
 }
 
-/// A statement of the transaction, with all that does not change from one transaction to the next.
+/// A statement of the transaction, with its constant parts.
 struct Step {
     shape: Shape,
     sent_request: SentRequest,
     draws_table: bool,
-    /// Where its statements start; the table's number is added if it has one for each table.
+    /// Index of its first statement; the table's index is added if it has one per table.
     first: usize,
     by_table: bool,
 }
 
 impl Sysbench {
-    /// For `clients` clients, whose random numbers come from `seed`.
+    /// State for `clients` clients, whose random numbers derive from `seed`.
     pub fn new(dialect: Dialect, options: &Options, seed: u64, clients: u32) -> Self {
         let mut operations = vec![Operation { name: "transaction", kind: Kind::Transaction }];
         let mut built: Vec<(Shape, usize)> = Vec::new();
@@ -63,7 +63,7 @@ impl Sysbench {
                 Some((_, first)) => *first,
                 None => {
                     let first = statements.len();
-                    // BEGIN and COMMIT have nothing to gain from being prepared.
+                    // Preparing BEGIN and COMMIT has no benefit.
                     let mode = if shape.has_table() { options.protocol } else { Mode::Simple };
                     for table in 1..=if by_table { options.tables } else { 1 } {
                         statements.push(Statement::new(
@@ -109,18 +109,18 @@ impl Workload for Sysbench {
     fn client(&self, client: u32) -> Client {
         let state = State {
             random: Random::stream(self.seed, client.into()),
-            // Clients take turns, so that no two ever make the same id.
+            // Clients use disjoint ids.
             new_id: self.plan.table_size + 1 + u64::from(client),
         };
         Client { plan: self.plan.clone(), state: state.clone(), start: state, at: 0, table: 0, id: 0 }
     }
 }
 
-/// What a transaction's choices depend on.
+/// State that determines a transaction's choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     random: Random,
-    /// The next id of the client's own making.
+    /// Next client-generated id.
     new_id: u64,
 }
 
@@ -128,13 +128,13 @@ struct State {
 pub struct Client {
     plan: Arc<Plan>,
     state: State,
-    /// The state at the start of the transaction, to which a retry goes back.
+    /// State at the start of the transaction, restored by a retry.
     start: State,
-    /// The next step.
+    /// Index of the next step.
     at: usize,
-    /// The group's table, from 0.
+    /// Table of the group, from 0.
     table: usize,
-    /// The row that was deleted, and will be inserted again.
+    /// Id of the deleted row, which is reinserted.
     id: u64,
 }
 
@@ -216,7 +216,7 @@ mod tests {
         Sysbench::new(Dialect::Postgres, &Options::read(section).unwrap(), 42, 4)
     }
 
-    /// The text of every statement of one transaction, in simple mode.
+    /// Texts of the statements of one transaction, in simple mode.
     fn texts(client: &mut Client) -> Vec<String> {
         let mut texts = Vec::new();
         let mut out = Vec::new();
@@ -228,7 +228,7 @@ mod tests {
         texts
     }
 
-    /// Numbers and texts become `N` and `S`; digits that belong to a name stay.
+    /// Replace numbers and texts by `N` and `S`; digits in names stay.
     fn pattern(text: &str) -> String {
         let mut pattern = String::new();
         let mut quoted = false;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_sysbenchs_word_for_word() {
+    fn statements_match_sysbench() {
         let mut client = workload(&json!({"protocol": "simple"})).client(0);
         client.begin();
         let patterns: Vec<_> = texts(&mut client).iter().map(|text| pattern(text)).collect();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_scripts_have_their_own_words() {
+    fn statements_of_other_scripts_match_sysbench() {
         let cases = [
             (json!({"script": "oltp_insert"}), "INSERT INTO sbtest1 (k, c, pad) VALUES (N, S, S)"),
             (
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_have_their_size_and_the_deleted_row_comes_back() {
+    fn ranges_have_their_size_and_the_deleted_row_is_reinserted() {
         let section = json!({"protocol": "simple", "range_size": 37, "table_size": 500, "delete_inserts": 3});
         let mut client = workload(&section).client(1);
         for _ in 0..50 {
@@ -328,13 +328,13 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_says_the_same_again_and_the_next_transaction_something_else() {
+    fn retry_repeats_the_transaction_and_the_next_differs() {
         let mut client = workload(&json!({"protocol": "simple", "tables": 5})).client(2);
         client.begin();
         let first = texts(&mut client);
         client.again();
         let mut out = Vec::new();
-        client.next(&mut out); // A retry that fails early is retried from the start as well.
+        client.next(&mut out); // An early failure of a retry restarts it, too.
         client.again();
         assert_eq!(texts(&mut client), first);
         client.begin();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_differ_and_repeat_themselves() {
+    fn clients_differ_and_are_reproducible() {
         let workload = workload(&json!({"protocol": "simple", "tables": 3}));
         let first = |client: u32| {
             let mut client = workload.client(client);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_stays_with_its_table_and_all_tables_get_their_share() {
+    fn group_uses_one_table_and_tables_are_uniform() {
         let section =
             json!({"script": "oltp_read_only", "protocol": "simple", "tables": 4, "range_selects": false});
         let mut client = workload(&section).client(0);
@@ -366,13 +366,13 @@ mod tests {
             assert!(texts[1..11].iter().all(|text| numbers(text)[0] == table));
             seen[table as usize] += 1;
         }
-        // Chi-square with 3 degrees of freedom: 16.3 is passed by chance once in 1000.
+        // Chi-square with 3 degrees of freedom: 16.3 is exceeded once in 1000 cases by chance.
         let chi: f64 = seen[1..].iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
         assert!(chi < 16.3, "chi-square {chi}: {seen:?}");
     }
 
     #[test]
-    fn random_points_and_ranges_stay_with_the_first_table() {
+    fn random_points_and_ranges_use_the_first_table() {
         for script in ["select_random_points", "select_random_ranges"] {
             let section = json!({"script": script, "protocol": "simple", "tables": 9});
             let mut client = workload(&section).client(0);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_the_clients_own_making_never_meet() {
+    fn client_generated_ids_never_collide() {
         let section =
             json!({"script": "oltp_insert", "protocol": "simple", "auto_inc": false, "table_size": 100});
         let workload = workload(&section);
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_those_of_the_script_the_transaction_first() {
+    fn operations_start_with_the_transaction() {
         let names = |section| workload(&section).operations().iter().map(|op| op.name).collect::<Vec<_>>();
         assert_eq!(names(json!({"script": "oltp_point_select"})), ["transaction", "point_select"]);
         let write_only =

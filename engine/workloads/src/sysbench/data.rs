@@ -1,4 +1,4 @@
-//! The data: tables `sbtest1..N`, every row a function of the seed, the table and the id, and of nothing else.
+//! Data of sysbench: tables `sbtest1..N`; each row is a function of seed, table and id.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use loadcell_core::random::{Distribution, Random};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::digits::decimal;
 
-/// Keeps the rows' random numbers apart from those of clients under the same seed.
+/// Separates the random streams of rows from those of clients with the same seed.
 const ROWS: u64 = 0x726f_7773_5f73_6274; // "rows_sbt"
 
-/// What a row is about: two numbers and two texts.
+/// Approximate size of a row in bytes: two numbers and two texts.
 const ROW_BYTES: u64 = 200;
 
 /// All tables of a sysbench workload.
@@ -50,7 +50,7 @@ fn table(dialect: Dialect, number: u32, options: &Options) -> Table {
             let id = if options.auto_inc { "SERIAL" } else { "INTEGER" };
             let sequence =
                 format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", options.table_size);
-            // The primary key is made after the load, which is faster, and gives it the name it would have had.
+            // Creating the primary key after loading is faster; its name is the default one.
             let key = format!("CREATE UNIQUE INDEX {name}_pkey ON {name} (id)");
             Table {
                 create: format!("CREATE TABLE {name} (id {id} NOT NULL, {columns})"),
@@ -68,7 +68,7 @@ fn table(dialect: Dialect, number: u32, options: &Options) -> Table {
         Dialect::Mysql => {
             let id = if options.auto_inc { "INTEGER NOT NULL AUTO_INCREMENT" } else { "INTEGER NOT NULL" };
             Table {
-                // The table is its primary key: rows are best loaded into it in their order.
+                // The table is clustered by its primary key: rows are best loaded in its order.
                 create: format!("CREATE TABLE {name} (id {id}, {columns}, PRIMARY KEY (id)) ENGINE = InnoDB"),
                 copy: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} (id, k, c, pad)"),
                 indexes: second.into_iter().collect(),
@@ -88,7 +88,7 @@ impl Data for DataSet {
     fn rows(&self, table: usize, rows: Range<u64>, out: &mut Vec<u8>) -> u64 {
         let count = rows.end - rows.start;
         for id in rows.start + 1..=rows.end {
-            // A stream for each row: whoever makes it, whenever, makes the same one.
+            // One stream per row, for results independent of partitioning.
             let mut random = Random::stream(self.seed, ((table as u64) << 32) | id);
             decimal(out, id);
             out.push(b'\t');
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_however_they_are_cut() {
+    fn rows_do_not_depend_on_partitioning() {
         let data = data(json!({"table_size": 300}), 7);
         let whole = rows(&data, 0, 0..300);
         for cut in [1, 99, 150, 299] {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_id_k_c_and_pad() {
+    fn row_has_id_k_c_and_pad() {
         let data = data(json!({"table_size": 1000}), 1);
         for (index, line) in rows(&data, 0, 0..1000).lines().enumerate() {
             let fields: Vec<_> = line.split('\t').collect();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_sysbenchs() {
+    fn tables_match_sysbench() {
         let data = data(json!({"tables": 2}), 1);
         let second = &data.tables()[1];
         assert!(second.create.starts_with("CREATE TABLE sbtest2 (id SERIAL NOT NULL, k INTEGER"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn options_leave_out_sequence_and_index() {
+    fn options_omit_sequence_and_index() {
         let data = data(json!({"auto_inc": false, "create_secondary": false}), 1);
         let table = &data.tables()[0];
         assert!(table.create.contains("(id INTEGER NOT NULL"));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn in_mysql_the_table_is_its_primary_key() {
+    fn mysql_tables_are_clustered_by_primary_key() {
         let data = DataSet::new(Dialect::Mysql, &Options::read(&json!({})).unwrap(), 1);
         let table = &data.tables()[0];
         assert_eq!(

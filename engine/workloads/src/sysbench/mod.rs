@@ -1,4 +1,5 @@
-//! sysbench's OLTP workloads: same tables, statements, mixes and distributions as sysbench 1.0, so that figures compare.
+//! sysbench's OLTP workloads, with the tables, statements, mixes and distributions of sysbench 1.0, for
+//! comparable results.
 
 mod client;
 mod data;

@@ -1,4 +1,4 @@
-//! The ten scripts: which statements make one transaction, in which order.
+//! The ten scripts: the sequence of statements of a transaction.
 
 use serde::Deserialize;
 
@@ -34,7 +34,7 @@ pub enum Script {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub shape: Shape,
-    /// Whether it starts a group, for which a table is drawn; the rest of the group stays with that table.
+    /// It starts a group, for which a table is drawn; the later statements of the group use the same table.
     pub draws_table: bool,
 }
 
@@ -86,7 +86,7 @@ fn writes(options: &Options, steps: &mut Vec<Step>) {
     group(steps, &[Shape::Delete, Shape::Reinsert], options.delete_inserts);
 }
 
-/// The same statements again and again, on one table.
+/// Append the statements `times` times, as one group.
 fn group(steps: &mut Vec<Step>, shapes: &[Shape], times: u32) {
     for time in 0..times {
         for (index, &shape) in shapes.iter().enumerate() {
@@ -107,7 +107,7 @@ mod tests {
         options.script.steps(&options).iter().map(|step| step.shape.operation().name).collect()
     }
 
-    /// Statements in all, and those that read, write and do neither.
+    /// Number of statements: in total, reads, writes, others.
     fn counts(section: serde_json::Value) -> (usize, usize, usize, usize) {
         let options = Options::read(&section).unwrap();
         let steps = options.script.steps(&options);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transactions_are_sysbenchs() {
+    fn transactions_match_sysbench() {
         let points = ["point_select"; 10];
         let ranges = ["simple_range", "sum_range", "order_range", "distinct_range"];
         let writes = ["index_update", "non_index_update", "delete", "insert"];
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_writes_and_others_are_counted_as_sysbench_counts_them() {
+    fn query_counts_match_sysbench() {
         let cases = [
             ("oltp_read_write", (20, 14, 4, 2)),
             ("oltp_read_only", (16, 14, 0, 2)),
@@ -168,12 +168,12 @@ mod tests {
             .chain(["delete", "insert", "delete", "insert"])
             .collect::<Vec<_>>();
         assert_eq!(names(mix), expected);
-        // An autocommit script is one statement, whatever its option says elsewhere.
+        // An autocommit script is one statement, regardless of its options.
         assert_eq!(counts(json!({"script": "oltp_point_select", "point_selects": 7, "skip_trx": true})).0, 1);
     }
 
     #[test]
-    fn a_table_is_drawn_once_a_group() {
+    fn table_is_drawn_once_per_group() {
         let options = Options::read(&json!({"delete_inserts": 2})).unwrap();
         let steps = options.script.steps(&options);
         let drawing = steps.iter().filter(|step| step.draws_table).map(|step| step.shape.operation().name);

@@ -1,4 +1,4 @@
-//! The values of `c` and `pad`: groups of eleven random digits.
+//! Values of `c` and `pad`: groups of eleven random digits.
 
 use loadcell_core::random::Random;
 use loadcell_protocols::digits::fixed_decimal;
@@ -14,7 +14,7 @@ pub const PAD: usize = 5 * (GROUP + 1) - 1;
 pub type CText = [u8; C];
 pub type PadText = [u8; PAD];
 
-/// Fills all of `out` (a number of groups, joined by `-`) with new digits.
+/// Fill all of `out` (groups joined by `-`) with random digits.
 #[inline]
 fn fill(random: &mut Random, out: &mut [u8]) {
     for group in out.chunks_mut(GROUP + 1) {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn c_has_ten_groups_of_eleven_digits_and_pad_five() {
+    fn c_and_pad_are_groups_of_eleven_digits() {
         let mut random = Random::stream(1, 1);
         for _ in 0..1000 {
             let (c, pad) = (c(&mut random), pad(&mut random));
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn every_digit_is_equally_likely_everywhere() {
+    fn digits_are_uniform_at_every_position() {
         let mut random = Random::stream(2, 1);
         let mut counts = [[0u32; 10]; GROUP];
         let draws = 2_000;
@@ -78,7 +78,7 @@ mod tests {
         }
         let expected = f64::from(draws * 10) / 10.0;
         for place in counts {
-            // Chi-square with 9 degrees of freedom: 33.7 is passed by chance once in 10,000.
+            // Chi-square with 9 degrees of freedom: 33.7 is exceeded once in 10,000 cases by chance.
             let chi: f64 = place.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
             assert!(chi < 33.7, "chi-square {chi}: {place:?}");
         }

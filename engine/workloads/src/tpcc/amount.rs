@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_to_the_hundredth() {
+    fn amounts_are_parsed_to_hundredths() {
         for (text, hundredths) in
             [("0.01", 1), ("9999.99", 999_999), ("100.00", 10_000), ("7", 700), ("7.5", 750)]
         {

@@ -131,7 +131,7 @@ fn outline(texts: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
+fn new_order_reads_stock_by_stock_and_writes_lines_at_once() {
     let mut client = only("new_order", &json!({}));
     let SentRequest { texts, requests, .. } = good(&mut client);
     let count =
@@ -166,7 +166,7 @@ fn a_new_order_is_stock_by_stock_and_one_request_for_all_lines() {
 }
 
 #[test]
-fn stock_is_asked_for_in_one_order_by_all() {
+fn stock_is_locked_in_a_global_order() {
     let mut client = only("new_order", &json!({"warehouses": 20}));
     for _ in 0..200 {
         let request = transaction(&mut client);
@@ -181,7 +181,7 @@ fn stock_is_asked_for_in_one_order_by_all() {
 }
 
 #[test]
-fn stock_that_runs_low_is_refilled_and_one_item_on_two_lines_is_taken_twice() {
+fn low_stock_is_refilled_and_repeated_items_are_taken_twice() {
     let mut client = only("new_order", &json!({}));
     client.begin();
     let lines = &mut client.new_order;
@@ -207,7 +207,7 @@ fn stock_that_runs_low_is_refilled_and_one_item_on_two_lines_is_taken_twice() {
 }
 
 #[test]
-fn one_new_order_in_a_hundred_is_rolled_back_after_all_its_work() {
+fn one_percent_of_new_orders_roll_back_at_the_end() {
     let mut client = only("new_order", &json!({}));
     let (mut count, draws) = (0, 5_000);
     for _ in 0..draws {
@@ -230,7 +230,7 @@ fn one_new_order_in_a_hundred_is_rolled_back_after_all_its_work() {
 }
 
 #[test]
-fn an_item_that_should_be_there_and_is_not_fails() {
+fn missing_item_fails() {
     let mut client = only("new_order", &json!({}));
     good(&mut client);
     client.again();
@@ -249,7 +249,7 @@ fn an_item_that_should_be_there_and_is_not_fails() {
 }
 
 #[test]
-fn what_the_database_has_lost_fails_whatever_was_asked() {
+fn missing_rows_fail_every_type() {
     for of_type in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
         let mut client = only(of_type, &json!({}));
         let whole = good(&mut client);
@@ -281,7 +281,7 @@ fn what_the_database_has_lost_fails_whatever_was_asked() {
 }
 
 #[test]
-fn a_payment_by_number_and_by_name() {
+fn payment_by_number_and_by_name() {
     let mut client = only("payment", &json!({}));
     let common = ["BEGIN", "UPDATE district", "SELECT district", "UPDATE warehouse", "SELECT warehouse"];
     let end = ["SELECT customer", "UPDATE customer", "INSERT history", "COMMIT"];
@@ -306,7 +306,7 @@ fn a_payment_by_number_and_by_name() {
 }
 
 #[test]
-fn a_customer_of_bad_credit_gets_a_note_that_fits() {
+fn bad_credit_customer_gets_a_truncated_note() {
     let mut client = only("payment", &json!({}));
     client.begin();
     let request = talk(&mut client, |text| match text {
@@ -332,7 +332,7 @@ fn a_customer_of_bad_credit_gets_a_note_that_fits() {
 }
 
 #[test]
-fn fifteen_payments_in_a_hundred_are_for_another_warehouse() {
+fn fifteen_percent_of_payments_are_remote() {
     let mut client = only("payment", &json!({"warehouses": 5}));
     let (mut remote, draws) = (0, 4_000);
     for _ in 0..draws {
@@ -347,7 +347,7 @@ fn fifteen_payments_in_a_hundred_are_for_another_warehouse() {
 }
 
 #[test]
-fn one_line_in_a_hundred_is_supplied_by_another_warehouse() {
+fn one_percent_of_lines_are_remote() {
     let mut client = only("new_order", &json!({"warehouses": 5}));
     let (mut remote, mut lines) = (0u32, 0u32);
     for _ in 0..3_000 {
@@ -371,7 +371,7 @@ fn one_line_in_a_hundred_is_supplied_by_another_warehouse() {
 }
 
 #[test]
-fn an_order_status_reads_the_customer_the_last_order_and_its_lines() {
+fn order_status_reads_customer_last_order_and_lines() {
     let mut client = only("order_status", &json!({}));
     let mut seen = HashSet::new();
     for _ in 0..50 {
@@ -387,7 +387,7 @@ fn an_order_status_reads_the_customer_the_last_order_and_its_lines() {
 }
 
 #[test]
-fn a_delivery_takes_the_oldest_order_of_each_district() {
+fn delivery_takes_the_oldest_order_of_each_district() {
     let mut client = only("delivery", &json!({}));
     let request = transaction(&mut client);
     let each = [
@@ -409,7 +409,7 @@ fn a_delivery_takes_the_oldest_order_of_each_district() {
 }
 
 #[test]
-fn a_district_without_waiting_orders_is_skipped_and_that_is_counted() {
+fn empty_districts_are_skipped_and_counted() {
     let mut client = only("delivery", &json!({}));
     client.begin();
     let request = talk(&mut client, |text| {
@@ -422,7 +422,7 @@ fn a_district_without_waiting_orders_is_skipped_and_that_is_counted() {
 }
 
 #[test]
-fn an_order_that_another_delivery_took_first_is_left_to_it() {
+fn concurrently_delivered_order_is_skipped() {
     let mut client = only("delivery", &json!({}));
     client.begin();
     let mut taken = false;
@@ -444,7 +444,7 @@ fn an_order_that_another_delivery_took_first_is_left_to_it() {
 }
 
 #[test]
-fn a_stock_level_is_one_question_about_the_terminals_own_district() {
+fn stock_level_is_one_query_on_the_home_district() {
     let mut client = only("stock_level", &json!({"warehouses": 3}));
     client.home = Home { warehouse: 2, district: 9 };
     let request = transaction(&mut client);
@@ -456,7 +456,7 @@ fn a_stock_level_is_one_question_about_the_terminals_own_district() {
 }
 
 #[test]
-fn types_come_as_often_as_their_weights_say() {
+fn types_follow_their_weights() {
     let mut client = terminal(&json!({"warehouses": 1}), 3);
     let mut counts: HashMap<&str, u32> = HashMap::new();
     let draws = 20_000;
@@ -479,7 +479,7 @@ fn types_come_as_often_as_their_weights_say() {
 }
 
 #[test]
-fn a_retry_says_the_same_again_and_the_next_transaction_something_else() {
+fn retry_repeats_the_transaction_and_the_next_differs() {
     let mut client = terminal(&json!({"warehouses": 3}), 2);
     for _ in 0..100 {
         let first = transaction(&mut client);
@@ -496,7 +496,7 @@ fn a_retry_says_the_same_again_and_the_next_transaction_something_else() {
 }
 
 #[test]
-fn terminals_stay_at_home_unless_they_are_not_fixed() {
+fn fixed_terminals_stay_at_home() {
     for (fixed, expected) in [(true, 1), (false, 40)] {
         let section = json!({"warehouses": 4, "terminal_warehouse_fixed": fixed});
         let mut client = only("stock_level", &section);
@@ -511,14 +511,14 @@ fn terminals_stay_at_home_unless_they_are_not_fixed() {
 }
 
 #[test]
-fn terminals_differ_and_repeat_themselves() {
+fn terminals_differ_and_are_reproducible() {
     let texts = |number| transaction(&mut terminal(&json!({"warehouses": 2}), number)).texts;
     assert_eq!(texts(1), texts(1));
     assert_ne!(texts(1), texts(2));
 }
 
 #[test]
-fn a_terminal_that_types_knows_what_comes_next() {
+fn keying_terminal_knows_its_next_type() {
     let section = json!({"keying_time": true, "new_order_weight": 0, "payment_weight": 88});
     let mut client = terminal(&section, 0);
     let keying = [3, 2, 2, 2].map(|seconds| seconds * loadcell_core::clock::SECOND);
@@ -546,14 +546,14 @@ fn every_statement_is_prepared_at_connect() {
 }
 
 #[test]
-fn more_terminals_than_districts_are_refused() {
+fn more_terminals_than_districts_are_rejected() {
     let options = Options::read(&json!({"warehouses": 1})).unwrap();
     assert!(Tpcc::new(Dialect::Postgres, &options, 1, 10).is_ok());
     assert_eq!(Tpcc::new(Dialect::Postgres, &options, 1, 11).map(drop).unwrap_err().code, "spec");
 }
 
 #[test]
-fn in_mysql_each_statement_sees_what_was_committed_and_none_commits_itself() {
+fn mysql_uses_read_committed_without_autocommit() {
     let parse = |protocol| {
         Tpcc::new(protocol, &Options::read(&json!({"protocol": "simple"})).unwrap(), 1, 1).unwrap()
     };

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_one_in_the_middle_is_meant() {
+    fn middle_customer_is_selected() {
         for (named, expected) in [(1, 10), (2, 10), (3, 20), (4, 20), (5, 30)] {
             let mut customer = Customer { last_name: b"BARBARBAR".to_vec(), ..Customer::default() };
             for id in 1..=named {

@@ -32,7 +32,7 @@ fn share_of(count: usize, total: usize) -> f64 {
 }
 
 #[test]
-fn rows_are_the_same_however_they_are_cut_and_differ_by_seed() {
+fn rows_depend_on_the_seed_and_not_on_partitioning() {
     let (seven, eight) = (data(2, 7), data(2, 8));
     for of in Of::ALL {
         let units = seven.tables()[of as usize].units.min(7_000);
@@ -80,7 +80,7 @@ fn orders_and_their_lines_agree() {
 }
 
 #[test]
-fn every_customer_of_a_district_has_one_order_in_an_order_of_chance() {
+fn each_customer_has_one_order_in_random_order() {
     let data = data(1, 1);
     let orders = rows(&data, Of::Order, 0..6_000);
     let customers = |district: usize| -> Vec<u64> {
@@ -97,7 +97,7 @@ fn every_customer_of_a_district_has_one_order_in_an_order_of_chance() {
 }
 
 #[test]
-fn orders_from_2101_on_wait_for_delivery() {
+fn orders_from_2101_are_undelivered() {
     let data = data(2, 1);
     let waiting = rows(&data, Of::NewOrder, 0..18_000);
     assert_eq!(waiting[0], ["1", "1", "2101"]);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_constant_for_last_names_lies_where_the_specification_wants_it() {
+    fn last_name_constant_follows_the_specification() {
         let mut seen = std::collections::HashSet::new();
         for seed in 0..2_000 {
             let constants = Constants::of_run(seed);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_all_reached_and_some_are_hot() {
+    fn all_items_occur_and_some_are_hot() {
         let constants = Constants::of_run(3);
         let mut random = Random::stream(3, 0);
         let mut shares = shares(100_000, 1_000_000, || constants.item(&mut random) - 1);

@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn defaults_are_the_specifications() {
+    fn defaults_match_the_specification() {
         let options = Options::read(&json!({})).unwrap();
         assert_eq!(options.weights(), [45, 43, 4, 4, 4]);
         assert_eq!((options.warehouses, options.limit_txns_per_min), (1, 0));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_advice() {
+    fn invalid_options_are_rejected_with_advice() {
         let cases = [
             (json!({"warehouses": 0}), "warehouses is 0"),
             (json!({"warehouses": 50_001}), "warehouses is 50001"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warehouse_has_ten_terminals() {
+    fn warehouse_has_ten_terminals() {
         let options = Options::read(&json!({"warehouses": 2})).unwrap();
         assert!(options.check_terminals(20).is_ok());
         let problem = options.check_terminals(21).unwrap_err();

@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_rests_unless_told_to() {
+    fn no_think_time_by_default() {
         let mut random = Random::stream(1, 0);
         let pace = Pace::new(false, false, 0, 10);
         assert_eq!(pace.think_time(&mut random, Some(0), 1, Some(5)), 0);
     }
 
     #[test]
-    fn keying_takes_its_time_and_thinking_is_exponential_and_cut() {
+    fn keying_is_constant_and_thinking_is_truncated_exponential() {
         let mut random = Random::stream(1, 0);
         let keying = Pace::new(true, false, 0, 10);
         assert_eq!(keying.think_time(&mut random, None, 0, None), 18 * SECOND);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_for_all_terminals_together_also_below_their_number() {
+    fn limit_applies_to_all_terminals_in_total() {
         let mut random = Random::stream(1, 0);
         let mut rest = |limit, terminals, elapsed| {
             Pace::new(false, false, limit, terminals).think_time(&mut random, Some(0), 0, elapsed)

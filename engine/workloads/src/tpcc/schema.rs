@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_the_names_of_benchmarksql() {
+    fn tables_have_benchmarksql_names() {
         let history = table(Of::History);
         assert!(history.create.starts_with("CREATE TABLE bmsql_history (hist_id INTEGER"));
         assert!(history.create.ends_with("CREATE SEQUENCE bmsql_hist_id_seq OWNED BY bmsql_history.hist_id"));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn in_mysql_a_table_is_its_primary_key() {
+    fn mysql_tables_are_clustered_by_primary_key() {
         let history = Of::History.table(Dialect::Mysql, 2, |units| units);
         assert!(
             history
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_is_loaded_once_and_cardinalities_are_the_specifications() {
+    fn tables_have_the_specified_cardinalities() {
         let names: std::collections::HashSet<_> = Of::ALL.map(Of::name).into();
         assert_eq!(names.len(), 10);
         let units = Of::ALL.map(|of| (of.name(), of.units(2).0));

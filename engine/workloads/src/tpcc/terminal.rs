@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_are_spread_evenly_and_no_two_share_a_district() {
+    fn terminals_are_spread_evenly_over_districts() {
         let homes: Vec<_> = (0..30).map(|terminal| Home::of(terminal, 3)).collect();
         for warehouse in 1..=3 {
             let mut districts: Vec<_> =
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn another_warehouse_is_another_one_and_each_alike() {
+    fn remote_warehouse_is_uniform_among_the_others() {
         let mut random = Random::stream(1, 1);
         let constants = Constants::of_run(1);
         let mut counts = [0u32; 5];

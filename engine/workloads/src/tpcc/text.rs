@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_have_their_lengths_and_every_character_alike() {
+    fn strings_have_their_length_and_uniform_characters() {
         let mut random = Random::stream(1, 0);
         let mut counts = [0u32; 256];
         let mut lengths = [0u32; 51];
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_in_ten_is_original_anywhere() {
+    fn ten_percent_of_texts_contain_original() {
         let mut random = Random::stream(2, 0);
         let mut places = std::collections::HashSet::new();
         let mut count = 0;

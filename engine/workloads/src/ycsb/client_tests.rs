@@ -19,7 +19,7 @@ fn client(section: &Value) -> Client {
 }
 
 #[test]
-fn the_core_workloads_have_their_mixes() {
+fn core_workloads_have_their_mixes() {
     let of = [
         ("A", json!({"read": 0.5, "update": 0.5}), vec![Act::Read, Act::Update]),
         ("B", json!({"read": 0.95, "update": 0.05}), vec![Act::Read, Act::Update]),
@@ -49,7 +49,7 @@ fn the_core_workloads_have_their_mixes() {
 }
 
 #[test]
-fn operations_have_ycsbs_names() {
+fn operations_have_ycsb_names() {
     let names = |proportions| -> Vec<(&str, Kind)> {
         let clients = Clients::new(&options(&json!({"proportions": proportions})), 1, 1);
         clients.operations().iter().map(|one| (one.name, one.kind)).collect()
@@ -75,7 +75,7 @@ fn records(section: &Value, probabilities: &[f64]) {
 }
 
 #[test]
-fn records_are_chosen_as_ycsb_does() {
+fn records_are_chosen_as_in_ycsb() {
     records(&json!({"recordcount": 500}), &[1.0 / 500.0; 500]);
     let mut latest = Gray::probabilities(0.99, 500);
     latest.reverse();
@@ -92,7 +92,7 @@ fn records_are_chosen_as_ycsb_does() {
 }
 
 #[test]
-fn only_the_records_of_the_load_are_chosen_from() {
+fn only_loaded_records_are_chosen() {
     let mut uniform = client(&json!({"recordcount": 100, "insertstart": 40, "insertcount": 20}));
     assert!((0..2_000).all(|_| (40..60).contains(&uniform.next().record)));
     let mut sequential =
@@ -101,7 +101,7 @@ fn only_the_records_of_the_load_are_chosen_from() {
 }
 
 #[test]
-fn the_hottest_record_of_zipfian_has_ycsbs_share() {
+fn hottest_zipfian_record_has_ycsb_share() {
     for recordcount in [1_000u64, 1_000_000] {
         let mut client = client(&json!({"recordcount": recordcount, "requestdistribution": "zipfian"}));
         let hottest = fnv(0) % recordcount;
@@ -112,7 +112,7 @@ fn the_hottest_record_of_zipfian_has_ycsbs_share() {
 }
 
 #[test]
-fn what_is_hot_stays_hot_while_records_are_inserted() {
+fn hot_records_stay_hot_during_inserts() {
     let section = json!({"recordcount": 1_000, "expected_inserts": 500, "requestdistribution": "zipfian",
         "proportions": {"read": 0.9, "update": 0, "insert": 0.1}});
     let mut client = client(&section);
@@ -133,7 +133,7 @@ fn what_is_hot_stays_hot_while_records_are_inserted() {
 }
 
 #[test]
-fn a_record_is_not_asked_for_before_it_is_there() {
+fn records_are_not_read_before_they_exist() {
     let section = json!({"recordcount": 10, "requestdistribution": "latest",
         "proportions": {"read": 0.5, "update": 0, "insert": 0.5}});
     let mut client = client(&section);
@@ -144,7 +144,7 @@ fn a_record_is_not_asked_for_before_it_is_there() {
 }
 
 #[test]
-fn the_load_phase_inserts_one_record_after_the_other() {
+fn load_phase_inserts_in_sequence() {
     let mut client = client(&json!({"phase": "load", "recordcount": 50, "insertstart": 7}));
     for record in 7..50 {
         let request = client.next();
@@ -154,7 +154,7 @@ fn the_load_phase_inserts_one_record_after_the_other() {
 }
 
 #[test]
-fn lengths_are_as_described() {
+fn lengths_follow_their_description() {
     let scans = |how: &str| {
         json!({"proportions": {"read": 0, "update": 0, "scan": 1}, "maxscanlength": 100,
         "scanlengthdistribution": how})
@@ -182,7 +182,7 @@ fn lengths_are_as_described() {
 }
 
 #[test]
-fn values_are_printable_and_need_no_escape() {
+fn values_are_printable_without_escapes() {
     let mut fields = Fields::new(&options(&json!({"fieldlength": 10_000})));
     let mut value = Vec::new();
     fields.write(&mut Random::stream(3, 3), &mut value);

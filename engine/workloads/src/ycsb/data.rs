@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_its_key_and_fields() {
+    fn row_has_key_and_fields() {
         let text = rows(&json!({"fieldcount": 3, "fieldlength": 7}), 0..3);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
         let keys: Vec<_> = lines.iter().map(|line| line[0]).collect();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_however_they_are_cut() {
+    fn rows_do_not_depend_on_partitioning() {
         let section = json!({"fieldlengthdistribution": "uniform", "insertstart": 100, "hashed": false, "zeropadding": 6});
         let whole = rows(&section, 0..100);
         assert_eq!(rows(&section, 0..33) + &rows(&section, 33..100), whole);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_there_before_the_load_phase() {
+    fn load_phase_starts_without_records() {
         let options = Options::read(&json!({"phase": "load"})).unwrap();
         let data = DataSet::new(Dialect::Postgres, &options, 1);
         assert_eq!((data.tables()[0].rows, data.records.count), (0, 0));

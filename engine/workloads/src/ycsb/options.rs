@@ -255,7 +255,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_has_ycsbs_default() {
+    fn defaults_match_ycsb() {
         let options = Options::read(&json!({})).unwrap();
         assert_eq!((options.fieldcount, options.fieldlength, options.maxscanlength), (10, 100, 1_000));
         assert_eq!((options.readallfields, options.writeallfields, options.hashed), (true, false, true));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_advice() {
+    fn invalid_options_are_rejected_with_advice() {
         let cases = [
             (json!({"recordcount": 0}), "recordcount is 0"),
             (json!({"recordcount": 10, "insertstart": 10}), "insertstart is 10"),

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_modify_write_is_about_one_record() {
+    fn read_modify_write_uses_one_record() {
         let ycsb = ycsb(json!({"proportions": {"read": 0, "update": 0, "readmodifywrite": 1}}));
         let mut client = ycsb.client(0);
         for _ in 0..50 {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_says_the_same_again() {
+    fn retry_repeats_the_transaction() {
         let ycsb = ycsb(json!({"proportions": {"read": 0, "update": 1}}));
         let mut client = ycsb.client(0);
         client.begin();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_not_there_is_counted_apart() {
+    fn missing_records_are_counted_separately() {
         let ycsb = ycsb(json!({}));
         let missed = ycsb.operations().iter().position(|one| one.name == "missed").unwrap();
         let mut client = ycsb.client(0);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insertion_that_failed_holds_up_nobody() {
+    fn failed_insert_does_not_block_later_ones() {
         let ycsb = ycsb(
             json!({"proportions": {"read": 1, "update": 0, "insert": 1}, "recordcount": 5, "requestdistribution": "latest"}),
         );

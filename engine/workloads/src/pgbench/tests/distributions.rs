@@ -1,12 +1,12 @@
-//! Goodness of fit of the random functions to the formulas of pgbench's documentation, with fixed seeds.
+//! Goodness of fit of the random functions to the formulas in pgbench's documentation, with fixed seeds.
 
 use super::super::random::{Exponential, Random, Range, Zipfian};
 use loadcell_core::fit::{deviation, normal};
 
 const DRAWS: usize = 1_000_000;
 
-/// Draws from 1..=values and holds the counts against the probabilities. 3.1 standard deviations are passed by chance once in
-/// a thousand; the seeds are fixed, so the test passes always or never.
+/// Compare counts of draws from 1..=values with the probabilities. 3.1 standard deviations are exceeded once
+/// in a thousand cases by chance; with fixed seeds the result is deterministic.
 fn fits(
     name: &str,
     values: usize,
@@ -39,8 +39,9 @@ fn random_is_uniform() {
 }
 
 #[test]
-fn random_gaussian_is_a_bell() {
-    // f(i) = Phi(2 p (i - mu + 0.5) / (max - min + 1)) - Phi(2 p (i - mu - 0.5) / (max - min + 1)), over 2 Phi(p) - 1
+fn random_gaussian_is_normal() {
+    // f(i) = Phi(2 p (i - mu + 0.5) / (max - min + 1)) - Phi(2 p (i - mu - 0.5) / (max - min + 1)), over 2
+    // Phi(p) - 1
     for (values, parameter) in [(100, 2.0), (100, 2.5), (1000, 5.0), (51, 10.0)] {
         let middle = (values as f64 + 1.0) / 2.0;
         let edge = |x: f64| normal(2.0 * parameter * (x - middle) / values as f64);
@@ -57,7 +58,8 @@ fn random_gaussian_is_a_bell() {
 
 #[test]
 fn random_exponential_decays() {
-    // f(x) = exp(-parameter (x - min) / (max - min + 1)) / (1 - exp(-parameter)); value i is drawn with f(i) - f(i + 1)
+    // f(x) = exp(-parameter (x - min) / (max - min + 1)) / (1 - exp(-parameter)); value i is drawn with f(i)
+    // - f(i + 1)
     for (values, parameter) in [(10, 0.01), (100, 1.0), (100, 5.0), (1000, 20.0)] {
         let bend = Exponential::new(parameter).unwrap();
         let f = |offset: f64| (-parameter * offset / values as f64).exp() / (1.0 - (-parameter).exp());
@@ -67,8 +69,8 @@ fn random_exponential_decays() {
 }
 
 #[test]
-fn random_zipfian_is_zipfs() {
-    // Value k is drawn in proportion to k^-s.
+fn random_zipfian_follows_zipfs_law() {
+    // Value k has a probability proportional to k^-s.
     for (values, s) in [(10, 1.05), (100, 1.1), (1000, 1.5), (1000, 2.5), (5, 10.0)] {
         let zipf = Zipfian::new(s).unwrap();
         let sum: f64 = (1..=values).map(|k| (k as f64).powf(-s)).sum();
@@ -77,7 +79,7 @@ fn random_zipfian_is_zipfs() {
 }
 
 #[test]
-fn ranges_end_where_integers_do() {
+fn ranges_reach_the_integer_limits() {
     let mut random = Random::seeded(3);
     let full = Range::new(i64::MIN, -2).unwrap();
     let zipf = Zipfian::new(1.5).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever bytes come, the compiler answers, and soon.
+//! Arbitrary input: the compiler terminates quickly, with a program or an error.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Compiles, and runs what compiles for one transaction; both must come to an end without a panic.
+/// Compile, and run one transaction if that succeeds; both must terminate without a panic.
 fn survives(script: &[u8]) {
     for mode in [Mode::Simple, Mode::Extended] {
         let mut builder = Builder::new(mode);
@@ -17,7 +17,7 @@ fn survives(script: &[u8]) {
                 let mut client = program.client(0);
                 client.begin(0);
                 let mut out = Vec::new();
-                // No script has a loop: it ends after as many steps as it has commands.
+                // Scripts have no loops: they end after as many steps as they have commands.
                 for _ in 0..=program.scripts()[0].commands.len() {
                     match client.next(&program) {
                         Ok(Next::Sql { statement, .. }) => {
@@ -34,7 +34,7 @@ fn survives(script: &[u8]) {
     }
 }
 
-/// Pieces that mean something to the compiler, so that random rows of them get far.
+/// Fragments of the language, so that random sequences of them get far.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let words = [
         "\\set x ",
@@ -122,29 +122,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_bytes_are_answered(script in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_compile_or_fail(script in prop::collection::vec(any::<u8>(), 0..300)) {
         survives(&script);
     }
 
     #[test]
-    fn any_row_of_words_is_answered(script in pieces()) {
+    fn arbitrary_words_compile_or_fail(script in pieces()) {
         survives(&script);
     }
 
     #[test]
-    fn any_expression_is_answered(expression in pieces()) {
+    fn arbitrary_expressions_compile_or_fail(expression in pieces()) {
         survives(&[b"\\set x ", &expression[..]].concat());
     }
 
     #[test]
-    fn any_text_of_a_variable_is_answered(text in "[ -~]{1,12}") {
+    fn arbitrary_variable_texts_are_handled(text in "[ -~]{1,12}") {
         value(":v + 1", &[("v", &text)]);
     }
 }
 
-/// What is large is compiled in time that grows with it, or refused.
+/// Large input is compiled in proportional time, or rejected.
 #[test]
-fn a_script_of_a_megabyte_is_no_trouble() {
+fn megabyte_script_compiles_in_linear_time() {
     let megabyte = |piece: &str| piece.repeat((1 << 20) / piece.len());
     let expression = |piece: &str| format!("\\set x {}1", megabyte(piece));
     for (name, script) in [
@@ -189,7 +189,7 @@ fn a_script_of_a_megabyte_is_no_trouble() {
 }
 
 #[test]
-fn nesting_is_limited_on_a_small_stack_too() {
+fn nesting_limit_fits_a_small_stack() {
     let nested = |depth: usize| {
         format!("\\set x {}1{}", "1 or 1 and 1 = 1 | 1 + 1 * -(".repeat(depth), ")".repeat(depth))
     };

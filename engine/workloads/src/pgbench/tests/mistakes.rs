@@ -1,8 +1,8 @@
-//! What is wrong with scripts, and what is said of it. The cases are those of pgbench's own tests, and more.
+//! Errors of scripts and their messages. The cases are those of pgbench's own tests, and further ones.
 
 use super::*;
 
-/// Mistakes that are found before anything runs: the script, where (line:column), and what is said.
+/// Compile-time errors: script, position (line:column), message.
 const BEFORE: &[(&str, &str, &str)] = &[
     ("\\if 1", "1:1", "\\if without matching \\endif"),
     ("\\elif 1", "1:1", "\\elif without matching \\if"),
@@ -78,7 +78,7 @@ const BEFORE: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn mistakes_are_found_and_placed_before_anything_runs() {
+fn compile_errors_have_positions() {
     for (script, place, finding) in BEFORE {
         match program(script, DEFINED, Mode::Prepared) {
             Ok(_) => panic!("nothing was found wrong with {script:?}"),
@@ -94,7 +94,7 @@ fn mistakes_are_found_and_placed_before_anything_runs() {
     }
 }
 
-/// Mistakes that only show when the script runs.
+/// Run-time errors.
 const DURING: &[(&str, &str, &str)] = &[
     ("\\set i 1/0", "1:9", "division by zero"),
     ("\\set i 1%0", "1:9", "division by zero"),
@@ -128,7 +128,7 @@ const DURING: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn mistakes_that_show_in_the_run_are_placed_as_well() {
+fn runtime_errors_have_positions() {
     for (script, place, finding) in DURING {
         let (_, ended) = run(script, DEFINED, Mode::Prepared);
         let found = ended.expect_err(script);
@@ -138,7 +138,7 @@ fn mistakes_that_show_in_the_run_are_placed_as_well() {
 }
 
 #[test]
-fn what_is_never_reached_is_no_mistake() {
+fn unreached_commands_cause_no_error() {
     let (_, ended) = run(
         "\\if 0\n\\set x 1/0 + :nope\n\\endif\n\\set y case when true then 1 else 1/0 end",
         &[],
@@ -148,7 +148,7 @@ fn what_is_never_reached_is_no_mistake() {
 }
 
 #[test]
-fn all_mistakes_of_a_script_are_told_at_once() {
+fn all_mistakes_of_a_script_are_reported_at_once() {
     let script = "\\set i 1 +\nselect 1;\n\\if foo(\n\\sleep 1 week\n\\endif\n\\nope\n";
     let found = program(script, &[], Mode::Simple).unwrap_err();
     let places: Vec<_> =
@@ -159,7 +159,7 @@ fn all_mistakes_of_a_script_are_told_at_once() {
 }
 
 #[test]
-fn limits_are_those_of_pgbench() {
+fn limits_match_pgbench() {
     let arguments = |count: usize| format!("\\set i 0\nSELECT LEAST({})", vec![":i"; count].join(", "));
     assert!(program(&arguments(255), &[], Mode::Extended).is_ok());
     let error = program(&arguments(256), &[], Mode::Prepared).unwrap_err();

@@ -1,4 +1,4 @@
-//! The language as a whole: what scripts do, what is wrong with them, and what no script can do to the compiler.
+//! Tests of the complete language: behaviour, errors, hostile input.
 
 mod distributions;
 mod hostile;
@@ -7,7 +7,7 @@ mod scripts;
 
 use super::{Builder, Client, Mode, Next, Program, Run};
 
-/// What pgbench's own tests define.
+/// Variables defined by pgbench's own tests.
 const DEFINED: &[(&str, &str)] = &[
     ("foo", "bla"),
     ("null", "null"),
@@ -19,7 +19,7 @@ const DEFINED: &[(&str, &str)] = &[
     ("minint", "-9223372036854775808"),
 ];
 
-/// A program of one script; the text of its mistakes if it has any.
+/// Compile a program of one script. Fails with the text of its mistakes.
 fn program(script: &str, defined: &[(&str, &str)], mode: Mode) -> Result<Program, String> {
     let mut builder = Builder::new(mode);
     for (name, value) in defined {
@@ -31,7 +31,8 @@ fn program(script: &str, defined: &[(&str, &str)], mode: Mode) -> Result<Program
     builder.build(Run { seed: 5432, clients: 1, threads: 1, scale: 1 })
 }
 
-/// Runs a client to the end of its script. Statements, sleeps and shell commands are told in words, with what `debug()` shows.
+/// Run a client to the end of its script. Returns statements, sleeps and shell commands in text form, with
+/// the output of `debug()`.
 fn events(program: &Program, client: &mut Client) -> (Vec<String>, Result<(), String>) {
     let (send, shown) = std::sync::mpsc::channel();
     client.set_debug(Box::new(move |debugged| send.send(debugged.to_string()).unwrap()));
@@ -58,13 +59,13 @@ fn events(program: &Program, client: &mut Client) -> (Vec<String>, Result<(), St
     }
 }
 
-/// As [`events`], for a script that must compile.
+/// Like [`events`], for a valid script.
 fn run(script: &str, defined: &[(&str, &str)], mode: Mode) -> (Vec<String>, Result<(), String>) {
     let program = program(script, defined, mode).unwrap_or_else(|error| panic!("{script}\n{error}"));
     events(&program, &mut program.client(0))
 }
 
-/// What `debug()` shows of an expression; the finding when it has no value.
+/// Output of `debug()` for an expression; the finding if it has no value.
 fn value(expression: &str, defined: &[(&str, &str)]) -> String {
     let script = format!("\\set x debug({expression})\n");
     match run(&script, defined, Mode::Simple) {

@@ -1,9 +1,9 @@
-//! What scripts do. Behaviours and figures are those that pgbench's own tests check, or that pgbench 15.18 was seen to have.
+//! Behaviour of scripts, as fixed by pgbench's own tests or observed with pgbench 15.18.
 
 use super::super::{Client, Mode, Next, Program, Run, builtin};
 use super::*;
 
-/// Values that pgbench's own tests fix.
+/// Values fixed by pgbench's own tests.
 const VALUES: &[(&str, &str)] = &[
     ("abs(-4)", "int 4"),
     ("greatest(5, 4, 3, 2)", "int 5"),
@@ -67,11 +67,11 @@ const VALUES: &[(&str, &str)] = &[
     ("permute(17, 1)", "int 0"),
     ("permute(0, 2, 5431) = 0 and permute(1, 2, 5431) = 1 and permute(0, 2, 5433) = 1", "boolean true"),
     ("permute(9223372036854775796, 9223372036854775797, 5432)", "int 520382784483822430"),
-    // The first draws of the first client under this seed.
+    // First draws of the first client with this seed.
     ("random(10, 19)", "int 17"),
 ];
 
-/// What pgbench 15.18 was seen to do beyond its own tests.
+/// Further behaviour observed with pgbench 15.18.
 const SEEN: &[(&str, &str)] = &[
     ("null and false", "null"),
     ("false and null", "boolean false"),
@@ -114,7 +114,7 @@ const SEEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn expressions_have_the_values_that_pgbench_gives_them() {
+fn expressions_match_pgbench() {
     let defined =
         [("foo", "-10.1"), ("i", "+3"), ("n", "null"), ("t", "t"), ("f", "of"), ("d", "1.0"), ("zy", "0")];
     for (expression, expected) in VALUES.iter().chain(SEEN) {
@@ -133,8 +133,8 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
 }
 
 #[test]
-fn folding_constants_changes_no_value() {
-    // A variable in place of each constant keeps the compiler from computing anything beforehand.
+fn constant_folding_changes_no_value() {
+    // Variables instead of constants prevent constant folding.
     let defined = [("a", "7"), ("b", "-3"), ("c", "2.5"), ("n", "null"), ("t", "true")];
     let constants = [("7", ":a"), ("(-3)", ":b"), ("2.5", ":c"), ("null", ":n"), ("true", ":t")];
     let operators = [
@@ -155,7 +155,7 @@ fn folding_constants_changes_no_value() {
 }
 
 #[test]
-fn the_first_client_draws_what_pgbench_draws() {
+fn first_client_draws_like_pgbench() {
     let script = "\\set a debug(random(10, 19))\n\\set a debug(random_exponential(100, 199, 10.0))\n\
                   \\set a debug(random_gaussian(1000, 1999, 10.0))\n\\set a debug(random_zipfian(1, 9, 1.3))\n";
     let (shown, ended) = run(script, &[], Mode::Simple);
@@ -165,8 +165,8 @@ fn the_first_client_draws_what_pgbench_draws() {
 }
 
 #[test]
-fn the_right_side_of_greater_than_draws_first() {
-    // `a > b` is `b < a` for pgbench, also in its order of evaluation.
+fn right_side_of_greater_than_draws_first() {
+    // `a > b` is `b < a` in pgbench, also in its order of evaluation.
     let draws = |script: &str| run(script, &[], Mode::Simple).0;
     let first = draws("\\set a random(1, 1000000)\n\\set b random(1, 1000000)\nSELECT :a, :b;");
     let (a, b) = first[0][7..first[0].len() - 1].split_once(", ").unwrap();
@@ -199,7 +199,7 @@ fn conditionals_run_one_branch_and_nest() {
 }
 
 #[test]
-fn statements_sleeps_and_shell_commands_are_handed_out_in_order() {
+fn statements_sleeps_and_shell_commands_are_returned_in_order() {
     for (script, expected) in [
         ("SELECT 1 \\set x 5\nSELECT :x;", &["SELECT 1 ", "SELECT 5;"][..]),
         (
@@ -302,7 +302,7 @@ fn setshell_takes_an_integer() {
 }
 
 #[test]
-fn pipelines_are_told_and_kept_in_order() {
+fn pipelines_are_tracked() {
     let script = "\\startpipeline\nselect :a;\n\\syncpipeline\nselect 2;\n\\endpipeline\n\\if 1\n\\startpipeline\n\\endpipeline\n\\endif";
     let (events, ended) = run(script, &[], Mode::Extended);
     assert_eq!(ended, Ok(()));
@@ -310,7 +310,7 @@ fn pipelines_are_told_and_kept_in_order() {
         events.join(" "),
         "startpipeline select $1; syncpipeline select 2; endpipeline startpipeline endpipeline"
     );
-    // What depends on conditions is found when it happens.
+    // Errors that depend on conditions are detected at run time.
     for (script, finding) in [
         ("\\if 1\n\\startpipeline\n\\endif\nselect 1 \\gset", "gset is not allowed in pipeline mode"),
         ("\\if 1\n\\startpipeline\n\\endif\n\\startpipeline\n\\endpipeline", "already in pipeline mode"),
@@ -323,7 +323,7 @@ fn pipelines_are_told_and_kept_in_order() {
 }
 
 #[test]
-fn a_retry_draws_the_same_numbers_and_keeps_variables() {
+fn retry_repeats_random_numbers_and_keeps_variables() {
     let program =
         program("\\set n :n + 1\n\\set r random(1, 1000000)\nselect :n, :r;", &[("n", "0")], Mode::Simple)
             .unwrap();
@@ -347,7 +347,7 @@ fn a_retry_draws_the_same_numbers_and_keeps_variables() {
 }
 
 #[test]
-fn clients_are_numbered_and_share_all_but_their_random_numbers() {
+fn clients_share_all_but_number_and_random_state() {
     let mut builder = Builder::new(Mode::Simple);
     builder.define("scale", "7").unwrap();
     builder.define("a", "1").unwrap();
@@ -391,8 +391,8 @@ fn scripts_are_chosen_by_weight() {
 }
 
 #[test]
-fn report_scripts_run_as_they_stand() {
-    // Gaussian hot sets over a range of the scale, as people write them.
+fn report_scripts_run_unchanged() {
+    // A Gaussian hot set over a fraction of the scale.
     let script = "\\set range 100000 * :scale * 0.1\n\\set aid random_gaussian(1, :range, 2.5)\nBEGIN;\n\
                   SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\nEND;\n";
     let program = program(script, &[], Mode::Prepared).unwrap();
