@@ -46,8 +46,8 @@ def main() -> None:
     with TemporaryDirectory(prefix="loadcell-bench-", dir=args.home) as home:
         for tool, make in MAKERS.items():
             long, short = Path(home) / tool, Path(home) / f"{tool}.short"
-            _write(short, SHORT_MIB, make)
-            _write(long, args.mib, make)
+            write_text(short, SHORT_MIB, make)
+            write_text(long, args.mib, make)
             _whole(tool, short, Path(home))
             found[tool] = _compare(tool, long, short, args.rounds, Path(home))
             long.unlink()
@@ -90,7 +90,7 @@ def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dic
         "wc -l": lambda: _cost(["wc", "-l", str(long)]),
         "a loop over lines": lambda: _cost([sys.executable, "-c", LOOP, str(long)]),
         WHOLE: lambda: _whole(tool, long, home),
-        READER: lambda: _read_apart(tool, long),
+        READER: lambda: read_apart(tool, long),
     }
     for number in range(rounds):
         for name, contender in contenders.items():
@@ -109,7 +109,7 @@ def _compare(tool: str, long: Path, short: Path, rounds: int, home: Path) -> dic
         "against_python_loop": ratios(times[READER], times["a loop over lines"]),
         "against_wc": ratios(times[READER], times["wc -l"]),
         "peak_mib": peaks[READER],
-        "peak_short_mib": _read_apart(tool, short).peak_bytes / MIB,
+        "peak_short_mib": read_apart(tool, short).peak_bytes / MIB,
         "peak_whole_mib": peaks[WHOLE],
         "peak_whole_short_mib": _whole(tool, short, home).peak_bytes / MIB,
         "page_bytes": max(page.stat().st_size for page in (home / "results").rglob("report.html")),
@@ -138,7 +138,7 @@ def _cost(command: list[str]) -> Cost:
     return Cost(took_s, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
-def _read_apart(tool: str, path: Path) -> Cost:
+def read_apart(tool: str, path: Path) -> Cost:
     """In a process of its own, for its memory."""
     command = [sys.executable, "-m", "bench.import_speed", "--read", tool, str(path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -158,7 +158,7 @@ def _read(tool: str, path: str) -> Cost:
     return Cost(took_s, used_s, peak)
 
 
-def _write(path: Path, mib: int, make: Callable[[], Iterator[bytes]]) -> None:
+def write_text(path: Path, mib: int, make: Callable[[], Iterator[bytes]]) -> None:
     """So many MiB, up to where the text may end: makers say so by an empty part."""
     with path.open("wb") as file:
         for part in make():
