@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
 from analysis.runs import analysis_of
+from frame_values import frame_of_rows
 from loadcell.analysis import redis
+from loadcell.store.columns import ColumnType
+from loadcell.store.frames import Frame
 
 
-def samples(*rows: tuple[float, float, int]) -> pl.DataFrame:
+def samples(*rows: tuple[float, float, int]) -> Frame:
     """Of the first trial: when they were taken, of how long, and the commands since the one before."""
-    return pl.DataFrame(
-        [
-            {
-                "trial": "001-1-r1",
-                "treatment": "1",
-                "t_s": at,
-                "elapsed_s": long,
-                "commands": count,
-                "cpu_s": long / 2,
-                "clients": 9,
-            }
-            for at, long, count in rows
-        ]
-    )
+    types: dict[str, ColumnType] = {
+        "trial": "text", "treatment": "text", "t_s": "number", "elapsed_s": "number", "commands": "integer", "cpu_s": "number",
+        "clients": "integer",
+    }  # fmt: skip
+    return frame_of_rows(types, [("001-1-r1", "1", at, long, count, long / 2, 9) for at, long, count in rows])
 
 
 def test_what_was_counted_before_the_measurement_is_in_no_rate() -> None:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
+from frame_values import frame_of, frame_of_rows, values
 from loadcell.analysis import server, waits
 from loadcell.analysis.analyse import analyse
 from loadcell.analysis.treatments import Treatment
+from loadcell.store.columns import ColumnType
+from loadcell.store.frames import Frame, number_column
 
 
-def looks(trial: str, seconds: range, each: int = 1) -> pl.DataFrame:
-    return pl.DataFrame(
+def looks(trial: str, seconds: range, each: int = 1) -> Frame:
+    return frame_of(
         {"trial": [trial] * len(seconds), "treatment": ["a"] * len(seconds), "t_s": [float(s) for s in seconds],
          "looks": [float(each)] * len(seconds), "sessions_idle_in_transaction": [0.5] * len(seconds)}
     )  # fmt: skip
 
 
-def waited(*rows: tuple[str, float, str, str, float]) -> pl.DataFrame:
-    columns = ["trial", "t_s", "wait_event_type", "wait_event", "sessions"]
-    frame = pl.DataFrame([(a, float(b), *rest) for a, b, *rest in rows], schema=columns, orient="row")
-    return frame.with_columns(pl.lit("a").alias("treatment"))
+def waited(*rows: tuple[str, float, str, str, float]) -> Frame:
+    types: dict[str, ColumnType] = {
+        "trial": "text", "t_s": "number", "wait_event_type": "text", "wait_event": "text", "sessions": "number", "treatment": "text",
+    }  # fmt: skip
+    return frame_of_rows(types, [(*row, "a") for row in rows])
 
 
 def treatment(**statuses: str) -> tuple[Treatment, ...]:
@@ -38,7 +41,7 @@ def treatment(**statuses: str) -> tuple[Treatment, ...]:
 def test_running_comes_first_and_then_what_took_most() -> None:
     frame = waited(("x", 1, "CPU", "CPU", 1), ("x", 1, "Lock", "tuple", 3), ("x", 2, "IO", "WALSync", 5))
     assert waits.kinds(frame) == ["CPU", "IO: WALSync", "Lock: tuple"]
-    assert waits.kinds(frame.clear()) == []
+    assert waits.kinds(frame.take(slice(0))) == []
 
 
 def test_only_so_many_kinds_are_told_apart_and_the_rest_is_put_together() -> None:
@@ -46,13 +49,13 @@ def test_only_so_many_kinds_are_told_apart_and_the_rest_is_put_together() -> Non
     names = waits.kinds(frame)
     assert len(names) == waits.MOST_KINDS
     wide = waits.over_time(frame, looks("x", range(1, 2)), names)
-    assert wide["rest"].to_list() == [3.0 + 2.0]
+    assert values(wide, "rest") == [3.0 + 2.0]
 
 
 def test_a_moment_at_which_nobody_waited_counts_as_one() -> None:
     frame = waited(("x", 1, "Lock", "tuple", 4))
     wide = waits.over_time(frame, looks("x", range(1, 4)), ["Lock: tuple"])
-    assert wide["w0"].to_list() == [4, 0, 0]
+    assert values(wide, "w0") == [4, 0, 0]
     (one,) = waits.by_treatment(frame, looks("x", range(1, 4)), treatment(x="ok"))
     assert (one.looks, one.active) == (3, pytest.approx(4 / 3))
 
@@ -74,30 +77,29 @@ def test_only_the_measurement_of_trials_that_count() -> None:
         ("x", 11, "IO", "late", 1),
         ("bad", 5, "IO", "bad", 9),
     )
-    seen = pl.concat([looks("x", range(-1, 12)), looks("bad", range(1, 10))])
+    seen = Frame.concat([looks("x", range(-1, 12)), looks("bad", range(1, 10))])
     (one,) = waits.by_treatment(frame, seen, treatment(x="ok", bad="invalid"))
     assert one.looks == 10
     assert one.waits == {"CPU": pytest.approx(0.2)}
 
 
 def test_nothing_watched_gives_nothing() -> None:
-    empty = pl.DataFrame(schema={"trial": pl.String, "treatment": pl.String})
-    found = server.evidence(
-        empty, empty, empty, pl.DataFrame(schema={"event": pl.String}), [], treatment(x="ok")
-    )
+    empty = frame_of_rows({"trial": "text", "treatment": "text"}, [])
+    found = server.evidence(empty, empty, empty, frame_of_rows({"event": "text"}, []), [], treatment(x="ok"))
     assert (found.kinds, found.waited, found.served, found.statements) == ((), (), (), ())
 
 
-def event(trial: str, t_s: float, name: str, reason: str = "timed") -> dict[str, object]:
-    return {"trial": trial, "t_s": t_s, "event": name, "detail": f'{{"reason": "{reason}"}}'}
+def event(trial: str, t_s: float, name: str, reason: str = "timed") -> tuple[str, float, str, str]:
+    return trial, t_s, name, f'{{"reason": "{reason}"}}'
 
 
 def test_a_checkpoint_has_its_end_unless_the_trial_ended_first() -> None:
-    events = pl.DataFrame(
+    events = frame_of_rows(
+        {"trial": "text", "t_s": "number", "event": "text", "detail": "text"},
         [
             event("x", 1.0, "checkpoint"), event("x", 3.0, "checkpoint-end"), event("x", 3.5, "phase"),
             event("x", 8.0, "checkpoint", "requested"), event("y", 2.0, "checkpoint-end"),
-        ]
+        ],
     )  # fmt: skip
     assert server.checkpoints(events) == [
         server.Checkpoint("x", 1.0, 3.0, "timed"),
@@ -106,10 +108,12 @@ def test_a_checkpoint_has_its_end_unless_the_trial_ended_first() -> None:
 
 
 def test_what_a_server_did_not_tell_is_unknown() -> None:
-    samples = looks("x", range(1, 11)).with_columns(
-        pl.lit(1.0).alias("elapsed_s"), pl.lit(50.0).alias("commits"), pl.lit(None, dtype=pl.Float64).alias("wal_bytes"),
-        pl.lit(30.0).alias("blocks_hit"), pl.lit(10.0).alias("blocks_read"), pl.lit(0.1).alias("deadlocks"),
-    )  # fmt: skip
+    counters = {
+        "elapsed_s": 1.0, "commits": 50.0, "wal_bytes": None, "blocks_hit": 30.0, "blocks_read": 10.0, "deadlocks": 0.1,
+    }  # fmt: skip
+    samples = looks("x", range(1, 11)).adding(
+        {name: number_column([value] * 10) for name, value in counters.items()}
+    )
     (one,) = server.by_treatment(samples, [server.Checkpoint("x", 2.0, None, "timed")], treatment(x="ok"))
     assert (one.commits_per_s, one.hit_share, one.blocks_read_per_s) == (50, 0.75, 10)
     assert one.wal_bytes_per_s is None

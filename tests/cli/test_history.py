@@ -133,6 +133,6 @@ def test_names_on_the_command_line_are_the_analysis_own() -> None:
 def test_help_needs_nothing_of_the_analysis() -> None:
     code = (
         "import sys; from loadcell.cli import main; main(['history', '--help'], standalone_mode=False);"
-        "assert not {'numpy', 'scipy', 'polars', 'altair'} & set(sys.modules)"
+        "assert not {'numpy', 'scipy', 'duckdb', 'altair'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

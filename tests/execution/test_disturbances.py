@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from execution.world import World, figures, interval, load, times
+from frame_values import values
 from loadcell.execution import checks, concurrent_runs
 from loadcell.execution.disturbances import Witness
 from loadcell.execution.record import interval_rows
@@ -296,7 +297,7 @@ class TestNeighbours:
             process.kill()
             process.communicate()
         stored = world.stored(ended)
-        assert "neighbour" in stored.events()["event"].to_list()
+        assert "neighbour" in values(stored.events(), "event")
         found = {check["name"]: check for check in stored.trials[0]["checks"]}
         assert found["neighbour"] == {
             "name": "neighbour",

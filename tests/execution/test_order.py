@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from execution.world import PLAN, World, broken
+from frame_values import values
 from loadcell.execution.executor import LoadError, LoadTimeoutError
 from loadcell.execution.interrupts import LimitReached
 from loadcell.execution.progress import outcome
@@ -80,7 +81,7 @@ def test_a_target_that_dies_between_trials_is_restarted_and_that_is_recorded(
     world.fail("describe", lambda: setattr(world, "alive", False))
     ended = world.run(tmp_path, TWO)
     assert world.log[:7] == ["up a", "prepare a", "fill", "load 2", "describe a", "down a", "up a"]
-    assert "restart" in world.stored(ended).events()["event"].to_list()
+    assert "restart" in values(world.stored(ended).events(), "event")
     assert statuses(world, tmp_path) == ["ok", "ok"]
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from execution.live import Live, external, loadcell
+from frame_values import rows_of, values
 from loadcell.store.read import read_run
 from servers import PostgresServer
 
@@ -43,9 +44,9 @@ def test_what_a_trial_leaves_behind(tmp_path: Path) -> None:
     assert "notes" not in monitor
     assert set(monitor["tables"].values()) <= set(trial["files"])
     waits = stored.samples("postgres.waits")
-    assert ("Lock", "transactionid") in set(waits.select("wait_event_type", "wait_event").iter_rows())
-    assert waits["looks"].max() == 20
-    statements = {row["query"]: row for row in stored.samples("postgres.statements").iter_rows(named=True)}
+    assert ("Lock", "transactionid") in set(waits.rows("wait_event_type", "wait_event"))
+    assert max(values(waits, "looks")) == 20
+    statements = {row["query"]: row for row in rows_of(stored.samples("postgres.statements"))}
     updated = next(row for text, row in statements.items() if text.startswith("UPDATE pgbench_tellers"))
     assert updated["calls"] >= trial["totals"]["transactions"]["succeeded"]
     assert stored.damage == []

@@ -16,6 +16,7 @@ import pytest
 from execution.live import PLAN, Live, external, loadcell, until
 from execution.world import PLAN as MOCK_PLAN
 from execution.world import World
+from frame_values import rows_of
 from loadcell.store.errors import StoreError
 from loadcell.store.read import read_run
 from servers import PostgresServer, free_port
@@ -141,7 +142,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_loses_nothing(tmp_
         assert stored.damage == []
         assert all(trial["status"] == "ok" for trial in stored.trials)
         assert len(stored.trials) + len(stored.missing) == 40
-        assert stored.intervals().height == 61 * len(stored.trials)
+        assert len(stored.intervals()) == 61 * len(stored.trials)
         if os.geteuid() == 0:
             subprocess.run(["mount", "-o", "remount,size=20m", str(full)], check=True)
             assert len(stored.trials) > 2
@@ -202,9 +203,9 @@ def test_two_runs_at_once_warn_each_other(tmp_path: Path, postgres_server: Postg
         first.end()
         assert f"process {second.process.pid}, plan plan.yaml" in first.err
         (event,) = [
-            one
-            for one in first.stored().events().filter(event="neighbour")["detail"]
-            if str(second.process.pid) in one
+            event["detail"]
+            for event in rows_of(first.stored().events())
+            if event["event"] == "neighbour" and str(second.process.pid) in event["detail"]
         ]
         assert event
 

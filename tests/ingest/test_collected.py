@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from frame_values import values
 from ingest.made import made
 from lines import CliRunner
 from loadcell.cli.import_ import import_
@@ -63,15 +64,15 @@ def call(home: Path, *arguments: str | Path) -> Result:
 def test_the_collectors_files_are_samples_of_the_trial(tmp_path: Path, data: Path) -> None:
     run = made(tmp_path / "out", "auto", data.parent)
     found = run.samples("host")
-    assert found["t_s"].to_list() == [1, 2, 3]
-    assert found["utc"].to_list()[0].startswith("2026-06-28T10:00:01.5")
-    assert found["cpu_user_percent"].to_list() == [50, 50, None]  # of 0.75: guests are within users
-    assert found["cpu_system_percent"].to_list() == [18.75, 25, None]
-    assert found["cpu_busy_percent"].to_list() == [68.75, 75, None]
-    assert found["cpu_idle_percent"].to_list() == [25, 25, None]
-    assert found["disk_write_bytes_per_s"].to_list() == [2 * 1024 * 1024, 2 * 4 * 1024, None]
-    assert found["disk_reads_per_s"].to_list() == [20, 0, None]
-    assert found["net_tx_bytes_per_s"].to_list() == [4 * 1024, None, None]
+    assert values(found, "t_s") == [1, 2, 3]
+    assert values(found, "utc")[0].startswith("2026-06-28T10:00:01.5")
+    assert values(found, "cpu_user_percent") == [50, 50, None]  # of 0.75: guests are within users
+    assert values(found, "cpu_system_percent") == [18.75, 25, None]
+    assert values(found, "cpu_busy_percent") == [68.75, 75, None]
+    assert values(found, "cpu_idle_percent") == [25, 25, None]
+    assert values(found, "disk_write_bytes_per_s") == [2 * 1024 * 1024, 2 * 4 * 1024, None]
+    assert values(found, "disk_reads_per_s") == [20, 0, None]
+    assert values(found, "net_tx_bytes_per_s") == [4 * 1024, None, None]
     (monitor,) = (trial["monitors"]["host"] for trial in run.trials)
     assert monitor == {
         "samples": 3, "imported": "benchmarksql", "file": "host.csv", "tables": {"benchmarksql": "host-benchmarksql.csv"},
@@ -113,8 +114,8 @@ def test_columns_and_rows_that_are_not_known_are_counted_and_told(tmp_path: Path
 def test_without_the_sessions_start_elapsed_counts_from_the_executions(tmp_path: Path, data: Path) -> None:
     (data / "runInfo.csv").unlink()
     found = made(tmp_path / "out", "auto", data.parent).samples("host")
-    assert found["t_s"].to_list() == [1, 2, 3]
-    assert set(found["utc"].to_list()) <= {"", None}
+    assert values(found, "t_s") == [1, 2, 3]
+    assert set(values(found, "utc")) <= {"", None}
 
 
 def test_of_several_executions_nobody_knows_whose_samples_they_are(tmp_path: Path, data: Path) -> None:

@@ -14,8 +14,13 @@ import pytest
 from loadcell import _engine
 from loadcell.report import write
 from loadcell.report.build import build
+<<<<<<< HEAD
 from loadcell.report.render.markdown import render
 from loadcell.store.query import trials_frame
+=======
+from loadcell.report.markdown import render
+from loadcell.store.query import trial_rows
+>>>>>>> dcfff89 (Read frames with DuckDB and numpy in place of polars)
 from loadcell.store.read import read_run
 from report.browser import Browser
 
@@ -82,7 +87,7 @@ def test_a_profile_is_in_nothing_but_its_own_section(run: Path, runs: Callable[[
     assert [one["name"] for one in with_profile.unscored] == ["profile-" + plain.trials[0]["treatment"]]
     assert with_profile.trials == plain.trials
     assert with_profile.missing == plain.missing == []
-    assert trials_frame([with_profile]).height == len(plain.trials)
+    assert len(trial_rows([with_profile])) == len(plain.trials)
     sections = [one.id for one in build(with_profile).sections]
     assert [one.id for one in build(plain).sections] == [one for one in sections if one != "profile"]
     for left, right in zip(

@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import fake_runs
+from frame_values import frame_of_rows, values
 from loadcell.report import write
 from loadcell.report.blocks import Chart
 from loadcell.report.charts import series, short_series, style
 from loadcell.report.context import Scene
 from loadcell.report.sizing import sized
 from loadcell.report.texts import Texts
+from loadcell.store.frames import Frame
 from loadcell.store.read import read_run
 from report.browser import Browser
 
@@ -135,18 +136,20 @@ def test_the_warm_up_is_named_at_the_foot_where_the_line_is_not(tmp_path: Path) 
     assert (label["encoding"]["y"]["value"], label["mark"]["baseline"]) == (style.PANEL, "bottom")
 
 
-def frame(rows: list[tuple[str, float, float, int]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, ["trial", "t_s", "duration_s", "failed"], orient="row")
+def frame(rows: list[tuple[str, float, float, int]]) -> Frame:
+    return frame_of_rows(
+        {"trial": "text", "t_s": "number", "duration_s": "number", "failed": "integer"}, rows
+    )
 
 
 def test_the_piece_that_a_warm_up_ends_with_is_not_drawn_as_a_fall() -> None:
     rows = [("a", -1.02, 1.0, 0), ("a", -0.02, 0.02, 0), ("a", 0.0, 0.57, 0), ("b", 0.0, 0.1, 0)]
-    assert short_series.whole(frame(rows))["duration_s"].to_list() == [1.0, 0.57, 0.1]
+    assert values(short_series.whole(frame(rows)), "duration_s") == [1.0, 0.57, 0.1]
 
 
 def test_a_piece_with_errors_stays() -> None:
     rows = [("a", 0.0, 1.0, 0), ("a", 1.0, 0.02, 3)]
-    assert short_series.whole(frame(rows)).height == 2
+    assert len(short_series.whole(frame(rows))) == 2
 
 
 def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
@@ -157,12 +160,12 @@ def test_a_piece_with_errors_is_no_fall_where_others_have_them_too() -> None:
         ("b", 0.0, 0.02, 3),
         ("b", 0.1, 1, 0),
     ]
-    assert short_series.whole(frame(rows))["failed"].to_list() == [900, 900, 3, 0]
+    assert values(short_series.whole(frame(rows)), "failed") == [900, 900, 3, 0]
 
 
 def test_failures_are_those_of_a_second_however_long_an_interval_is() -> None:
     rows = [("a", 0.0, 1.0, 40), ("a", 1.0, 0.1, 4), ("a", 1.1, 0.0, 0)]
-    assert series._failing(frame(rows))[series.FAILED].to_list() == pytest.approx([40.0, 40.0, None])
+    assert values(series._failing(frame(rows)), series.FAILED) == pytest.approx([40.0, 40.0, None])
 
 
 def test_one_sample_of_a_trial_is_a_point_where_others_have_lines() -> None:

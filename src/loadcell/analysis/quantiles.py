@@ -6,13 +6,12 @@ Trials are compared where some more lie beyond, as a figure made by a single obs
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from loadcell.plan.quantiles import LEAST_BEYOND, ROUNDING, enough
 from loadcell.plan.quantiles import QUANTILES as _BY_NAME
-
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Frame
 
 #: The quantiles kept in every record: key in the record -> quantile.
 QUANTILES = {f"{name}_ms": quantile for name, quantile in _BY_NAME.items()}
@@ -41,20 +40,16 @@ def carried(figures: Mapping[str, float] | None) -> Mapping[str, float] | None:
     return {key: value for key, value in figures.items() if carries(figures, key)}
 
 
-def carried_over_time(intervals: pl.DataFrame) -> pl.DataFrame:
+def carried_over_time(intervals: Frame) -> Frame:
     """Rows of intervals without the quantiles that what `succeeded` in each does not carry: a point of such a line would be the
     slowest of an interval, and the line one of maxima."""
-    import polars as pl
-
-    if "succeeded" not in intervals.columns:
+    if not intervals.has("succeeded"):
         return intervals
-    short = {
-        f"{kind}_{key}": pl.col("succeeded") * (1 - quantile) < LEAST_BEYOND - ROUNDING
-        for kind in ("response", "service")
-        for key, quantile in QUANTILES.items()
-    }
-    return intervals.with_columns(
-        pl.when(few.fill_null(value=False)).then(None).otherwise(pl.col(name)).alias(name)
-        for name, few in short.items()
-        if name in intervals.columns
-    )
+    succeeded = intervals.numbers("succeeded")
+    columns = {}
+    for key, quantile in QUANTILES.items():
+        few = succeeded * (1 - quantile) < LEAST_BEYOND - ROUNDING
+        for name in (f"response_{key}", f"service_{key}"):
+            if intervals.has(name):
+                columns[name] = np.where(few, np.nan, intervals.numbers(name))
+    return intervals.adding(columns)

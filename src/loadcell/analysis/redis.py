@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.waits import measured
+from loadcell.store.frames import Frame
 
 #: What is divided by the time it was counted in: of samples whose time lies in the measurement from their beginning on. The first
 #: one that is taken in a measurement counts from before it, when the server may have had nothing to do.
@@ -38,30 +39,34 @@ class RedisServed:
     saving_share: float
 
 
-def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tuple[RedisServed, ...]:
+def by_treatment(samples: Frame, treatments: Iterable[Treatment]) -> tuple[RedisServed, ...]:
     """The figures of each treatment that was watched."""
     treatments = tuple(treatments)
-    if samples.is_empty():
+    frame = measured(samples, treatments)
+    if not len(frame):
         return ()
-    there = set(samples.columns)
-    known = [name for name in (*_RATES, *_SUMS, *_MOST) if name in there and samples[name].count()]
-    whole = pl.col("t_s") >= pl.col("elapsed_s") if "elapsed_s" in there else pl.lit(False)
-    saving = pl.max_horizontal(
-        [pl.col(name).fill_null(0) > 0 for name in ("rdb_saving", "aof_rewriting") if name in there]
-        or [pl.lit(False)]
-    )
-    frame = (
-        measured(samples, treatments)
-        .group_by("treatment")
-        .agg(
-            *(pl.col(name).filter(whole).sum() for name in known if name in _RATES),
-            *(pl.col(name).sum() for name in known if name in _SUMS),
-            *(pl.col(name).max() for name in known if name in _MOST),
-            saving.mean().alias("saving"),
-        )
-    )
-    rows = {row["treatment"]: row for row in frame.iter_rows(named=True)}
-    found = []
+    groups = frame.groups("treatment")
+    complete = frame.numbers("t_s") >= frame.numbers("elapsed_s") if frame.has("elapsed_s") else False
+    columns = {}
+    for name in (*_RATES, *_SUMS, *_MOST):
+        if samples.has_values(name):
+            values = frame.numbers(name)
+            if name in _RATES:
+                columns[name] = groups.sum(np.where(complete, values, 0.0))
+            else:
+                columns[name] = groups.sum(values) if name in _SUMS else groups.max(values)
+    saving = np.zeros(len(frame))
+    for name in ("rdb_saving", "aof_rewriting"):
+        if frame.has(name):
+            saving[frame.numbers(name) > 0] = 1.0
+    columns["saving"] = groups.mean(saving)
+    rows = {
+        treatment: {
+            name: value for name, values in columns.items() if (value := float(values[group])) == value
+        }
+        for group, treatment in enumerate(frame.text("treatment")[groups.first].tolist())
+    }
+    served = []
     for treatment in treatments:
         row = rows.get(treatment.id)
         if row is None:
@@ -69,7 +74,7 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
         hits, misses = row.get("hits"), row.get("misses")
         looked_up = None if hits is None or misses is None else hits + misses
         clients = row.get("clients")
-        found.append(
+        served.append(
             RedisServed(
                 treatment,
                 commands_per_s=_ratio(row.get("commands"), row.get("elapsed_s")),
@@ -77,13 +82,13 @@ def by_treatment(samples: pl.DataFrame, treatments: Iterable[Treatment]) -> tupl
                 cpu=_ratio(row.get("cpu_s"), row.get("elapsed_s")),
                 used_memory_bytes=row.get("used_memory_bytes"),
                 fragmentation=row.get("fragmentation"),
-                evicted_keys=int(row.get("evicted_keys") or 0),
-                expired_keys=int(row.get("expired_keys") or 0),
+                evicted_keys=round(row.get("evicted_keys", 0)),
+                expired_keys=round(row.get("expired_keys", 0)),
                 clients=None if clients is None else int(clients),
-                saving_share=float(row["saving"] or 0.0),
+                saving_share=row["saving"],
             )
         )
-    return tuple(found)
+    return tuple(served)
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

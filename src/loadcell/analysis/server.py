@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import polars as pl
 
 from loadcell.analysis import waits
 from loadcell.analysis.treatments import Treatment
 from loadcell.analysis.waits import Waited, measured
+from loadcell.store.frames import Frame
 
 #: Sums over the measurement that are shown as rates, or held against commits.
 _SUMS = (
@@ -65,9 +64,9 @@ class Evidence:
     `notes` says what could not be seen: the monitor's code of it, and its own words.
     """
 
-    samples: pl.DataFrame
+    samples: Frame
     kinds: tuple[str, ...]
-    over_time: pl.DataFrame
+    over_time: Frame
     waited: tuple[Waited, ...]
     served: tuple[Served, ...]
     checkpoints: tuple[Checkpoint, ...]
@@ -80,10 +79,10 @@ MOST_STATEMENTS = 12
 
 
 def evidence(
-    samples: pl.DataFrame,
-    sessions: pl.DataFrame,
-    statements: pl.DataFrame,
-    events: pl.DataFrame,
+    samples: Frame,
+    sessions: Frame,
+    statements: Frame,
+    events: Frame,
     records: Iterable[Mapping[str, Any]],
     treatments: Iterable[Treatment],
 ) -> Evidence:
@@ -101,7 +100,7 @@ def evidence(
     return Evidence(
         samples=samples,
         kinds=tuple(names),
-        over_time=samples if samples.is_empty() else waits.over_time(sessions, samples, names),
+        over_time=samples if not len(samples) else waits.over_time(sessions, samples, names),
         waited=waits.by_treatment(sessions, samples, treatments),
         served=by_treatment(samples, seen, treatments),
         checkpoints=tuple(seen),
@@ -110,34 +109,36 @@ def evidence(
     )
 
 
-def checkpoints(events: pl.DataFrame) -> list[Checkpoint]:
+def checkpoints(events: Frame) -> list[Checkpoint]:
     """Checkpoints in the order they were seen, each with its end."""
-    found: list[Checkpoint] = []
-    if events.is_empty():
-        return found
-    kinds = events.filter(
-        pl.col("event").is_in(["checkpoint", "checkpoint-end"]) & pl.col("t_s").is_not_null()
-    )
-    for trial, at_s, event, detail in kinds.select("trial", "t_s", "event", "detail").iter_rows():
+    seen: list[Checkpoint] = []
+    if not len(events):
+        return seen
+    marks = events.take(events.text("event").isin("checkpoint", "checkpoint-end"))
+    for trial, at_s, event, detail in marks.rows("trial", "t_s", "event", "detail"):
+        if at_s is None:
+            continue
         if event == "checkpoint":
-            found.append(Checkpoint(trial, at_s, None, str(json.loads(detail).get("reason", ""))))
-        elif found and found[-1].trial == trial and found[-1].end_s is None:
-            last = found[-1]
-            found[-1] = Checkpoint(trial, last.begin_s, at_s, last.reason)
-    return found
+            seen.append(Checkpoint(trial, at_s, None, str(json.loads(detail).get("reason", ""))))
+        elif seen and seen[-1].trial == trial and seen[-1].end_s is None:
+            seen[-1] = replace(seen[-1], end_s=at_s)
+    return seen
 
 
 def by_treatment(
-    samples: pl.DataFrame, checkpoints: Iterable[Checkpoint], treatments: Iterable[Treatment]
+    samples: Frame, checkpoints: Iterable[Checkpoint], treatments: Iterable[Treatment]
 ) -> tuple[Served, ...]:
     """The counters of each treatment that was watched."""
     treatments = tuple(treatments)
-    if samples.is_empty():
+    frame = measured(samples, treatments)
+    if not len(frame):
         return ()
-    there = [name for name in _SUMS if name in samples.columns]
-    known = [pl.col(name).sum() if samples[name].count() else pl.lit(None).alias(name) for name in there]
-    frame = measured(samples, treatments).group_by("treatment").agg(known)
-    sums = {row["treatment"]: row for row in frame.iter_rows(named=True)}
+    groups = frame.groups("treatment")
+    totals = {name: groups.sum(frame.numbers(name)).tolist() for name in _SUMS if samples.has_values(name)}
+    sums = {
+        treatment: {name: values[group] for name, values in totals.items()}
+        for group, treatment in enumerate(frame.text("treatment")[groups.first].tolist())
+    }
     begun: dict[str, int] = {}
     for one in checkpoints:
         if one.begin_s > 0:
@@ -158,7 +159,7 @@ def by_treatment(
                 wal_bytes_per_s=_ratio(row.get("wal_bytes"), seconds),
                 wal_bytes_per_commit=_ratio(row.get("wal_bytes"), commits),
                 temp_bytes_per_s=_ratio(row.get("temp_bytes"), seconds),
-                deadlocks=int(row.get("deadlocks") or 0),
+                deadlocks=round(row.get("deadlocks", 0)),
                 checkpoints=sum(begun.get(trial.name, 0) for trial in treatment.trials if trial.counts),
             )
         )
@@ -169,25 +170,30 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def top_statements(
-    statements: pl.DataFrame, treatments: Iterable[Treatment], most: int
-) -> tuple[Statement, ...]:
+def top_statements(statements: Frame, treatments: Iterable[Treatment], most: int) -> tuple[Statement, ...]:
     """The statements that took most time over all trials that count (whole loads, warm-up included)."""
-    if statements.is_empty():
+    counted = [trial.name for treatment in treatments for trial in treatment.trials if trial.counts]
+    if not len(statements):
         return ()
-    counting = [trial.name for treatment in treatments for trial in treatment.trials if trial.counts]
-    own = statements.filter(pl.col("trial").is_in(counting))
-    summed = own.group_by("query").agg(pl.col("calls", "total_ms", "rows", "blocks_hit", "blocks_read").sum())
-    whole = summed["total_ms"].sum()
-    ordered = summed.sort("total_ms", "query", descending=[True, False]).head(most)
+    frame = statements.take(statements.text("trial").isin(*counted))
+    groups = frame.groups("query")
+    sums = (
+        groups.sum(frame.numbers(name)).tolist()
+        for name in ("total_ms", "calls", "rows", "blocks_hit", "blocks_read")
+    )
+    rows = sorted(
+        zip(frame.text("query")[groups.first].tolist(), *sums, strict=True),
+        key=lambda row: (-row[1], row[0] or ""),
+    )
+    recorded_ms = sum(row[1] for row in rows)
     return tuple(
         Statement(
-            query=row["query"] or "",
-            calls=row["calls"],
-            total_ms=row["total_ms"],
-            share=row["total_ms"] / whole if whole else 0.0,
-            rows=row["rows"],
-            hit_share=_ratio(row["blocks_hit"], row["blocks_hit"] + row["blocks_read"]),
+            query=query or "",
+            calls=calls,
+            total_ms=total_ms,
+            share=total_ms / recorded_ms if recorded_ms else 0.0,
+            rows=count,
+            hit_share=_ratio(hit, hit + read),
         )
-        for row in ordered.iter_rows(named=True)
+        for query, total_ms, calls, count, hit, read in rows[:most]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from loadcell.analysis.trials import Trial
 from loadcell.plan.units import SECONDS, parse
 from loadcell.stats import dips as dip_search
 from loadcell.stats.steady_state import FEWEST_VALUES, Steadiness, judge
-
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Frame
 
 #: What may come with dips: name -> column, of the host and of the target's processes together.
 HOST = {
@@ -95,15 +93,15 @@ class Recorded(Protocol):
 
     trials: list[dict[str, Any]]
 
-    def intervals(self) -> pl.DataFrame:
+    def intervals(self) -> Frame:
         """A row an interval and operation."""
         ...
 
-    def samples(self, monitor: str) -> pl.DataFrame:
+    def samples(self, monitor: str) -> Frame:
         """A monitor's samples."""
         ...
 
-    def events(self) -> pl.DataFrame:
+    def events(self) -> Frame:
         """What happened when."""
         ...
 
@@ -126,11 +124,9 @@ def judge_all(trials: Sequence[Trial], recorded: Recorded) -> tuple[Judged, ...]
     ]
     if not any(one.steadiness.dips for one in judged):
         return tuple(judged)
-    import polars as pl
-
     total = recorded.samples("target")
-    if "pid" in total.columns:
-        total = total.filter(pl.col("pid") == 0)
+    if total.has("pid"):
+        total = total.take(total.numbers("pid") == 0)
     samples = [timelines.samples_of(recorded.samples("host"), HOST), timelines.samples_of(total, TARGET)]
     checkpoints = _times_of(recorded.events(), CHECKPOINT)
     return tuple(
@@ -163,17 +159,15 @@ def _unread(trial: str, steps: tuple[int, float] | None) -> Timeline | None:
     return Timeline(trial, steps[1], np.array([]))
 
 
-def _times_of(events: pl.DataFrame, name: str) -> dict[str, list[float]]:
+def _times_of(events: Frame, name: str) -> dict[str, list[float]]:
     """Trial -> when an event came, in seconds from the measurement's start."""
-    import polars as pl
-
-    if not {"trial", "event", "t_s"} <= set(events.columns):
+    if not events.has("trial", "event", "t_s"):
         return {}
-    found: dict[str, list[float]] = {}
-    chosen = events.filter((pl.col("event") == name) & pl.col("t_s").is_not_null())
-    for trial, t_s in chosen.select("trial", "t_s").iter_rows():
-        found.setdefault(trial, []).append(t_s)
-    return found
+    times: dict[str, list[float]] = {}
+    for trial, t_s in events.take(events.text("event").isin(name)).rows("trial", "t_s"):
+        if t_s is not None:
+            times.setdefault(trial, []).append(t_s)
+    return times
 
 
 def _causes(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadcell.stats.energy import Array
-
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Frame
 
 #: An interval shorter than this share of the usual length is a remainder, whose rate is mostly chance.
 WHOLE = 0.5
@@ -46,30 +43,22 @@ class Timeline:
         return t_s / self.step_s
 
 
-def of_trials(intervals: pl.DataFrame) -> dict[str, Timeline]:
+def of_trials(intervals: Frame) -> dict[str, Timeline]:
     """The timeline of every trial whose intervals are even and (nearly) all there."""
-    import polars as pl
-
-    if not {"trial", "phase", "operation", "t_s", "duration_s", "throughput_per_s"} <= set(intervals.columns):
+    numbers = ("t_s", "duration_s", "throughput_per_s")
+    if not intervals.has("trial", "phase", "operation", *numbers):
         return {}
-    measured = (
-        intervals.filter((pl.col("operation") == "transaction") & (pl.col("phase") == "measure"))
-        .select("trial", "t_s", "duration_s", "throughput_per_s")
-        .drop_nulls()
-        .sort("trial", "t_s")
-    )
-    begin, lengths, rates = (
-        measured[column].to_numpy() for column in ("t_s", "duration_s", "throughput_per_s")
-    )
-    counts = measured.group_by("trial", maintain_order=True).len()
-    found, at = {}, 0
-    for trial, count in counts.iter_rows():
-        own = slice(at, at + count)
-        timeline = _timeline(trial, begin[own], lengths[own], rates[own])
-        if timeline is not None:
-            found[trial] = timeline
-        at += count
-    return found
+    measured = intervals.text("operation").isin("transaction") & intervals.text("phase").isin("measure")
+    for name in numbers:
+        measured &= ~np.isnan(intervals.numbers(name))
+    frame = intervals.select("trial", *numbers).take(measured).sorted_by("trial", "t_s")
+    groups = frame.groups("trial")
+    lines = {}
+    for trial, rows in zip(frame.text("trial")[groups.first].tolist(), groups.parts(), strict=True):
+        line = _timeline(str(trial), *(frame.numbers(name)[rows] for name in numbers))
+        if line is not None:
+            lines[line.trial] = line
+    return lines
 
 
 def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timeline | None:
@@ -83,19 +72,15 @@ def _timeline(trial: str, begin: Array, lengths: Array, rates: Array) -> Timelin
     return Timeline(trial, step_s, np.ascontiguousarray(rates[whole]))
 
 
-def samples_of(frame: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, dict[str, tuple[Array, Array]]]:
+def samples_of(frame: Frame, columns: Mapping[str, str]) -> dict[str, dict[str, tuple[Array, Array]]]:
     """Trial -> name -> (t_s, values) of those of `columns` (name -> column) that a monitor's samples have."""
-    import polars as pl
-
-    present = {name: column for name, column in columns.items() if column in frame.columns}
-    if not present or "t_s" not in frame.columns:
+    present = {name: column for name, column in columns.items() if frame.has(column)}
+    if not present or not frame.has("t_s"):
         return {}
-    found: dict[str, dict[str, tuple[Array, Array]]] = {}
-    wanted = frame.select("trial", "t_s", *present.values()).filter(pl.col("t_s").is_not_null())
-    for key, own in wanted.partition_by("trial", as_dict=True).items():
-        times = own["t_s"].to_numpy()
-        found[str(key[0])] = {
-            name: (times, own[column].cast(pl.Float64).fill_null(float("nan")).to_numpy())
-            for name, column in present.items()
-        }
-    return found
+    timed = frame.take(~np.isnan(frame.numbers("t_s")))
+    groups = timed.groups("trial")
+    samples: dict[str, dict[str, tuple[Array, Array]]] = {}
+    for trial, rows in zip(timed.text("trial")[groups.first].tolist(), groups.parts(), strict=True):
+        t_s = timed.numbers("t_s")[rows]
+        samples[str(trial)] = {name: (t_s, timed.numbers(column)[rows]) for name, column in present.items()}
+    return samples

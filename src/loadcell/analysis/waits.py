@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 
 from loadcell.analysis.treatments import Treatment
+from loadcell.store.frames import Frame, Text, matching_rows, taken
 
 #: What a session does that waits for nothing.
 RUNNING = "CPU"
 #: More kinds than this cannot be told apart by colour; what is left is put together.
 MOST_KINDS = 7
-_NAME = pl.when(pl.col("wait_event_type") == RUNNING).then(pl.lit(RUNNING)).otherwise(
-    pl.col("wait_event_type") + ": " + pl.col("wait_event")
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,92 +40,100 @@ class Waited:
         return self.waits.get(name, 0.0) / self.active if self.active else 0.0
 
 
-def named(waits: pl.DataFrame) -> pl.DataFrame:
-    """The frame with `name`: `CPU`, or `Lock: transactionid`."""
-    return waits.with_columns(_NAME.alias("name"))
+def named(waits: Frame) -> Frame:
+    """The frame with `name`: `CPU`, or type and event such as `Lock: transactionid`."""
+    names = (
+        RUNNING if kind == RUNNING else None if kind is None or event is None else f"{kind}: {event}"
+        for kind, event in waits.rows("wait_event_type", "wait_event")
+    )
+    return waits.adding({"name": Text.of(names)})
 
 
-def kinds(waits: pl.DataFrame) -> list[str]:
+def kinds(waits: Frame) -> list[str]:
     """The names that matter most over all trials, running first; at most `MOST_KINDS`."""
-    if waits.is_empty():
+    if not len(waits):
         return []
-    totals = named(waits).group_by("name").agg(pl.col("sessions").sum())
-    names = totals.sort("sessions", "name", descending=[True, False])["name"].to_list()
+    totals = _totals(named(waits), "name")
+    names = [name for (name,), _ in totals]
     first = [RUNNING] if RUNNING in names else []
     return [*first, *(name for name in names if name != RUNNING)][:MOST_KINDS]
 
 
-def over_time(waits: pl.DataFrame, looks: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+def _totals(frame: Frame, *names: str) -> list[tuple[tuple[str, ...], float]]:
+    """Sum of the sessions for each combination of texts in these columns, the largest first."""
+    groups = frame.groups(*names)
+    keys = frame.take(groups.first).rows(*names)
+    totals = zip(keys, groups.sum(frame.numbers("sessions")).tolist(), strict=True)
+    return sorted(totals, key=lambda total: (-total[1], total[0][-1] or ""))
+
+
+def over_time(waits: Frame, looks: Frame, names: list[str]) -> Frame:
     """`trial`, `t_s`, a column `w0`, `w1` ... for each of `names`, and `rest`: mean active sessions.
 
-    `looks` (the monitor's own samples: `trial`, `t_s`, `looks`) has the instants at which nobody waited, too.
+    `looks` (the monitor's samples: `trial`, `t_s`, `looks`) also has the instants at which nobody waited.
     """
-    base = looks.filter(pl.col("looks") > 0).select("trial", "t_s", "looks")
-    if waits.is_empty():
-        return base.drop("looks")
+    base = looks.take(looks.numbers("looks") > 0).select("trial", "t_s", "looks")
+    if not len(waits):
+        return base.select("trial", "t_s")
+    base = base.sorted_by("trial", "t_s")
+    frame = named(waits)
     columns = {name: f"w{number}" for number, name in enumerate(names)}
-    column = pl.col("name").replace_strict(columns, default="rest", return_dtype=pl.String)
-    summed = (
-        named(waits)
-        .with_columns(column.alias("column"))
-        .group_by("trial", "t_s", "column")
-        .agg(pl.col("sessions").sum())
-        .pivot("column", index=["trial", "t_s"], values="sessions")
-    )
-    missing = [name for name in (*columns.values(), "rest") if name not in summed.columns]
-    wide = summed.with_columns(pl.lit(0.0).alias(name) for name in missing)
-    joined = base.join(wide, on=["trial", "t_s"], how="left").sort("trial", "t_s")
-    return joined.select(
-        "trial",
-        "t_s",
-        *(
-            (pl.col(name).fill_null(0.0) / pl.col("looks")).alias(name)
-            for name in (*columns.values(), "rest")
-        ),
-    )
+    sums = {}
+    for column, mask in (
+        *((column, frame.text("name").isin(name)) for name, column in columns.items()),
+        ("rest", ~frame.text("name").isin(*names)),
+    ):
+        chosen = frame.take(mask)
+        groups = chosen.groups("trial", "t_s")
+        totals = groups.sum(chosen.numbers("sessions"))
+        rows = matching_rows(base, chosen.take(groups.first), "trial", "t_s")
+        sums[column] = np.nan_to_num(taken(totals, rows)) / base.numbers("looks")
+    return base.select("trial", "t_s").adding(sums)
 
 
-def measured(frame: pl.DataFrame, treatments: Iterable[Treatment]) -> pl.DataFrame:
+def measured(frame: Frame, treatments: Iterable[Treatment]) -> Frame:
     """The samples inside the measurement of trials that count."""
     ends = {
         trial.name: trial.duration_s for treatment in treatments for trial in treatment.trials if trial.counts
     }
-    return until(frame, ends).filter(pl.col("t_s") > 0)
+    samples = until(frame, ends)
+    return samples.take(samples.numbers("t_s") > 0) if samples.has("t_s") else samples
 
 
-def until(frame: pl.DataFrame, ends: Mapping[str, float | None]) -> pl.DataFrame:
+def until(frame: Frame, ends: Mapping[str, float | None]) -> Frame:
     """The samples of these trials up to the end of each one's measurement."""
-    if "t_s" not in frame.columns:
+    if not frame.has("t_s"):
         return frame
-    known = {trial: end_s for trial, end_s in ends.items() if end_s is not None}
-    windows = pl.DataFrame(
-        {"trial": list(known), "_end": list(known.values())}, schema={"trial": pl.String, "_end": pl.Float64}
-    )
-    joined = frame.join(windows, on="trial", how="inner", maintain_order="left")
-    return joined.filter(pl.col("t_s") <= pl.col("_end")).drop("_end")
+    return frame.take(frame.numbers("t_s") <= frame.text("trial").map(ends.get))
 
 
-def by_treatment(
-    waits: pl.DataFrame, looks: pl.DataFrame, treatments: Iterable[Treatment]
-) -> tuple[Waited, ...]:
+def by_treatment(waits: Frame, looks: Frame, treatments: Iterable[Treatment]) -> tuple[Waited, ...]:
     """What each treatment's sessions waited for; treatments that were not looked at are left out."""
     treatments = tuple(treatments)
-    if looks.is_empty():
+    counted = measured(looks, treatments)
+    if not len(counted):
         return ()
-    idle = (pl.col("sessions_idle_in_transaction").fill_null(0.0) * pl.col("looks")).sum()
-    per_look = (
-        measured(looks, treatments).group_by("treatment").agg(pl.col("looks").sum(), idle.alias("idle"))
-    )
-    looked = {treatment: (count, total) for treatment, count, total in per_look.iter_rows()}
+    groups, instants = counted.groups("treatment"), counted.numbers("looks")
+    idle = np.nan_to_num(counted.numbers("sessions_idle_in_transaction")) * instants
+    looked = {
+        treatment: (count, total)
+        for treatment, count, total in zip(
+            counted.text("treatment")[groups.first].tolist(),
+            groups.sum(instants).tolist(),
+            groups.sum(idle).tolist(),
+            strict=True,
+        )
+    }
     sums: dict[str, dict[str, float]] = {}
-    if not waits.is_empty():
-        frame = named(measured(waits, treatments)).group_by("treatment", "name").agg(pl.col("sessions").sum())
-        for treatment, name, sessions in frame.sort("sessions", "name", descending=[True, False]).iter_rows():
-            sums.setdefault(treatment, {})[name] = sessions
-    found = []
+    if len(waits):
+        for (treatment_id, name), sessions in _totals(
+            named(measured(waits, treatments)), "treatment", "name"
+        ):
+            sums.setdefault(treatment_id, {})[name] = sessions
+    waited = []
     for treatment in treatments:
         count, idle_sum = looked.get(treatment.id, (0, 0.0))
         if count:
-            own = {name: sessions / count for name, sessions in sums.get(treatment.id, {}).items()}
-            found.append(Waited(treatment, int(count), sum(own.values()), idle_sum / count, own))
-    return tuple(found)
+            shares = {name: sessions / count for name, sessions in sums.get(treatment.id, {}).items()}
+            waited.append(Waited(treatment, int(count), sum(shares.values()), idle_sum / count, shares))
+    return tuple(waited)

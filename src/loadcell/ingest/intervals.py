@@ -1,45 +1,59 @@
-"""intervals.csv of an execution that was imported: what the tool printed while it ran, in columns."""
+"""intervals.csv of an imported execution: the intervals that the tool printed, in columns."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from loadcell.execution.record import TRANSACTION
 from loadcell.ingest.arrange import Execution
 from loadcell.ingest.series import WHOLE, Intervals
+from loadcell.store.frames import Numbers
 from loadcell.store.layout import INTERVAL_COLUMNS, REACH_COLUMNS
 
-#: As of all files of a trial.
+#: Digits behind the point in all files of a trial.
 _DIGITS = 6
 
 
 def table(execution: Execution, *, reaching: bool) -> str:
-    """The file; empty without any interval. Times are those since the execution began.
+    """The file's text; empty without any interval. Times count from the execution's start.
 
-    `reaching`: with the columns of how far throughput went in what was joined, as all executions of a run have the same columns.
+    `reaching` adds the columns of the lowest and highest throughput of joined intervals, as all executions of a run have the same
+    columns.
     """
-    import polars as pl
-
     intervals = Intervals.of(execution.measured.intervals)
     if not len(intervals):
         return ""
-    columns = dict(intervals.columns())
-    start, duration, rate = (pl.Series(columns[name]) for name in ("start", "duration", "rate"))
+    columns = intervals.columns()
+    start, duration, rate = (columns[name] for name in ("start", "duration", "rate"))
     began_s = execution.measured.began_s
-    frame = pl.DataFrame({"t_s": start})
-    known: dict[str, pl.Series | pl.Expr] = {
-        "mono_ns": (start * 1e9).round().cast(pl.Int64),
-        "phase": pl.lit("measure"), "operation": pl.lit(TRANSACTION), "kind": pl.lit("transaction"),
-        "duration_s": duration, "succeeded": (rate * duration).round().cast(pl.Int64),
-        "failed": pl.Series(columns["failed"]).fill_nan(None).cast(pl.Int64), "throughput_per_s": rate,
-        **{f"response_{key}": pl.Series(column).fill_nan(None) for key, column in columns.items() if key not in WHOLE},
+    texts: dict[str, Sequence[str]] = {
+        "t_s": _decimals(start), "mono_ns": _integers(start * 1e9), "duration_s": _decimals(duration),
+        "phase": ["measure"] * len(start), "operation": [TRANSACTION] * len(start), "kind": ["transaction"] * len(start),
+        "succeeded": _integers(rate * duration), "failed": _integers(columns["failed"]), "throughput_per_s": _decimals(rate),
+        **{f"response_{key}": _decimals(column) for key, column in columns.items() if key not in WHOLE},
     }  # fmt: skip
     if began_s is not None:
-        instants = ((start + began_s) * 1e6).round().cast(pl.Int64)
-        known["utc"] = instants.cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+        instants = np.rint((start + began_s) * 1e6).astype(np.int64).astype("datetime64[us]")
+        texts["utc"] = [f"{instant}Z" for instant in np.datetime_as_string(instants).tolist()]
     if reaching:
-        ends = (columns.get(name, columns["rate"]) for name in ("lowest", "highest"))
-        known |= {name: pl.Series(end) for name, end in zip(REACH_COLUMNS, ends, strict=True)}
+        for name, key in zip(REACH_COLUMNS, ("lowest", "highest"), strict=True):
+            texts[name] = _decimals(columns.get(key, rate))
     names = (*INTERVAL_COLUMNS, *(REACH_COLUMNS if reaching else ()))
-    missing = pl.lit(None, dtype=pl.Float64)
-    frame = frame.select("t_s", *(known.get(name, missing).alias(name) for name in names if name != "t_s"))
-    rounded = frame.with_columns(pl.selectors.float().round(_DIGITS))
-    return rounded.write_csv(float_scientific=False)
+    empty = [""] * len(start)
+    rows = zip(*(texts.get(name, empty) for name in names), strict=True)
+    return "".join(f"{','.join(row)}\n" for row in (names, *rows))
+
+
+def _integers(values: Numbers) -> list[str]:
+    """Rounded numbers as text; empty where missing."""
+    return ["" if value != value else f"{value:.0f}" for value in np.rint(values).tolist()]
+
+
+def _decimals(values: Numbers) -> list[str]:
+    """Numbers as text with at most `_DIGITS` digits behind the point; empty where missing."""
+    texts = map(repr, np.round(values, _DIGITS).tolist())
+    return [
+        "" if text == "nan" else text if "e" not in text else f"{float(text):.{_DIGITS}f}" for text in texts
+    ]

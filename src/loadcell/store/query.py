@@ -6,20 +6,22 @@ and the connection can read the runs' own files and nothing else, and write noth
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadcell.store import layout
+from loadcell.store.columns import EVENTS, FRONT, ColumnType, column_types, header_of, sql_types
 from loadcell.store.errors import StoreError
 from loadcell.store.messages import QUERY_FAILED, QUERY_NOT_SELECT
-from loadcell.store.read import StoredRun, column_types, read_run
+from loadcell.store.read import StoredRun, front, read_run
 
 if TYPE_CHECKING:
     import duckdb
-    import polars as pl
 
 VIEWS = ("trials", "intervals", "samples", "events")
 
@@ -63,180 +65,142 @@ def _connect(runs: list[StoredRun], sql: str) -> duckdb.DuckDBPyConnection:
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
     named = sql.casefold()
-    _register(connection, "trials", trials_frame(runs))
+    trials = trial_rows(runs)
+    _create_table(connection, "trials", _trial_types(trials), trials)
     readable: list[Path] = []
     if "intervals" in named:
-        readable += _csv_view(connection, "intervals", runs, lambda trial: _intervals_file(trial))
+        readable += _csv_view(connection, "intervals", runs, _intervals_file)
     if "samples" in named:
         readable += _csv_view(connection, "samples", runs, layout.sample_files)
     if "events" in named:
-        _register(connection, "events", _events_frame(runs))
+        types: dict[str, ColumnType] = {"run": "text", **FRONT, **EVENTS}
+        rows = [dict(zip(types, (run.id, *row), strict=True)) for run in runs for row in run.event_rows()]
+        _create_table(connection, "events", types, rows)
     connection.execute("SET allowed_paths = ?", [[str(path) for path in readable]])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
 
 
-class _ArrowStream:
-    """A frame by its Arrow stream alone: DuckDB would ask a polars frame for pyarrow, which is not needed."""
+def _create_table(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    types: Mapping[str, ColumnType],
+    rows: Sequence[Mapping[str, object]],
+) -> None:
+    """A table of rows, handed over as JSON: names of columns may be any text, and rows may lack some."""
+    connection.execute(
+        f"CREATE TABLE {name} AS SELECT unnest(from_json($rows, $types), max_depth := 2)",
+        {"rows": json.dumps(rows), "types": json.dumps([sql_types(types)])},
+    )
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
-
-
-def _register(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
-    connection.register(name, _ArrowStream(frame))
-
-
-def _intervals_file(trial: dict[str, Any]) -> dict[str, str]:
+def _intervals_file(trial: Mapping[str, Any]) -> dict[str, str]:
     return {"load": layout.INTERVALS} if layout.INTERVALS in (trial.get("files") or {}) else {}
 
 
 def _csv_view(
-    connection: duckdb.DuckDBPyConnection, view: str, runs: list[StoredRun], files_of: Any
+    connection: duckdb.DuckDBPyConnection,
+    view: str,
+    runs: Sequence[StoredRun],
+    files_of: Callable[[Mapping[str, Any]], Mapping[str, str]],
 ) -> list[Path]:
     """Make a view over one CSV file of every trial; returns the files it reads in place.
 
-    Whole files are read by DuckDB when the query runs. Cut ones are read here, up to their last whole line.
+    Complete files are read by DuckDB when the query runs; cut ones are read here, up to their last whole line.
     """
-    import polars as pl
-
-    places: list[dict[str, Any]] = []
-    cut: list[pl.DataFrame] = []
-    header: dict[str, Any] = {}
+    files: list[dict[str, Any]] = []
+    cut_rows: list[dict[str, Any]] = []
+    header: dict[str, None] = {}
     for run in runs:
         for trial in run.trials:
             for monitor, name in files_of(trial).items():
                 path = run.directory(trial["name"]) / name
-                front = {
+                columns = {
                     "run": run.id,
                     **({"monitor": monitor} if view == "samples" else {}),
-                    **_trial_front(trial),
+                    **front(trial),
                 }
-                if not _is_whole(path, trial["files"].get(name)):
-                    frame = run.csv(path, trial)
-                    if frame is not None:
-                        cut.append(frame.select(*(pl.lit(v).alias(k) for k, v in front.items()), pl.all()))
-                        header |= dict.fromkeys(frame.columns)
-                    continue
-                with path.open(encoding="utf-8") as file:
-                    header |= dict.fromkeys(file.readline().rstrip("\n").split(","))
-                places.append({"file": str(path), **front})
-    front_types = {
-        "run": pl.String, **({"monitor": pl.String} if view == "samples" else {}), "trial": pl.String, "number": pl.Int64, "treatment": pl.String,
-        "repeat": pl.Int64, "block": pl.Int64,
+                if _is_complete(path, trial["files"].get(name)):
+                    with path.open("rb") as file:
+                        header |= dict.fromkeys(header_of(file.readline()))
+                    files.append({"file": str(path), **columns})
+                elif content := run.whole_lines(path, trial):
+                    header |= dict.fromkeys(header_of(content))
+                    cut_rows += ({**columns, **row} for row in _csv_rows(content))
+    front_types: dict[str, ColumnType] = {
+        "run": "text", **({"monitor": "text"} if view == "samples" else {}), **FRONT
     }  # fmt: skip
     types = column_types(list(header) or list(layout.INTERVAL_COLUMNS))
-    cut_frame = pl.concat([pl.DataFrame(schema=front_types | types), *cut], how="diagonal_relaxed")
-    _register(connection, f"{view}_cut", cut_frame)
-    if places:
-        _register(
-            connection, f"{view}_files", pl.DataFrame(places, schema={"file": pl.String, **front_types})
-        )
+    _create_table(connection, f"{view}_cut", front_types | types, cut_rows)
+    if files:
+        _create_table(connection, f"{view}_files", {"file": "text", **front_types}, files)
         read = connection.read_csv(
-            [place["file"] for place in places],  # type: ignore[arg-type]  # a list is fine, the stubs lag
-            header=True, delimiter=",", union_by_name=True, filename=True, dtype=_duckdb_types(types),
+            [file["file"] for file in files],  # type: ignore[arg-type]  # a list is fine, the stubs lag
+            header=True, delimiter=",", union_by_name=True, filename=True, dtype=sql_types(types),
         )  # fmt: skip
         read.create_view(f"{view}_read")
         connection.execute(
-            f"CREATE VIEW {view} AS SELECT f.* EXCLUDE (file), r.* EXCLUDE (filename) "  # noqa: S608 - our own names
+            f"CREATE VIEW {view} AS SELECT f.* EXCLUDE (file), r.* EXCLUDE (filename) "  # noqa: S608 - fixed names
             f"FROM {view}_read r JOIN {view}_files f ON r.filename = f.file UNION ALL BY NAME FROM {view}_cut"
         )
     else:
         connection.execute(f"CREATE VIEW {view} AS FROM {view}_cut")
-    return [Path(place["file"]) for place in places]
+    return [Path(file["file"]) for file in files]
 
 
-def _duckdb_types(types: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: {"String": "VARCHAR", "Int64": "BIGINT"}.get(str(kind), "DOUBLE")
-        for name, kind in types.items()
-    }
+def _csv_rows(content: bytes) -> Iterator[dict[str, str | None]]:
+    """Rows of CSV text; an empty field is a missing value."""
+    for row in csv.DictReader(io.StringIO(content.decode("utf-8", "replace"), newline="")):
+        yield {name: row[name] or None for name in header_of(content)}
 
 
-def _is_whole(path: Path, size: int | None) -> bool:
+def _is_complete(path: Path, size: int | None) -> bool:
     try:
         return size is not None and path.stat().st_size == size
     except OSError:
         return False
 
 
-def _trial_front(trial: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "trial": trial["name"],
-        **{key: trial.get(key) for key in ("number", "treatment", "repeat", "block")},
-    }
+_TOTALS = ("throughput_per_s", "queries_per_s", "errors", "error_rate")
+_COUNTS = ("attempted", "succeeded", "failed", "in_flight", "retried")
+_QUANTILES = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
+_LATENCIES = [f"{kind}_{name}_ms" for kind in ("response", "service") for name in _QUANTILES]
 
 
-def trials_frame(runs: Iterable[StoredRun]) -> pl.DataFrame:
-    """A row a finished trial: who, state, the figures people ask for, a column for each factor, and all of it as JSON."""
-    import polars as pl
-
+def trial_rows(runs: Iterable[StoredRun]) -> list[dict[str, Any]]:
+    """A row a finished trial: identity, status, common metrics, a column for each factor, and the record as JSON."""
     rows = []
     for run in runs:
         for trial in run.trials:
             totals = trial.get("totals") or {}
             transactions = totals.get("transactions") or {}
-            row = {
-                "run": run.id, "plan": run.run.get("plan_name"), **_trial_front(trial),
-                "status": trial.get("status"), "reason": trial.get("reason"),
-                "started_utc": trial.get("started_utc"), "ended_utc": trial.get("ended_utc"),
-                **{f"factor.{key}": level for key, level in (trial.get("levels") or {}).items()},
+            rows.append({
+                "run": run.id, "plan": run.run.get("plan_name"), **front(trial),
+                **{key: trial.get(key) for key in ("status", "reason", "started_utc", "ended_utc")},
+                **{f"{_FACTOR}{key}": level for key, level in (trial.get("levels") or {}).items()},
                 "measured_s": (trial.get("measure") or {}).get("duration_s"),
-                **{key: totals.get(key) for key in ("throughput_per_s", "queries_per_s", "errors", "error_rate")},
-                **{key: transactions.get(key) for key in ("attempted", "succeeded", "failed", "in_flight", "retried")},
+                **{key: totals.get(key) for key in _TOTALS},
+                **{key: transactions.get(key) for key in _COUNTS},
                 **_latency("response", totals.get("response")), **_latency("service", totals.get("service")),
                 "client_busy_max": (trial.get("client") or {}).get("busy_max"),
                 "document": json.dumps(trial, ensure_ascii=False),
-            }  # fmt: skip
-            rows.append(row)
-    return pl.DataFrame(rows, schema=_schema(rows))
+            })  # fmt: skip
+    return rows
 
 
-_QUANTILES = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
+def _latency(kind: str, latency: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {f"{kind}_{name}_ms": (latency or {}).get(f"{name}_ms") for name in _QUANTILES}
 
 
-def _latency(kind: str, figures: dict[str, Any] | None) -> dict[str, Any]:
-    return {f"{kind}_{name}_ms": (figures or {}).get(f"{name}_ms") for name in _QUANTILES}
+_FACTOR = "factor."
 
 
-def _schema(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Types by name, so that they are the same whichever trials there are."""
-    import polars as pl
-
-    names: dict[str, None] = {}
-    for row in rows:
-        names |= dict.fromkeys(row)
-    whole = {
-        "number",
-        "repeat",
-        "block",
-        "errors",
-        "attempted",
-        "succeeded",
-        "failed",
-        "in_flight",
-        "retried",
-    }
-    text = {"run", "plan", "trial", "treatment", "status", "reason", "started_utc", "ended_utc", "document"}
-    empty = {
-        "run", "plan", "trial", "number", "treatment", "repeat", "block", "status", "reason", "throughput_per_s",
-    } if not rows else set()  # fmt: skip
+def _trial_types(rows: Sequence[Mapping[str, Any]]) -> dict[str, ColumnType]:
+    """Types of the columns of `trials`; those of factors are texts, as their levels differ in type."""
+    factors = dict.fromkeys(name for row in rows for name in row if name.startswith(_FACTOR))
     return {
-        name: pl.Int64
-        if name in whole
-        else pl.String
-        if name in text or name.startswith("factor.")
-        else pl.Float64
-        for name in [*names, *sorted(empty)]
-    }
-
-
-def _events_frame(runs: list[StoredRun]) -> pl.DataFrame:
-    import polars as pl
-
-    frames = [run.events().select(pl.lit(run.id).alias("run"), pl.all()) for run in runs]
-    return pl.concat(frames) if frames else pl.DataFrame(schema={"run": pl.String, "event": pl.String})
+        "run": "text", "plan": "text", **FRONT, "status": "text", "reason": "text", "started_utc": "text", "ended_utc": "text",
+        **dict.fromkeys(factors, "text"), "measured_s": "number", **dict.fromkeys(_TOTALS, "number"), "errors": "integer",
+        **dict.fromkeys(_COUNTS, "integer"), **dict.fromkeys(_LATENCIES, "number"), "client_busy_max": "number", "document": "text",
+    }  # fmt: skip

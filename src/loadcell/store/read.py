@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadcell.model.message import Message
 from loadcell.store import layout
+from loadcell.store.columns import EVENTS, FRONT
 from loadcell.store.errors import StoreError
 from loadcell.store.messages import (
     DAMAGED,
@@ -35,7 +36,7 @@ from loadcell.store.messages import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
+    from loadcell.store.frames import Frame, Rows
 
 
 @dataclass(frozen=True)
@@ -119,49 +120,40 @@ class StoredRun:
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def intervals(self) -> pl.DataFrame:
+    def intervals(self) -> Frame:
         """intervals.csv of every finished trial, with `trial`, `number`, `treatment`, `repeat`, `block` in front."""
         return self._intervals
 
-    def samples(self, monitor: str) -> pl.DataFrame:
+    def samples(self, monitor: str) -> Frame:
         """A monitor's samples of every finished trial, with the same columns in front; empty when it did not run.
 
         A table beside them is named `monitor.table`.
         """
         return self._frames(lambda trial: layout.sample_files(trial).get(monitor))
 
-    def events(self) -> pl.DataFrame:
+    def events(self) -> Frame:
         """Events: the front columns, then t_s (from the measurement's start), mono_ns, utc, event, detail (JSON)."""
         return self._events
 
     @cached_property
-    def _intervals(self) -> pl.DataFrame:
+    def _intervals(self) -> Frame:
         return self._frames(_intervals_of)
 
     @cached_property
-    def _events(self) -> pl.DataFrame:
-        import polars as pl
+    def _events(self) -> Frame:
+        from loadcell.store.frames import Frame
 
-        rows = []
+        return Frame.from_rows({**FRONT, **EVENTS}, self.event_rows())
+
+    def event_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Events of every finished trial: values of the columns FRONT, then EVENTS."""
         for trial in self.trials:
             start = (trial.get("measure") or {}).get("started_mono_ns")
             for event in self._event_lines(trial["name"]):
                 mono = event.pop("mono_ns", None)
-                rows.append(
-                    {
-                        **_front(trial),
-                        "t_s": None if start is None or mono is None else (mono - start) / 1e9,
-                        "mono_ns": mono,
-                        "utc": event.pop("utc", None),
-                        "event": event.pop("event", None),
-                        "detail": json.dumps(event, ensure_ascii=False),
-                    }
-                )
-        schema = {
-            **_FRONT_TYPES(), "t_s": pl.Float64, "mono_ns": pl.Int64, "utc": pl.String, "event": pl.String,
-            "detail": pl.String,
-        }  # fmt: skip
-        return pl.DataFrame(rows, schema=schema)
+                t_s = None if start is None or mono is None else (mono - start) / 1e9
+                utc, name = event.pop("utc", None), event.pop("event", None)
+                yield *front(trial).values(), t_s, mono, utc, name, json.dumps(event, ensure_ascii=False)
 
     def _event_lines(self, trial: str) -> Iterator[dict[str, Any]]:
         path = self.directory(trial) / layout.EVENTS
@@ -178,43 +170,31 @@ class StoredRun:
             if isinstance(event, dict):
                 yield event
 
-    def _frames(self, file_of: Any) -> pl.DataFrame:
-        """One frame of a CSV file of every trial."""
-        import polars as pl
+    def _frames(self, file_of: Callable[[dict[str, Any]], str | None]) -> Frame:
+        """One frame of a CSV file of every trial. Files with one header are read at once: a query a file costs more."""
+        from loadcell.store.frames import Frame
 
-        files = []
+        by_header: dict[bytes, list[_TrialFile]] = {}
         for trial in self.trials:
-            if (file := file_of(trial)) is not None:
-                path = self.directory(trial["name"]) / file
-                if content := self._whole_lines(path, trial):
-                    files.append((trial, path, content))
-        if not files:
-            return pl.DataFrame(schema=_FRONT_TYPES())
-        together = _read_together([(trial, content) for trial, _, content in files])
-        if together is not None:
-            return together
-        frames = [_read_together([(trial, content)]) for trial, _, content in files]
-        for (_, path, _), frame in zip(files, frames, strict=True):
-            if frame is None:
-                self._note(path, DAMAGED_CSV(), LEFT_WITHOUT())
-        readable = [frame for frame in frames if frame is not None]
-        return (
-            pl.concat(readable, how="diagonal_relaxed") if readable else pl.DataFrame(schema=_FRONT_TYPES())
-        )
+            if (name := file_of(trial)) is not None:
+                path = self.directory(trial["name"]) / name
+                if content := self.whole_lines(path, trial):
+                    header = content[: content.find(b"\n") + 1]
+                    by_header.setdefault(header, []).append(_TrialFile(trial, path, content))
+        frames = [Frame.from_rows(FRONT, ())]
+        for files in by_header.values():
+            frame = _read_files(files)
+            if frame is not None:
+                frames.append(frame)
+                continue
+            for file in files:
+                if (frame := _read_files([file])) is None:
+                    self._note(file.path, DAMAGED_CSV(), LEFT_WITHOUT())
+                else:
+                    frames.append(frame)
+        return Frame.concat(frames)
 
-    def csv(self, path: Path, trial: dict[str, Any]) -> pl.DataFrame | None:
-        """One CSV file of a trial up to its last whole line, without columns in front; None when it is of no use."""
-        content = self._whole_lines(path, trial)
-        frame = self._read_alone(trial, path, content) if content else None
-        return None if frame is None else frame.drop(*_FRONT_TYPES())
-
-    def _read_alone(self, trial: dict[str, Any], path: Path, content: bytes) -> pl.DataFrame | None:
-        frame = _read_together([(trial, content)])
-        if frame is None:
-            self._note(path, DAMAGED_CSV(), LEFT_WITHOUT())
-        return frame
-
-    def _whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
+    def whole_lines(self, path: Path, trial: dict[str, Any]) -> bytes:
         """A CSV file up to its last whole line; empty when nothing of it can be used."""
         try:
             content = path.read_bytes()
@@ -293,64 +273,49 @@ def _read_trials(stored: StoredRun) -> None:
         trials.sort(key=lambda trial: trial.get("number", 0))
 
 
-def _read_together(files: list[tuple[dict[str, Any], bytes]]) -> pl.DataFrame | None:
-    """CSV files as one frame, the trial's columns in front, in one reading: a call a file would cost more than that.
+@dataclass(frozen=True)
+class _TrialFile:
+    """A CSV file of a trial up to its last whole line."""
 
-    None when it cannot be done: headers differ, a field holds a line break, or a file is no CSV.
+    trial: dict[str, Any]
+    path: Path
+    content: bytes
+
+
+def _read_files(files: Sequence[_TrialFile]) -> Frame | None:
+    """Files with the same header as one frame, the trial's columns in front.
+
+    None when a file is no CSV, or when it is not clear which rows are whose, as a field holds a line break.
     """
-    import polars as pl
+    from loadcell.store.csv_tables import read_csv
+    from loadcell.store.frames import Frame
 
-    head = files[0][1][: files[0][1].find(b"\n") + 1]
-    if not all(content.startswith(head) for _, content in files):
+    header = files[0].content[: files[0].content.find(b"\n") + 1]
+    frame = read_csv(header + b"".join(file.content[len(header) :] for file in files))
+    if frame is None:
         return None
-    types = column_types(head.decode("utf-8", "replace").rstrip("\n").split(","))
-    whole = head + b"".join(content[len(head) :] for _, content in files)
-    try:
-        frame = pl.read_csv(whole, schema_overrides=types, infer_schema=False)
-    except pl.exceptions.PolarsError:
-        return None
-    if len(files) == 1:
-        lines = [frame.height]
-    else:
-        lines = [content.count(b"\n") - 1 for _, content in files]
-        if sum(lines) != frame.height:
+    counts = [len(frame)]
+    if len(files) > 1:
+        counts = [file.content.count(b"\n") - 1 for file in files]
+        if sum(counts) != len(frame):
             return None
-    filled = [(trial, count) for (trial, _), count in zip(files, lines, strict=True) if count > 0]
-    if not filled:
-        return frame.select(
-            *(pl.lit(None, dtype=kind).alias(key) for key, kind in _FRONT_TYPES().items()), pl.all()
-        )
-    places = pl.Series(range(len(filled)), dtype=pl.UInt32).repeat_by(
-        pl.Series([count for _, count in filled])
-    )
-    front = pl.DataFrame([_front(trial) for trial, _ in filled], schema=_FRONT_TYPES())[places.explode()]
-    return pl.concat([front, frame], how="horizontal")
+    trials = Frame.from_rows(FRONT, [tuple(front(file.trial).values()) for file in files])
+    return trials.take(_repeated(counts)).adding(frame.columns)
 
 
-def column_types(header: list[str]) -> dict[str, Any]:
-    """polars types of a trial's CSV columns, by name alone, so that every trial's file reads alike."""
-    import polars as pl
+def _repeated(counts: Sequence[int]) -> Rows:
+    """Each index as often as its count."""
+    import numpy as np
 
-    whole = {"mono_ns", "pid", "started", "succeeded", "failed", "retried", "in_flight"}
-    return {
-        column: pl.String if column in layout.TEXT_COLUMNS else pl.Int64 if column in whole else pl.Float64
-        for column in header
-    }
+    return np.repeat(np.arange(len(counts)), counts)
 
 
-def _front(trial: dict[str, Any]) -> dict[str, Any]:
+def front(trial: Mapping[str, Any]) -> dict[str, Any]:
+    """A trial's values of the columns FRONT."""
     return {
         "trial": trial["name"],
         **{key: trial.get(key) for key in ("number", "treatment", "repeat", "block")},
     }
-
-
-def _FRONT_TYPES() -> dict[str, Any]:  # noqa: N802 - a constant, but for the import it needs
-    import polars as pl
-
-    return {
-        "trial": pl.String, "number": pl.Int64, "treatment": pl.String, "repeat": pl.Int64, "block": pl.Int64,
-    }  # fmt: skip
 
 
 def _json(path: Path) -> dict[str, Any] | Message:

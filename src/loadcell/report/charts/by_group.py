@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loadcell.report.context import Scene
-
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Frame, matching_rows, taken
 
 #: Figures that a group has over time.
 THROUGHPUT, TAIL = "throughput_per_s", "response_p99_ms"
@@ -24,18 +20,14 @@ def names(scene: Scene) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def beside(load: pl.DataFrame, intervals: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
+def beside(load: Frame, intervals: Frame, groups: list[str]) -> Frame:
     """The load's rows, with throughput and p99 of each group in the same interval."""
-    import polars as pl
-
-    needed = {"trial", "mono_ns", "operation", THROUGHPUT, TAIL}
-    if not groups or not needed <= set(intervals.columns):
+    if not groups or not intervals.has("trial", "mono_ns", "operation", THROUGHPUT, TAIL):
         return load
+    columns = {}
     for group in groups:
-        own = intervals.filter(pl.col("operation") == group).select(
-            "trial",
-            "mono_ns",
-            *(pl.col(figure).alias(column(figure, group)) for figure in (THROUGHPUT, TAIL)),
-        )
-        load = load.join(own, on=["trial", "mono_ns"], how="left")
-    return load
+        of_group = intervals.take(intervals.text("operation").isin(group))
+        rows = matching_rows(load, of_group, "trial", "mono_ns")
+        for metric in (THROUGHPUT, TAIL):
+            columns[column(metric, group)] = taken(of_group.numbers(metric), rows)
+    return load.adding(columns)

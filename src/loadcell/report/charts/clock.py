@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import polars as pl
+import numpy as np
+
+from loadcell.store.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ MINUTES_FROM, HOURS_FROM = 600, 3 * 3600
 TICK_STEPS, TICKS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400), 12
 
 
-def clock_of(frames: Mapping[str, pl.DataFrame]) -> Clock:
+def clock_of(frames: Mapping[str, Frame]) -> Clock:
     """Seconds, minutes, or hours and minutes, as the longest trial asks for."""
-    first = min(_number(frame["t_s"].min()) for frame in frames.values())
-    last = max(_number(frame["t_s"].max()) for frame in frames.values())
+    first = min(_extreme(np.fmin, frame) for frame in frames.values())
+    last = max(_extreme(np.fmax, frame) for frame in frames.values())
     if last <= MINUTES_FROM:
         return Clock("axis.time")
     step = next((step for step in TICK_STEPS if last / step <= TICKS), TICK_STEPS[-1])
@@ -41,6 +41,6 @@ def clock_of(frames: Mapping[str, pl.DataFrame]) -> Clock:
     return Clock("axis.time.hours", f"{sign} + {hours} + ':' + format({minutes}, '02d')", ticks)
 
 
-def _number(value: Any) -> float:
-    """A minimum or maximum of a column that may be empty."""
-    return float(value) if value is not None else 0.0
+def _extreme(function: np.ufunc, frame: Frame) -> float:
+    """First or last time of a frame; 0 where it has none."""
+    return float(function.reduce(frame.numbers("t_s"), initial=np.nan)) if frame.has_values("t_s") else 0.0

@@ -24,7 +24,7 @@ class Line:
 
     column: str
     name: str
-    how: thinning.How = "mean"
+    how: thinning.Reduction = "mean"
     divide: float = 1.0
     proper: str = ""
     colour: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
+import numpy as np
 
 from loadcell.analysis import series as thinning
 from loadcell.analysis.quantiles import carried_over_time
@@ -18,9 +19,7 @@ from loadcell.report.charts.panels import DUE, FAILED, PANELS, SENT, WAITS, Line
 from loadcell.report.charts.short_series import FEWEST_ROWS
 from loadcell.report.context import Scene
 from loadcell.report.palette import SERIES
-
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Column, Frame, Numbers, plain_values, quotient
 
 SECTION, PLACE = "series", 1
 #: Points of one source over all trials: what a page of 3 MB has room for.
@@ -33,36 +32,28 @@ FEWEST_POINTS, MOST_POINTS = 40, 500
 
 def draw(scene: Scene) -> Chart | None:
     """None when no trial has intervals or samples, of which it takes two to draw a line."""
-    import polars as pl
-
     # Where some groups are open loops and others closed, what was due is said of none of them as a whole.
     recorded, groups = scene.stored.intervals(), by_group.names(scene)
     intervals = carried_over_time(recorded)
-    load = _failing(
-        short_series.whole(
-            by_group.beside(_only(intervals, "kind", pl.lit("transaction")), intervals, groups)
-        )
-    )
+    load = _failing(short_series.whole(by_group.beside(_transactions(intervals), intervals, groups)))
     frames = {
         "load": _ends(load) if groups else _open_loop(_ends(load)),
         "host": scene.stored.samples("host"),
-        "target": _only(scene.stored.samples("target"), "pid", pl.lit(0)),
+        "target": _all_processes(scene.stored.samples("target")),
         "jvm": scene.stored.samples("jvm"),
         "waits": scene.server.over_time,
         "server": _per_second(scene.server.samples, "wal_bytes", "blocks_read"),
     }
-    frames = {
-        name: frame for name, frame in frames.items() if "t_s" in frame.columns and not frame.is_empty()
-    }
+    frames = {name: frame for name, frame in frames.items() if frame.has("t_s") and len(frame)}
     sampled, frames = len(frames), short_series.drawable(frames)
     drawn = [_proper(panel, scene) for panel in _panels(groups)]
     panels = [panel for panel in (_present(panel, frames) for panel in drawn) if panel is not None]
     if not panels:
         return None
     longest = max(_longest(frame) for frame in frames.values())
-    trials = max(frame["trial"].n_unique() for frame in frames.values())
+    trials = max(len(frame.groups("trial")) for frame in frames.values())
     at_most = min(MOST_POINTS, max(FEWEST_POINTS, POINTS_IN_ALL // trials))
-    columns: dict[str, dict[str, thinning.How]] = {}
+    columns: dict[str, dict[str, thinning.Reduction]] = {}
     for panel in panels:
         columns.setdefault(panel.source, {}).update({line.column: line.how for line in panel.lines})
     series: dict[str, dict[str, dict[str, list[Any]]]] = {}
@@ -71,7 +62,7 @@ def draw(scene: Scene) -> Chart | None:
     for source, of_source in columns.items():
         enveloped = {line.column for panel in panels for line in panel.lines if line.envelope}
         thin = thinning.thin(frames[source], of_source, at_most, enveloped)
-        reaching |= {name for name in enveloped if name + thinning.LOWEST in thin.columns}
+        reaching |= {name for name in enveloped if thin.has(name + thinning.LOWEST)}
         for trial, own in _by_trial(_in_units(thin, panels, source)).items():
             series.setdefault(trial, {})[source] = own
     for one in scene.server.checkpoints:
@@ -115,12 +106,11 @@ def draw(scene: Scene) -> Chart | None:
     )
 
 
-def _percentiles(intervals: pl.DataFrame) -> int:
+def _percentiles(intervals: Frame) -> int:
     """How many there are of all transactions together."""
-    import polars as pl
-
-    load = _only(intervals, "kind", pl.lit("transaction"))
-    return sum(load[name].count() for name in ("response_p50_ms", "response_p99_ms") if name in load.columns)
+    load = _transactions(intervals)
+    names = [name for name in ("response_p50_ms", "response_p99_ms") if load.has(name)]
+    return sum(int((~np.isnan(load.numbers(name))).sum()) for name in names)
 
 
 def _panels(groups: list[str]) -> list[Panel]:
@@ -128,7 +118,7 @@ def _panels(groups: list[str]) -> list[Panel]:
     titles = (("axis.transactions.groups", by_group.THROUGHPUT), ("axis.response.groups", by_group.TAIL))
     found = list(PANELS)
     for place, (title, figure) in enumerate(titles, 2):
-        how: thinning.How = "max" if figure == by_group.TAIL else "mean"
+        how: thinning.Reduction = "max" if figure == by_group.TAIL else "mean"
         lines = tuple(Line(by_group.column(figure, name), "", how, proper=name) for name in groups)
         found.insert(place, Panel("load", title, lines))
     return found
@@ -164,102 +154,117 @@ def _waits(scene: Scene) -> Panel:
     return replace(WAITS, lines=(*lines, Line("rest", "series.rest", colour=waits.REST)))
 
 
-def _per_second(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+def _per_second(frame: Frame, *columns: str) -> Frame:
     """With rates of what the samples count."""
-    import polars as pl
-
-    if not {"elapsed_s", *columns} <= set(frame.columns):
+    if not frame.has("elapsed_s", *columns):
         return frame
-    return frame.with_columns((pl.col(name) / pl.col("elapsed_s")).alias(f"{name}_per_s") for name in columns)
+    elapsed_s = frame.numbers("elapsed_s")
+    return frame.adding({f"{name}_per_s": quotient(frame.numbers(name), elapsed_s) for name in columns})
 
 
-def _longest(frame: pl.DataFrame) -> int:
-    """How many rows the trial with most of them has."""
-    return max((int(n) for n in frame.group_by("trial").len()["len"]), default=0)
+def _longest(frame: Frame) -> int:
+    """Number of rows of the trial with most of them."""
+    return int(max(frame.groups("trial").sizes, default=0))
 
 
-def _only(frame: pl.DataFrame, column: str, value: pl.Expr) -> pl.DataFrame:
-    import polars as pl
+def _transactions(frame: Frame) -> Frame:
+    """The rows of all transactions together."""
+    return frame.take(frame.text("kind").isin("transaction")) if frame.has("kind") else frame
 
-    return frame.filter(pl.col(column) == value) if column in frame.columns else frame
+
+def _all_processes(frame: Frame) -> Frame:
+    """The rows with the sums over a target's processes."""
+    return frame.take(frame.numbers("pid") == 0) if frame.has("pid") else frame
 
 
-def _ends(frame: pl.DataFrame) -> pl.DataFrame:
-    """Intervals say when they began, samples when they were taken: both are drawn where their time ended."""
-    import polars as pl
-
-    if not {"t_s", "duration_s"} <= set(frame.columns):
+def _ends(frame: Frame) -> Frame:
+    """Intervals with the time of their end, where samples have theirs, too."""
+    if not frame.has("t_s", "duration_s"):
         return frame
-    return frame.with_columns(pl.col("t_s") + pl.col("duration_s").fill_null(0))
+    return frame.adding({"t_s": frame.numbers("t_s") + np.nan_to_num(frame.numbers("duration_s"))})
 
 
-def _failing(frame: pl.DataFrame) -> pl.DataFrame:
-    """With what failed a second."""
-    import polars as pl
-
-    if not {"failed", "duration_s"} <= set(frame.columns):
+def _failing(frame: Frame) -> Frame:
+    """With failures per second."""
+    if not frame.has("failed", "duration_s"):
         return frame
-    lasting = pl.col("duration_s") > 0
-    return frame.with_columns(pl.when(lasting).then(pl.col("failed") / pl.col("duration_s")).alias(FAILED))
+    return frame.adding({FAILED: quotient(frame.numbers("failed"), frame.numbers("duration_s"))})
 
 
-def _open_loop(frame: pl.DataFrame) -> pl.DataFrame:
-    """With the columns that only open loops have: theirs are the intervals that know of a backlog."""
-    import polars as pl
-
-    if not {"backlog", "started", "duration_s", "service_p99_ms"} <= set(frame.columns):
+def _open_loop(frame: Frame) -> Frame:
+    """With the columns that only open loops have: their intervals have a backlog."""
+    if not frame.has("backlog", "started", "duration_s", "service_p99_ms"):
         return frame
-    scheduled = pl.col("backlog").is_not_null()
-    return frame.with_columns(
-        pl.when(scheduled).then(pl.col("started") / pl.col("duration_s")).alias(DUE),
-        pl.when(scheduled).then(pl.col("service_p99_ms")).alias(SENT),
+    scheduled = ~np.isnan(frame.numbers("backlog"))
+    offered_per_s = quotient(frame.numbers("started"), frame.numbers("duration_s"))
+    return frame.adding(
+        {
+            DUE: np.where(scheduled, offered_per_s, np.nan),
+            SENT: np.where(scheduled, frame.numbers("service_p99_ms"), np.nan),
+        }
     )
 
 
-def _present(panel: Panel, frames: Mapping[str, pl.DataFrame]) -> Panel | None:
+def _present(panel: Panel, frames: Mapping[str, Frame]) -> Panel | None:
     """The panel with the lines there are values for."""
     frame = frames.get(panel.source)
     if frame is None:
         return None
     lines, others = (
-        tuple(line for line in some if line.column in frame.columns and frame[line.column].count())
+        tuple(line for line in some if frame.has_values(line.column))
         for some in (panel.lines, panel.otherwise)
     )
-    lines = lines or others
     lines = tuple(
-        line for line in lines if line.column not in (FAILED, "rest") or frame[line.column].sum() > 0
+        line
+        for line in lines or others
+        if line.column not in (FAILED, "rest") or np.nansum(frame.numbers(line.column)) > 0
     )
     return replace(panel, lines=lines) if lines else None
 
 
-def _in_units(frame: pl.DataFrame, panels: list[Panel], source: str) -> pl.DataFrame:
+def _in_units(frame: Frame, panels: list[Panel], source: str) -> Frame:
     """Values in the units that are shown, as short as can be."""
-    import polars as pl
-
     divide = {
         line.column + end: line.divide
         for panel in panels
         if panel.source == source
         for line in panel.lines
         for end in ("", thinning.LOWEST, thinning.HIGHEST)
-        if line.column + end in frame.columns
+        if frame.has(line.column + end)
     }
-    return frame.select(
-        "trial",
-        pl.col("t_s").round(short_series.digits(frame)).alias("t"),
-        *((pl.col(column) / by).round_sig_figs(4).alias(column) for column, by in divide.items()),
+    columns: dict[str, Column] = {
+        "trial": frame.text("trial"),
+        "t": np.round(frame.numbers("t_s"), short_series.digits(frame)),
+    }
+    for column, by in divide.items():
+        columns[column] = _significant(frame.numbers(column) / by)
+    return Frame(columns)
+
+
+def _significant(values: Numbers, digits: int = 4) -> Numbers:
+    """Values rounded to significant digits."""
+    size = np.where((values == 0) | ~np.isfinite(values), 1.0, np.abs(values))
+    exponent = digits - 1 - np.floor(np.log10(size))
+    scale = 10.0 ** np.abs(exponent)
+    rounded: Numbers = np.where(
+        exponent >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale
     )
+    return rounded
 
 
-def _by_trial(frame: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
-    """Each trial's columns. A column becomes a list once and is cut then: a frame a trial would cost ten times that."""
-    ordered = frame.sort("trial", maintain_order=True)
-    columns = {name: _short(ordered[name].to_list()) for name in ordered.columns if name != "trial"}
-    found, begin = {}, 0
-    for trial, rows in ordered.group_by("trial", maintain_order=True).len().iter_rows():
-        found[str(trial)] = {name: values[begin : begin + rows] for name, values in columns.items()}
-        begin += rows
-    return found
+def _by_trial(frame: Frame) -> dict[str, dict[str, list[Any]]]:
+    """Each trial's columns. A column becomes a list once and is cut then, as lists of single trials cost more."""
+    ordered = frame.sorted_by("trial")
+    groups = ordered.groups("trial")
+    columns = {
+        name: _short(plain_values(column)) for name, column in ordered.columns.items() if name != "trial"
+    }
+    trials = ordered.text("trial")[groups.first].tolist()
+    ends = np.cumsum(groups.sizes).tolist()
+    return {
+        str(trial): {name: values[end - size : end] for name, values in columns.items()}
+        for trial, end, size in zip(trials, ends, groups.sizes.tolist(), strict=True)
+    }
 
 
 def _short(values: list[Any]) -> list[Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
+import numpy as np
 
-if TYPE_CHECKING:
-    import polars as pl
+from loadcell.store.frames import Frame
 
 #: A piece of an interval shorter than this share of a whole one holds too few requests to stand beside it.
 PIECE = 0.25
@@ -19,31 +19,30 @@ FEWEST_ROWS = 2
 FEWEST_DIGITS, MOST_DIGITS = 1, 3
 
 
-def whole(frame: pl.DataFrame) -> pl.DataFrame:
+def whole(frame: Frame) -> Frame:
     """Intervals without the short pieces that a warm-up or a measurement ended with; those with errors stay where no whole interval of
     their trial has any."""
-    import polars as pl
-
-    if not {"trial", "duration_s", "failed"} <= set(frame.columns):
+    if not frame.has("trial", "duration_s", "failed"):
         return frame
-    least = pl.col("duration_s").max().over("trial") * PIECE
-    short = (pl.col("duration_s") < least).fill_null(value=False)
-    failing = pl.col("failed").fill_null(0) > 0
-    return frame.filter(~short | (failing & ~(failing & ~short).any().over("trial")))
+    groups, duration_s = frame.groups("trial"), frame.numbers("duration_s")
+    short = duration_s < groups.max(duration_s)[groups.index] * PIECE
+    failing = frame.numbers("failed") > 0
+    failing_at_length = np.bincount(groups.index, failing & ~short, minlength=len(groups)) > 0
+    return frame.take(~short | (failing & ~failing_at_length[groups.index]))
 
 
-def drawable(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def drawable(frames: Mapping[str, Frame]) -> dict[str, Frame]:
     """The sources that a line can be drawn of: those with two rows or more of some trial."""
     return {
         name: frame
         for name, frame in frames.items()
-        if (frame.group_by("trial").len()["len"].max() or 0) >= FEWEST_ROWS  # type: ignore[operator]
+        if max(frame.groups("trial").sizes, default=0) >= FEWEST_ROWS
     }
 
 
-def alone(frame: pl.DataFrame) -> bool:
+def alone(frame: Frame) -> bool:
     """Whether there is a trial with one row only, of which a line shows nothing."""
-    return frame.group_by("trial").len()["len"].min() == 1
+    return bool(min(frame.groups("trial").sizes, default=0) == 1)
 
 
 def point(base: alt.Chart, **where: Any) -> alt.Chart:
@@ -55,12 +54,13 @@ def point(base: alt.Chart, **where: Any) -> alt.Chart:
     return found
 
 
-def digits(frame: pl.DataFrame) -> int:
+def digits(frame: Frame) -> int:
     """How many digits of a second tell neighbouring rows of a trial apart, and show where between them each lies."""
-    import polars as pl
-
-    gaps = frame.sort("trial", "t_s").select(pl.col("t_s").diff().over("trial"))["t_s"].drop_nulls()
-    gap = gaps.median()
-    if not isinstance(gap, int | float) or gap <= 0:
+    ordered = frame.sorted_by("trial", "t_s")
+    within_trial = np.diff(ordered.text("trial").codes) == 0
+    gaps = np.diff(ordered.numbers("t_s"))[within_trial]
+    gaps = gaps[~np.isnan(gaps)]
+    gap = float(np.median(gaps)) if len(gaps) else 0.0
+    if gap <= 0:
         return MOST_DIGITS
     return min(MOST_DIGITS, max(FEWEST_DIGITS, math.ceil(-math.log10(gap)) + 1))
