@@ -14,13 +14,8 @@ import pytest
 from loadcell import _engine
 from loadcell.report import write
 from loadcell.report.build import build
-<<<<<<< HEAD
 from loadcell.report.render.markdown import render
-from loadcell.store.query import trials_frame
-=======
-from loadcell.report.markdown import render
 from loadcell.store.query import trial_rows
->>>>>>> dcfff89 (Read frames with DuckDB and numpy in place of polars)
 from loadcell.store.read import read_run
 from report.browser import Browser
 
