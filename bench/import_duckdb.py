@@ -93,7 +93,7 @@ def _compare(tool: str, log: Path, rounds: int) -> dict[str, Any]:
         "mb_per_cpu_s": {
             name: spread([size / cost.cpu_s / 1e6 for cost in runs]) for name, runs in costs.items()
         },
-        "peak_mib": {name: max(cost.peak_bytes for cost in runs) / MIB for name, runs in costs.items()},
+        "columns_peak_mib": max(cost.peak_bytes for cost in costs["columns"]) / MIB,
         "speed_to_reader": {
             name: ratios([cost.s for cost in costs[READER]], [cost.s for cost in costs[name]])
             for name in ("columns", "lines")
