@@ -43,9 +43,10 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
 
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
-        from loadcell.cli.check_view import show
+        from loadcell.cli import check_view
+        from loadcell.report.render import terminal
 
-        show(document)
+        terminal.render(check_view.build(document))
 
 
 def describe(plan: LoadedPlan, seed: int | None, *, called: str) -> dict[str, Any]:

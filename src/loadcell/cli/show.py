@@ -12,6 +12,7 @@ from loadcell.store.commands import resume
 from loadcell.store.layout import FLAMES, FOLDED
 
 if TYPE_CHECKING:
+    from loadcell.report.blocks import Report
     from loadcell.store.read import StoredRun
 
 
@@ -25,48 +26,38 @@ def show(run: str, trial: str | None, lang: str, as_json: bool) -> None:
 
     RUN is a directory, the beginning of a run's name or short id, or `last`.
     """
+    from loadcell.report import brief
+    from loadcell.report.render import json, terminal
     from loadcell.store.errors import StoreError
     from loadcell.store.find import find_run
     from loadcell.store.read import read_run
 
     try:
         stored = read_run(find_run(run))
-        if trial is not None:
-            document = _find(stored, trial)
-            click.echo(_json(document)) if as_json else _show_trial(stored, document)
-            return
+        record = None if trial is None else _find(stored, trial)
     except StoreError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
-        document = {
-            **stored.run,
-            "path": str(stored.path),
-            "state": stored.state,
-            "unfinished": stored.unfinished,
-        }
-        click.echo(
-            _json(
-                {
-                    **document,
-                    "records": stored.trials,
-                    "unscored_records": stored.unscored,
-                    "damage": [str(one) for one in stored.damage],
-                }
-            )
-        )
-        return
-    from loadcell.report import brief
-    from loadcell.report.render import terminal
-
-    terminal.render(brief.of_run(stored, lang))
-    for damage in stored.damage:
-        click.echo(f"damaged: {damage}", err=True)
+        click.echo(json.render(record or _document(stored)))
+    elif record is not None:
+        terminal.render(_trial(stored, record))
+    else:
+        terminal.render(brief.of_run(stored, lang))
+        for damage in stored.damage:
+            click.echo(f"damaged: {damage}", err=True)
 
 
-def _json(document: Any) -> str:
-    import json
-
-    return json.dumps(document, indent=2, ensure_ascii=False)
+def _document(stored: StoredRun) -> dict[str, object]:
+    """Everything that is recorded of a run."""
+    return {
+        **stored.run,
+        "path": stored.path,
+        "state": stored.state,
+        "unfinished": stored.unfinished,
+        "records": stored.trials,
+        "unscored_records": stored.unscored,
+        "damage": [str(damage) for damage in stored.damage],
+    }
 
 
 def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
@@ -86,20 +77,23 @@ def _find(stored: StoredRun, wanted: str) -> dict[str, Any]:
     raise StoreError(TRIAL_NO_SUCH(trial=repr(wanted), count=len(stored.planned)))
 
 
-def _show_trial(stored: StoredRun, trial: dict[str, Any]) -> None:
-    from rich.console import Console
+def _trial(stored: StoredRun, trial: dict[str, Any]) -> Report:
+    """All about one trial, as blocks."""
+    from loadcell.report.blocks import Block, Cell, Code, Column, Paragraph, Report, Section, Table
 
-    console = Console(highlight=False)
-    console.print(f"{trial['name']}  [bold]{trial['status']}[/bold]", markup=True)
+    facts: list[Block] = []
     if trial.get("role"):
-        console.print("  not scored: it only profiles, and counts in no figure", markup=False)
-    for key in ("reason", "advice"):
-        if trial.get(key):
-            console.print(f"  {trial[key]}", markup=False)
-    console.print(f"  {stored.directory(trial['name'])}", markup=False, soft_wrap=True)
+        facts.append(Paragraph("Not scored: it only profiles, and counts in no result."))
+    facts += [Paragraph(str(trial[key])) for key in ("reason", "advice") if trial.get(key)]
+    sections = [Section("trial", "", [*facts, Code("", str(stored.directory(trial["name"])))])]
     for title, rows in _tables(trial):
-        if rows:
-            _table(console, title, rows)
+        columns = [
+            Column("", figure=position > 0 and all(row[position][:1].isdigit() or not row[position] for row in rows), many=True)
+            for position in range(len(rows[0]) if rows else 0)
+        ]  # fmt: skip
+        table = Table(title, "", columns, [[Cell(cell) for cell in row] for row in rows])
+        sections.append(Section(title, title, [table] if rows else []))
+    return Report("en", f"{trial['name']}  {trial['status']}", "", stored.id, (), sections)
 
 
 def _tables(trial: dict[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -172,17 +166,3 @@ def _profile(trial: dict[str, Any]) -> list[tuple[str, ...]]:
 
 def _cell(figures: dict[str, Any] | None, name: str, text: Any) -> str:
     return "" if not figures or figures.get(name) is None else str(text(figures[name]))
-
-
-def _table(console: Any, title: str, rows: list[tuple[str, ...]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for index in range(len(rows[0])):
-        numeric = index > 0 and all(row[index][:1].isdigit() or not row[index] for row in rows)
-        table.add_column(justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(f"\n[bold]{title}[/bold]")
-    console.print(table)
