@@ -26,6 +26,7 @@ LAZY = frozenset(
         "loadcell.report.history.chart",
         "loadcell.report.hosts.charts",
         "loadcell.report.render.html",
+        "loadcell.report.render.json",
         "loadcell.report.render.markdown",
         "loadcell.report.render.terminal",
     }
@@ -38,15 +39,8 @@ class LazyModule(ModuleType):
     """A module that is loaded when a name is looked up that it does not have yet."""
 
     def __getattr__(self, name: str) -> object:
-        """Load the module, by one thread at a time. Raises AttributeError, and what loading it raises."""
-        with _LOCK:
-            loader = _pending.pop(self.__name__, None)
-            if loader is not None:
-                try:
-                    loader.exec_module(self)
-                except BaseException:
-                    _pending[self.__name__] = loader
-                    raise
+        """Load the module. Raises AttributeError, and what loading it raises."""
+        load(self)
         if name in self.__dict__:
             return self.__dict__[name]
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
@@ -75,6 +69,19 @@ class _LazyFinder(MetaPathFinder):
         if spec is not None and spec.loader is not None:
             spec.loader = _LazyLoader(spec.loader)
         return spec
+
+
+def load(*modules: ModuleType) -> None:
+    """Load lazy modules now, by one thread at a time; a module that failed to load is tried again."""
+    for module in modules:
+        with _LOCK:
+            loader = _pending.pop(module.__name__, None)
+            if loader is not None:
+                try:
+                    loader.exec_module(module)
+                except BaseException:
+                    _pending[module.__name__] = loader
+                    raise
 
 
 def install() -> None:

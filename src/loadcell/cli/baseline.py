@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import click
 
 from loadcell.cli.arguments import baselines, runs
+from loadcell.report.render import json
 
 
 @contextmanager
@@ -53,10 +54,8 @@ def list_(as_json: bool) -> None:
     with _said():
         found = known()
     if as_json:
-        import json
-
         rows = [{"name": name, "run": str(path), "there": is_run(path)} for name, path in found.items()]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json.render(rows))
         return
     for name, path in found.items():
         click.echo(f"{name}: {path}{'' if is_run(path) else '  (gone)'}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadcell.cli.arguments import Seed, change_options, load, plan_argument
+from loadcell.report.render import json
 
 if TYPE_CHECKING:
     from loadcell.plan.loaded import LoadedPlan
@@ -32,16 +33,10 @@ def check(plan: str, sets: tuple[str, ...], only: tuple[str, ...], seed: int | N
         document = describe(loaded, loaded.seed if seed is None else seed, called=plan)
     except PlanError as error:
         if as_json:
-            import json
-
-            click.echo(
-                json.dumps({"ok": False, "problems": [p.document() for p in error.problems]}, indent=2)
-            )
+            click.echo(json.render({"ok": False, "problems": error.problems}))
         raise
     if as_json:
-        import json
-
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        click.echo(json.render(document))
     else:
         from loadcell.cli import check_view
         from loadcell.report.render import terminal

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadcell.cli.arguments import language_option
+from loadcell.report.render import json
 
 if TYPE_CHECKING:
     from loadcell.ingest.formats import Source
@@ -118,13 +119,7 @@ def import_(
 
 def _tell(path: Path, scene: Scene, sources: Sequence[Source], *, as_json: bool) -> None:
     if as_json:
-        import json
-
-        click.echo(
-            json.dumps(
-                {"run": str(path), "imported": scene.stored.run["imported"]}, indent=2, ensure_ascii=False
-            )
-        )
+        click.echo(json.render({"run": path, "imported": scene.stored.run["imported"]}))
         return
     from loadcell.ingest.base import not_understood
     from loadcell.report import brief

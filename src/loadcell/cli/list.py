@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from loadcell.report.render import json
+
 
 @click.command("list")
 @click.argument("results", type=click.Path(path_type=Path), default="results")
@@ -24,9 +26,7 @@ def list_(results: Path, as_json: bool) -> None:
         )
     rows = [_row(path) for path in runs_under(results)]
     if as_json:
-        import json
-
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json.render(rows))
     elif rows:
         _show(rows)
     else:

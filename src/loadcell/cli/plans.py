@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from loadcell.report.render import json
+
 
 @click.group("plans", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead.")
@@ -16,9 +18,7 @@ def plans(ctx: click.Context, as_json: bool) -> None:
         return
     listed = _listed()
     if as_json:
-        import json
-
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        click.echo(json.render(listed))
         return
     from rich.console import Console
     from rich.padding import Padding
@@ -95,9 +95,7 @@ def schema() -> None:
     In VS Code (YAML extension), or any editor with yaml-language-server, a plan's first line can name it:
         # yaml-language-server: $schema=loadcell-plan.schema.json
     """
-    import json
-
     from loadcell.parts import installed
     from loadcell.plan.schema import plan_schema
 
-    click.echo(json.dumps(plan_schema(installed()), indent=2, ensure_ascii=False))
+    click.echo(json.render(plan_schema(installed())))

@@ -10,6 +10,7 @@ import click
 
 from loadcell.cli.arguments import Seed, change_options, language_option, load, plan_argument
 from loadcell.cli.startup_interrupt import beginning
+from loadcell.report.render import json
 
 if TYPE_CHECKING:
     from loadcell.execution.progress import Progress
@@ -239,8 +240,6 @@ _OF_A_TRIAL = (
 
 def as_document(ended: Ended, trials: list[dict[str, Any]], reports: list[Path]) -> str:
     """The results as JSON."""
-    import json
-
     document = {
         "run": str(ended.path),
         "state": ended.state,
@@ -249,4 +248,4 @@ def as_document(ended: Ended, trials: list[dict[str, Any]], reports: list[Path])
         "trials": [{key: trial.get(key) for key in _OF_A_TRIAL} for trial in trials],
         "reports": [str(path) for path in reports],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json.render(document)

@@ -10,8 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from loadcell import lazy
+from loadcell.model import catalogue
+from loadcell.report import brief, build
 from loadcell.report.gc_pause import uncollected
 from loadcell.report.pictures import VEGA_LITE, Painter
+from loadcell.report.render import html, markdown, terminal
 
 if TYPE_CHECKING:
     from loadcell.report.blocks import Report
@@ -55,8 +59,6 @@ class Soon:
 
 
 def _built(scene: Scene) -> Report:
-    from loadcell.report import build  # after the painter has started
-
     return build.of_scene(scene)
 
 
@@ -65,10 +67,7 @@ def _load() -> None:
     with uncollected():
         import scipy.special  # noqa: F401 - a tenth of a second
 
-        from loadcell.model import catalogue
-        from loadcell.report import brief, build  # noqa: F401
-        from loadcell.report.render import html, markdown, terminal  # noqa: F401
-
+        lazy.load(brief, build, html, markdown, terminal)
         catalogue.texts()
         for template in html.environment().list_templates(["j2"]):
             html.environment().get_template(template)
