@@ -1,6 +1,6 @@
-//! Amounts of money as the server writes them.
+//! Parsing of amounts of money as written by the server.
 
-/// The hundredths of an amount that is not negative: `12.34`, `12.3` or `12`; none for anything else.
+/// Hundredths of a non-negative amount: `12.34`, `12.3` or `12`; `None` for anything else.
 pub fn parse_hundredths(text: &[u8]) -> Option<u64> {
     let (whole, rest) = match text.iter().position(|&byte| byte == b'.') {
         Some(point) => (&text[..point], &text[point + 1..]),
@@ -15,7 +15,7 @@ pub fn parse_hundredths(text: &[u8]) -> Option<u64> {
     parse(whole)?.checked_mul(100)?.checked_add(fraction)
 }
 
-/// A whole number that is not negative.
+/// A non-negative integer.
 pub fn parse(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! One terminal's transactions, one after the other: which type is next, and what it asks.
+//! Terminal: chooses transaction types and runs their statements.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use loadcell_core::random::Random;
 use loadcell_core::record::{OpId, Operation};
 use loadcell_core::target::Dialect;
 
-/// What all terminals share.
+/// Shared state of all terminals.
 pub struct Tpcc {
     operations: Vec<Operation>,
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ struct Shared {
 }
 
 impl Tpcc {
-    /// For `terminals` clients, whose random numbers come from `seed`.
+    /// State for `terminals` terminals, whose random numbers derive from `seed`.
     pub fn new(dialect: Dialect, options: &Options, seed: u64, terminals: u32) -> Result<Self, Problem> {
         options.check_terminals(terminals)?;
         let shared = Shared {
@@ -76,7 +76,7 @@ impl Workload for Tpcc {
     }
 }
 
-/// The types of transaction, in the order of their clauses, weights and operations.
+/// Transaction types, in the order of their clauses, weights and operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Type {
     NewOrder,
@@ -90,7 +90,7 @@ impl Type {
     const ALL: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
-    /// Its operation comes after that of the transaction as such.
+    /// Its operation follows that of the transaction.
     fn operation(self) -> OpId {
         OpId(self as u16 + 1)
     }
@@ -103,7 +103,7 @@ pub struct Client {
     home: Home,
     now: Type,
     last: Option<Type>,
-    /// What comes next, when that was decided before it was time.
+    /// Next type, if it was chosen in advance.
     chosen: Option<Type>,
     new_order: NewOrder,
     payment: Payment,
@@ -125,7 +125,7 @@ impl Client {
     }
 }
 
-/// Calls a method of the profile of the transaction in progress.
+/// Call a method of the current transaction's profile.
 macro_rules! of_now {
     ($client:ident . $method:ident ( $($argument:expr),* )) => {
         match $client.now {

@@ -1,4 +1,4 @@
-//! Terminals as a specification: what they ask in which order, given what the database answers.
+//! Terminals as a specification: the statements sent, for given responses of the database.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ fn terminal(section: &Value, number: u32) -> Client {
     Tpcc::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 10).unwrap().client(number)
 }
 
-/// A terminal that does one type of transaction only.
+/// A terminal with a single transaction type.
 fn only(of_type: &str, section: &Value) -> Client {
     let mut section = section.clone();
     for each in ["new_order", "payment", "order_status", "delivery", "stock_level"] {
@@ -25,13 +25,13 @@ fn only(of_type: &str, section: &Value) -> Client {
 /// Rows of texts.
 type Rows = Vec<Vec<&'static str>>;
 
-/// A database that has everything, and all of it alike.
+/// A database that contains every row, with equal values.
 fn answer(statement: &str) -> Rows {
     let stock = || [&["50", "data"][..], &["ABCDEFGHIJKLMNOPQRSTUVWX"; 10]].concat();
     match statement {
         text if text.starts_with("SELECT d_tax") => vec![vec!["0.1000", "3001"]],
         text if text.starts_with("SELECT c_discount") => vec![vec!["0.1", "BARBARBAR", "GC", "0.1"]],
-        // There are so many items, and no more.
+        // Items with larger numbers do not exist.
         text if text.starts_with("SELECT i_price") && number_after(text, "i_id = ") > 100_000 => vec![],
         text if text.starts_with("SELECT i_price") => vec![vec!["12.34", "name", "data"]],
         text if text.starts_with("SELECT s_quantity") => vec![stock()],
@@ -56,14 +56,14 @@ fn number_after(text: &str, what: &str) -> u64 {
     text[at..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
 }
 
-/// What a terminal asked in one transaction, and how it ended.
+/// Statements of one transaction, and how it ended.
 struct SentRequest {
     texts: Vec<String>,
     requests: Vec<crate::sql::SentRequest>,
     end: Next,
 }
 
-/// Does one transaction that was begun, with a database that answers so.
+/// Run one transaction, already begun, with `answer` as the database.
 fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentRequest {
     let (mut texts, mut requests) = (Vec::new(), Vec::new());
     loop {
@@ -84,7 +84,7 @@ fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentReques
         let text = String::from_utf8(out[5..out.len() - 1].to_vec()).unwrap();
         assert_eq!(text.split(';').count(), request.statements as usize);
         if request.wants_rows {
-            // Of a DELETE that is heard the rows are only counted.
+            // For a DELETE only the row count matters.
             let rows = if text.starts_with("DELETE") {
                 vec![vec![]; answer_count(&mut answer, &text)]
             } else {
@@ -101,7 +101,7 @@ fn talk(client: &mut Client, mut answer: impl FnMut(&str) -> Rows) -> SentReques
     }
 }
 
-/// How many rows a DELETE takes: one, unless the answer is that there is none.
+/// Number of rows removed by a DELETE: one, unless the answer is empty.
 fn answer_count(answer: &mut impl FnMut(&str) -> Rows, text: &str) -> usize {
     if answer(&text.replacen("DELETE", "SELECT no_o_id", 1)).is_empty() { 0 } else { 1 }
 }
@@ -111,12 +111,12 @@ fn transaction(client: &mut Client) -> SentRequest {
     talk(client, answer)
 }
 
-/// A transaction that commits: one in a hundred New-Orders does not.
+/// Run a transaction that commits: one in a hundred New-Orders does not.
 fn good(client: &mut Client) -> SentRequest {
     std::iter::repeat_with(|| transaction(client)).find(|request| request.end == Next::Done(None)).unwrap()
 }
 
-/// The first two words of each statement that is not of a table, else its verb and table.
+/// The first two words of statements without a table, otherwise verb and table.
 fn outline(texts: &[String]) -> Vec<String> {
     let short = |text: &String| {
         let text = text.split(';').next().unwrap();
@@ -223,7 +223,7 @@ fn one_percent_of_new_orders_roll_back_at_the_end() {
         assert_eq!(outline[last - 3..], ["SELECT item", "UPDATE stock", "INSERT order_line", "ROLLBACK"]);
         assert!(outline.iter().all(|text| text != "COMMIT"));
     }
-    // A standard deviation of 7.
+    // The standard deviation is 7.
     assert!((22..=78).contains(&count), "{count} of {draws}");
     let name = OPERATIONS[ROLLED_BACK.index()].0;
     assert_eq!(name, "new_order_rolled_back");
@@ -238,7 +238,7 @@ fn missing_item_fails() {
         talk(&mut client, |text| if text.starts_with("SELECT i_price") { vec![] } else { answer(text) });
     let Next::Fail(why) = request.end else { panic!("{:?}", request.end) };
     assert_eq!((why.code.as_str(), why.message.contains("such item")), ("no-row", true));
-    // Also of an order that would have ended at another item that there is not.
+    // Also for an order that would have ended at another missing item.
     let of_100 = std::iter::repeat_with(|| transaction(&mut client).end);
     assert!(of_100.take(1_000).any(|end| end == Next::Done(Some(ROLLED_BACK))));
     while transaction(&mut client).end == Next::Done(None) {}
@@ -301,7 +301,7 @@ fn payment_by_number_and_by_name() {
         assert_eq!(request.end, Next::Done(None));
         assert_eq!(*request.requests.last().unwrap(), COMMIT);
     }
-    // A standard deviation of 27.
+    // The standard deviation is 27.
     assert!((1_690..=1_910).contains(&by_name), "{by_name} of {draws} by last name");
 }
 
@@ -342,7 +342,7 @@ fn fifteen_percent_of_payments_are_remote() {
         let warehouse = request.texts.iter().find(|text| text.starts_with("UPDATE bmsql_warehouse")).unwrap();
         assert_eq!(number_after(warehouse, "w_id = "), 1, "paid at home");
     }
-    // A standard deviation of 23.
+    // The standard deviation is 23.
     assert!((510..=690).contains(&remote), "{remote} of {draws}");
 }
 
@@ -427,7 +427,7 @@ fn concurrently_delivered_order_is_skipped() {
     client.begin();
     let mut taken = false;
     let request = talk(&mut client, |text| {
-        // What `talk` asks of a DELETE is how many rows it takes.
+        // For a DELETE, the answer's length is its row count.
         let delete = text.starts_with("SELECT no_o_id FROM") && text.contains("no_o_id = ");
         if delete && !std::mem::replace(&mut taken, true) { vec![] } else { answer(text) }
     });

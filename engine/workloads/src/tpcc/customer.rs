@@ -1,4 +1,4 @@
-//! A customer who is named by number or by last name (clauses 2.5.1.2 and 2.6.1.2).
+//! Selection of a customer by number or by last name (clauses 2.5.1.2 and 2.6.1.2).
 
 use super::amount;
 use super::sql::{SELECT, Sql};
@@ -6,23 +6,23 @@ use super::terminal::Input;
 use super::text;
 use crate::sql::Next;
 
-/// Of a hundred customers so many are named by last name.
+/// Percentage of customers selected by last name.
 const BY_LAST_NAME_PERCENT: u64 = 60;
 
-/// Who is meant.
+/// The selected customer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Customer {
     pub warehouse: u64,
     pub district: u64,
-    /// 0 until it is known, when the customer is named by last name.
+    /// 0 until known, for a selection by last name.
     pub id: u64,
     last_name: Vec<u8>,
-    /// All customers of that name, by first name.
+    /// Ids of all customers with that name, sorted by first name.
     named: Vec<u64>,
 }
 
 impl Customer {
-    /// Draws a customer of a district.
+    /// Draw a customer of a district.
     pub fn draw(&mut self, input: &mut Input<'_>, warehouse: u64, district: u64) {
         (self.warehouse, self.district) = (warehouse, district);
         self.last_name.clear();
@@ -46,7 +46,7 @@ impl Customer {
         !self.last_name.is_empty()
     }
 
-    /// Asks for the numbers of all customers of the name.
+    /// Query the ids of all customers with the name.
     pub fn ask(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.named.clear();
         sql.by_last_name.request(out).int(self.warehouse).int(self.district).text(&self.last_name).end();
@@ -57,7 +57,7 @@ impl Customer {
         self.named.extend(id.and_then(amount::parse));
     }
 
-    /// Of the customers of the name it is the one in the middle, rounded up; none if there is nobody of that name.
+    /// Select the middle one of these customers, rounded up; `None` if there are none.
     pub fn settle(&mut self) -> Option<()> {
         self.id = *self.named.get(self.named.len().div_ceil(2).checked_sub(1)?)?;
         Some(())

@@ -1,6 +1,7 @@
-//! The initial data (clause 4.3.3): every row a function of the seed and of its own numbers, and of nothing else.
+//! Initial data (clause 4.3.3): each row is a function of the seed and its own numbers.
 //!
-//! All dates are one fixed instant instead of that of the load, so that equal descriptions give equal rows.
+//! All dates are one fixed instant instead of the time of loading, so that equal specifications give equal
+//! rows.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub const SETTINGS: u64 = 4;
 const NOW: &[u8] = b"2024-01-01 00:00:00";
 const NULL: &[u8] = b"\\N";
 
-/// Rows of different tables do not cost the same: each worker's share is cut, so that nobody waits long for the last.
+/// Parts per worker's share, as the cost of rows differs by table: balances the workers.
 const CUTS: u64 = 4;
 
 /// All tables.
@@ -44,7 +45,7 @@ impl DataSet {
         data
     }
 
-    /// The random numbers of one row, or of one order's lines: whoever makes it, whenever, makes the same.
+    /// Random stream of one row or of one order's lines, for results independent of partitioning.
     fn random(&self, of: Of, unit: u64) -> Random {
         Random::stream(self.seed, ((of as u64 + 1) << 48) | unit)
     }
@@ -87,7 +88,7 @@ impl DataSet {
         }
     }
 
-    /// The customer of each order of a district: every customer has one, in an order of chance.
+    /// Customer of each order of a district: a random permutation.
     fn customers_of_orders(&self, district: u64) -> Vec<u16> {
         let mut random = Random::stream(self.seed, (u64::MAX << 48) | district);
         let mut customers: Vec<u16> = (1..=CUSTOMERS as u16).collect();
@@ -124,7 +125,7 @@ impl DataSet {
     }
 
     fn setting(&self, unit: u64, row: &mut Row<'_>) {
-        // What BenchmarkSQL keeps of its load. The other two constants are a run's own.
+        // Settings that BenchmarkSQL stores at load time. The other two constants are drawn per run.
         let settings: [(&str, u64); SETTINGS as usize] = [
             ("warehouses", self.warehouses),
             ("nURandCLast", C_LAST_OF_LOAD),
@@ -157,7 +158,7 @@ impl Data for DataSet {
     }
 }
 
-/// Where a row belongs, all counted from 1.
+/// Position of a row; all numbers start at 1.
 struct Place {
     warehouse: u64,
     district: u64,
@@ -165,7 +166,7 @@ struct Place {
 }
 
 impl Place {
-    /// Of row `unit` of a table with `each` rows a district.
+    /// Position of row `unit` in a table with `each` rows per district.
     fn of(unit: u64, each: u64) -> Self {
         let district = unit / each;
         Self {
@@ -176,12 +177,12 @@ impl Place {
     }
 }
 
-/// How many lines an order has: the first of its random numbers, as its lines must know it, too.
+/// Number of lines of an order: the first number of its stream, so that its lines can derive it, too.
 fn lines_of(order: &mut Random) -> u64 {
     order.uniform(5, 15)
 }
 
-/// One row in COPY's text format, column by column; ends its line when it is done with.
+/// A row in COPY's text format, written column by column; dropping it ends the line.
 struct Row<'a> {
     out: &'a mut Vec<u8>,
     begun: bool,
@@ -216,7 +217,7 @@ impl<'a> Row<'a> {
         self.text(|out| hundredths(out, of_hundredths));
     }
 
-    /// A share of so many ten-thousandths, less than 1.
+    /// A share in ten-thousandths, below 1.
     fn share(&mut self, of_ten_thousandths: u64) {
         self.text(|out| out.extend_from_slice(format!("0.{of_ten_thousandths:04}").as_bytes()));
     }

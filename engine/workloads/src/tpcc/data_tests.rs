@@ -1,4 +1,4 @@
-//! The data as a specification: cardinalities, values and distributions of clause 4.3.3.
+//! Data as a specification: cardinalities, values and distributions of clause 4.3.3.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ fn cut(data: &DataSet, of: Of, units: Range<u64>) -> String {
     text
 }
 
-/// The rows of a table, as their columns.
+/// Rows of a table, split into columns.
 fn rows(data: &DataSet, of: Of, units: Range<u64>) -> Vec<Vec<String>> {
     cut(data, of, units).lines().map(|line| line.split('\t').map(String::from).collect()).collect()
 }

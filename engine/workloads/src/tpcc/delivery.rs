@@ -1,7 +1,7 @@
-//! Delivery (clause 2.7): the oldest waiting order of each district of a warehouse is delivered.
+//! Delivery (clause 2.7): delivers the oldest undelivered order of each district of a warehouse.
 //!
-//! The specification has terminals put deliveries into a queue for somebody else to do. As with BenchmarkSQL 5, the
-//! terminal does them itself, at once, all ten districts in one transaction; its response time is theirs.
+//! The specification queues deliveries for deferred execution. As in BenchmarkSQL 5, the terminal executes
+//! them at once, all ten districts in one transaction; its response time is theirs.
 
 use super::DISTRICTS;
 use super::amount;
@@ -10,7 +10,7 @@ use super::sql::{BEGIN, COMMIT, DELETE, SELECT, SKIPPED, Sql, UPDATE};
 use super::terminal::Input;
 use crate::sql::Next;
 
-/// The statement that was last asked for.
+/// The last statement sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]
@@ -31,10 +31,10 @@ pub struct Delivery {
     at: At,
     warehouse: u64,
     carrier: u64,
-    /// The district in work.
+    /// Current district.
     district: u64,
     has_row: bool,
-    /// What the last answer that was to be heard held, and how many rows were changed.
+    /// Value in the last response, and number of changed rows.
     found: Option<u64>,
     taken: bool,
     order: u64,
@@ -94,7 +94,7 @@ impl Profile for Delivery {
                 }
                 None => unexpected("the number of a waiting order"),
             },
-            // Another delivery was there first, and has taken it while this one waited: there is another oldest now.
+            // A concurrent delivery has taken this order; look for the next oldest.
             At::Take if !self.taken => self.ask_oldest(sql, out),
             At::Take => {
                 self.at = At::Carrier;
@@ -144,7 +144,7 @@ impl Profile for Delivery {
 
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>) {
         if self.has_row {
-            return; // Only the oldest matters, and that comes first.
+            return; // Only the oldest matters, which is first.
         }
         self.has_row = true;
         let value = columns.next().flatten();

@@ -1,5 +1,5 @@
-//! TPC-C as BenchmarkSQL 5 runs it: its schema, its five transactions statement by statement, its terminals. Clauses that
-//! comments name are those of the TPC-C specification, revision 5.11.
+//! TPC-C as run by BenchmarkSQL 5: its schema, the statements of its five transactions, its terminals.
+//! Clauses in comments refer to the TPC-C specification, revision 5.11.
 
 mod amount;
 mod client;
@@ -23,14 +23,14 @@ pub use client::{Client, Tpcc};
 pub use data::DataSet;
 pub use options::Options;
 
-/// What each warehouse has (clause 1.2.1 and 4.3.3.1).
+/// Districts per warehouse (clause 1.2.1 and 4.3.3.1).
 const DISTRICTS: u64 = 10;
-/// Of each district.
+/// Customers per district.
 const CUSTOMERS: u64 = 3_000;
-/// Orders of each district when it is loaded; those from `FIRST_UNDELIVERED` on wait for delivery.
+/// Orders per district after loading; those from `FIRST_UNDELIVERED` on are undelivered.
 const ORDERS: u64 = 3_000;
 const FIRST_UNDELIVERED: u64 = 2_101;
-/// In all, and stock rows of each warehouse.
+/// Number of items, and of stock rows per warehouse.
 const ITEMS: u64 = 100_000;
-/// Lines that an order has at most.
+/// Maximum lines of an order.
 const MOST_LINES: usize = 15;

@@ -1,7 +1,7 @@
-//! New-Order (clause 2.4): the order of one customer, of 5 to 15 lines.
+//! New-Order (clause 2.4): an order of one customer with 5 to 15 lines.
 //!
-//! As with BenchmarkSQL, lines are worked through in the order of their stock, so that no two orders wait for each other;
-//! and all stock is taken, and all lines are written, in one request each at the end.
+//! As in BenchmarkSQL, lines are processed in the order of their stock, which avoids deadlocks between
+//! orders; all stock updates, and all inserts of lines, are sent as one request each at the end.
 
 use super::amount;
 use super::profile::{Profile, missing, unexpected};
@@ -11,14 +11,13 @@ use super::{ITEMS, MOST_LINES};
 use crate::sql::Next;
 use loadcell_protocols::{Request, Statement};
 
-/// Of a hundred lines so many are supplied by another warehouse, and of a hundred orders so many name an item that there
-/// is not (clauses 2.4.1.5 and 2.4.1.4).
+/// Percentages of remotely supplied lines, and of orders with an unused item (clauses 2.4.1.5 and 2.4.1.4).
 const REMOTE_PERCENT: u64 = 1;
 const ROLLED_BACK_PERCENT: u64 = 1;
 
 const DIST_LENGTH: usize = 24;
 
-/// The statement that was last asked for.
+/// The last statement sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]
@@ -39,12 +38,12 @@ enum At {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    /// As it was entered.
+    /// Position in the input.
     number: u64,
     item: u64,
     supply: u64,
     quantity: u64,
-    /// As the database has it: the price in hundredths, the stock that will be left, the text of the district.
+    /// Values from the database: price in hundredths, stock after this order, district text.
     price: u64,
     left: u64,
     dist: [u8; DIST_LENGTH],
@@ -57,7 +56,7 @@ pub struct NewOrder {
     customer: u64,
     lines: [Line; MOST_LINES],
     count: usize,
-    /// The line in work; those before it are ready to be taken and written.
+    /// Current line; those before it are ready to be written.
     line: usize,
     order: Option<u64>,
     has_row: bool,
@@ -84,7 +83,7 @@ impl NewOrder {
         Next::Ask(SELECT.with_rows())
     }
 
-    /// Takes the stock of all lines that are ready.
+    /// Update the stock of all ready lines.
     fn take(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Take;
         let home = self.home.warehouse;
@@ -95,7 +94,7 @@ impl NewOrder {
         Next::Ask(UPDATE.times(self.line as u32))
     }
 
-    /// Writes all lines that are ready.
+    /// Insert all ready lines.
     fn write(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next {
         self.at = At::Lines;
         let (order, home) = (self.order.unwrap_or_default(), self.home);
@@ -113,21 +112,21 @@ impl NewOrder {
         Next::Ask(ROLLBACK)
     }
 
-    /// Whether it ends at an item that there is not; always its last.
+    /// True if the order contains an unused item, always as its last.
     fn is_to_fail(&self) -> bool {
         self.lines[self.count - 1].item > ITEMS
     }
 
-    /// Whether that item is the line in work.
+    /// True if that item is the current line.
     fn is_failing(&self) -> bool {
         self.lines[self.line].item > ITEMS
     }
 
-    /// What will be left of the line's stock, of which `there` is there now.
+    /// Compute the stock after this line; `there` is the current one.
     fn leave(&mut self, there: u64) {
         let (before, this) = self.lines.split_at_mut(self.line);
         let line = &mut this[0];
-        // A line before it may be of the same stock: it is not taken yet, but will be.
+        // An earlier line may use the same stock, with its update not sent yet.
         let same = before.last().filter(|before| (before.supply, before.item) == (line.supply, line.item));
         let there = same.map_or(there, |before| before.left);
         line.left =
@@ -135,7 +134,7 @@ impl NewOrder {
     }
 }
 
-/// One request of a statement for each line.
+/// Send one statement per line as one request.
 fn together(statement: &Statement, lines: &[Line], out: &mut Vec<u8>, write: impl Fn(Request<'_>, &Line)) {
     let first = out.len();
     for (index, line) in lines.iter().enumerate() {
@@ -211,7 +210,7 @@ impl Profile for NewOrder {
                 Next::Ask(INSERT)
             }
             At::Waiting => self.ask_item(sql, out),
-            // All that came before it is done, and undone (clause 2.4.2.3).
+            // Execute all statements, then roll back (clause 2.4.2.3).
             At::Item if !self.has_row && self.is_failing() => self.take(sql, out),
             At::Item if !self.has_row => missing("such item"),
             At::Item if !self.understood => unexpected("the price of an item"),
@@ -261,7 +260,7 @@ impl Profile for NewOrder {
 
 #[cfg(test)]
 impl NewOrder {
-    /// An order of these items and quantities, all from home.
+    /// Set an order of these items and quantities, all from the home warehouse.
     pub fn draw_for_test(&mut self, lines: &[(u64, u64)]) {
         self.count = lines.len();
         for (line, (&(item, quantity), number)) in self.lines.iter_mut().zip(lines.iter().zip(1..)) {

@@ -1,18 +1,19 @@
-//! Non-uniform random numbers (clause 2.1.6), and the constants that shift them.
+//! Non-uniform random numbers (clause 2.1.6) and their constants.
 
 use loadcell_core::random::Random;
 
-/// The constant for last names that data is loaded with. It may be any number from 0 to 255, and a run must know it.
+/// Last-name constant used for loading: any number from 0 to 255, known to later runs.
 pub const C_LAST_OF_LOAD: u64 = 157;
 
-/// How far the constant for last names of a run lies from that of the load, and what it must not be (clause 2.1.6.1).
+/// Allowed distances between a run's last-name constant and that of the load, with exceptions (clause
+/// 2.1.6.1).
 const DELTA: std::ops::RangeInclusive<u64> = 65..=119;
 const NO_DELTA: [u64; 2] = [96, 112];
 
-/// Keeps the constants' random numbers apart from those of clients under the same seed.
+/// Separates the random stream of the constants from those of clients with the same seed.
 const CONSTANTS: u64 = 0x636f_6e73_7461_6e74; // "constant"
 
-/// The constants of one run: the same for all its terminals, drawn anew for each seed.
+/// Constants of one run, common to all terminals, drawn from the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
     c_last: u64,
@@ -33,7 +34,7 @@ impl Constants {
         Self { c_last, c_id: random.uniform(0, 1_023), i_id: random.uniform(0, 8_191) }
     }
 
-    /// The number of a last name, 0..=999.
+    /// Number of a last name, 0..=999.
     #[inline]
     pub fn last_name(&self, random: &mut Random) -> u64 {
         nurand(random, 255, self.c_last, 0, 999)
@@ -50,7 +51,7 @@ impl Constants {
     }
 }
 
-/// The number of a last name as it is loaded.
+/// Number of a last name for loading.
 pub fn last_name_of_load(random: &mut Random) -> u64 {
     nurand(random, 255, C_LAST_OF_LOAD, 0, 999)
 }
@@ -78,7 +79,7 @@ mod tests {
         assert_eq!(Constants::of_run(5), Constants::of_run(5));
     }
 
-    /// How often each value comes, by its share of all.
+    /// Relative frequency of each value.
     fn shares(values: u64, draws: u32, mut draw: impl FnMut() -> u64) -> Vec<f64> {
         let mut counts = vec![0u32; values as usize];
         for _ in 0..draws {
@@ -87,7 +88,8 @@ mod tests {
         counts.into_iter().map(|count| f64::from(count) / f64::from(draws)).collect()
     }
 
-    /// What the formula gives: the or of a number up to `a` and one of `low..=high`, each equally likely.
+    /// Probabilities by the formula: the bitwise or of a number up to `a` and one of `low..=high`, both
+    /// uniform.
     fn expected(a: u64, c: u64, low: u64, high: u64) -> Vec<f64> {
         let width = high - low + 1;
         let mut shares = vec![0.0; width as usize];
@@ -115,8 +117,8 @@ mod tests {
             }),
         ];
         for (expected, found) in cases {
-            // Chi-square, values too rare for it put together. Its mean is the number of classes, its standard deviation
-            // the root of twice that; five of these are passed by chance once in millions.
+            // Chi-square with rare values combined. The mean is the number of classes, the standard deviation
+            // the root of twice that; five of these are exceeded by chance less than once in a million cases.
             let (mut chi, mut classes, mut rest) = (0.0, 0.0, (0.0, 0.0));
             for (expected, found) in expected.iter().zip(&found) {
                 let (expected, found) = (expected * f64::from(draws), found * f64::from(draws));

@@ -7,7 +7,8 @@ use super::DISTRICTS;
 use loadcell_core::error::Problem;
 use loadcell_protocols::Mode;
 
-/// More would not fit into `hist_id`, an INTEGER: there are 30,000 rows of history a warehouse, and there will be more.
+/// Maximum of warehouses, limited by `hist_id`, an INTEGER: 30,000 rows of history per warehouse, and
+/// growing.
 const MOST_WAREHOUSES: u32 = 50_000;
 const MOST_WORKERS: u32 = 1_000;
 
@@ -15,21 +16,21 @@ const MOST_WORKERS: u32 = 1_000;
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     pub warehouses: u32,
-    /// Of a hundred transactions, so many are of each type.
+    /// Percentages of the transaction types.
     pub new_order_weight: u32,
     pub payment_weight: u32,
     pub order_status_weight: u32,
     pub delivery_weight: u32,
     pub stock_level_weight: u32,
-    /// Each terminal stays with its warehouse and district; false: it draws them anew for each transaction.
+    /// Each terminal stays with its warehouse and district; false: it draws them for each transaction.
     pub terminal_warehouse_fixed: bool,
-    /// All terminals together start no more transactions a minute; 0: as many as they can.
+    /// Limit of transactions per minute for all terminals in total; 0: none.
     pub limit_txns_per_min: u64,
-    /// Terminals wait as long as people type and think (clause 5.2.5.7).
+    /// Simulate keying and think times (clause 5.2.5.7).
     pub keying_time: bool,
     pub think_time: bool,
     pub protocol: Mode,
-    /// A transaction that fails with one of these is tried again.
+    /// SQLSTATEs after which a transaction is retried.
     pub retry_sqlstates: Vec<String>,
     /// Connections that load the data.
     pub load_workers: u32,
@@ -56,7 +57,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads and checks what stands under the key `tpcc`.
+    /// Parse and validate the `tpcc` section.
     pub fn read(section: &Value) -> Result<Self, Problem> {
         let options: Self = serde_json::from_value(section.clone())
             .map_err(|error| problem(format!("the tpcc workload cannot be read: {error}"), "correct it"))?;
@@ -64,7 +65,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The weights, in the order of the specification's clause 2.4 to 2.8.
+    /// Weights in the order of clauses 2.4 to 2.8.
     pub fn weights(&self) -> [u32; 5] {
         [
             self.new_order_weight,
@@ -96,7 +97,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether so many terminals have a district each.
+    /// Check that `terminals` terminals have a district each.
     pub fn check_terminals(&self, terminals: u32) -> Result<(), Problem> {
         let most = u64::from(self.warehouses) * DISTRICTS;
         if u64::from(terminals) <= most {

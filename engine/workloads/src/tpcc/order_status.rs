@@ -1,4 +1,4 @@
-//! Order-Status (clause 2.6): what became of a customer's last order.
+//! Order-Status (clause 2.6): status of a customer's last order.
 
 use super::amount;
 use super::customer::Customer;
@@ -7,7 +7,7 @@ use super::sql::{BEGIN, COMMIT, SELECT, Sql};
 use super::terminal::Input;
 use crate::sql::Next;
 
-/// The statement that was last asked for.
+/// The last statement sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]

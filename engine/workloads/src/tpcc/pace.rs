@@ -1,33 +1,34 @@
-//! How long terminals rest: as people who type and think do (clause 5.2.5), or to keep to a limit.
+//! Keying and think times of terminals (clause 5.2.5), and rate limits.
 
 use loadcell_core::clock::{Nanos, SECOND};
 use loadcell_core::random::Random;
 
-/// By type of transaction, in the order of clause 5.2.5.7: to type it in, and to think about the answer (the mean).
+/// By transaction type, in the order of clause 5.2.5.7: keying time, and mean think time.
 const KEYING_S: [u64; 5] = [18, 3, 2, 2, 2];
 const THINKING_S: [u64; 5] = [12, 12, 10, 5, 5];
-/// A thought lasts this many times the mean at most (clause 5.2.5.4).
+/// Maximum think time as a multiple of the mean (clause 5.2.5.4).
 const LONGEST_THOUGHT: f64 = 10.0;
 
 const MINUTE: u128 = 60 * SECOND as u128;
 
-/// When terminals may go on.
+/// Pacing of terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     keying: bool,
     thinking: bool,
-    /// From the start of a terminal's transaction to that of its next at least; 0: no limit.
+    /// Minimum time between the starts of a terminal's transactions; 0: no limit.
     cycle: Nanos,
 }
 
 impl Pace {
-    /// `per_minute` is the limit for all `terminals` together; 0 is none.
+    /// `per_minute` is the limit for all `terminals` in total; 0: none.
     pub fn new(keying: bool, thinking: bool, per_minute: u64, terminals: u32) -> Self {
         let cycle = (MINUTE * u128::from(terminals)).checked_div(per_minute.into()).unwrap_or(0);
         Self { keying, thinking, cycle: cycle as Nanos }
     }
 
-    /// Between a transaction of type `last` (if there was one), which was started `elapsed` ago, and one of type `next`.
+    /// Time to wait between a transaction of type `last` (if any), started `elapsed` ago, and one of type
+    /// `next`.
     pub fn think_time(
         &self,
         random: &mut Random,

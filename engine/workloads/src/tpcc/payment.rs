@@ -1,4 +1,4 @@
-//! Payment (clause 2.5): a customer pays, at the home warehouse or elsewhere.
+//! Payment (clause 2.5): a payment by a customer, at the home warehouse or a remote one.
 
 use std::io::Write;
 
@@ -8,12 +8,12 @@ use super::sql::{BEGIN, COMMIT, INSERT, SELECT, Sql, UPDATE};
 use super::terminal::{Home, Input};
 use crate::sql::Next;
 
-/// Of a hundred customers so many belong to another warehouse (clause 2.5.1.2).
+/// Percentage of customers of another warehouse (clause 2.5.1.2).
 const REMOTE_PERCENT: u64 = 15;
-/// What `c_data` holds.
+/// Capacity of `c_data`.
 const LONGEST_DATA: usize = 500;
 
-/// The statement that was last asked for.
+/// The last statement sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]
@@ -67,7 +67,7 @@ impl Payment {
         Next::Ask(UPDATE)
     }
 
-    /// Puts this payment before what is noted of the customer (clause 2.5.2.2).
+    /// Prepend this payment to the customer's data (clause 2.5.2.2).
     fn note(&mut self, noted: &[u8]) {
         let Customer { warehouse, district, id, .. } = self.customer;
         let Home { warehouse: at_warehouse, district: at_district } = self.home;
@@ -79,7 +79,7 @@ impl Payment {
         );
         debug_assert!(written.is_ok(), "memory takes everything");
         self.data.extend_from_slice(noted);
-        // Whole characters only: c_data may hold anything after somebody else's work.
+        // Truncate at a character boundary: other programs may have written any text to c_data.
         let mut end = self.data.len().min(LONGEST_DATA);
         while end < self.data.len() && self.data[end] & 0xc0 == 0x80 {
             end -= 1;
@@ -172,7 +172,7 @@ impl Profile for Payment {
                 let request = statements.history.request(out).int(self.customer.id);
                 let request = request.int(self.customer.district).int(self.customer.warehouse);
                 request.int(district).int(warehouse).hundredths(self.amount).text(&names).end();
-                self.warehouse_name = names; // Its memory is used again.
+                self.warehouse_name = names; // Reuse the buffer.
                 Next::Ask(INSERT)
             }
             At::History => {

@@ -1,35 +1,35 @@
-//! What the five types of transaction have in common.
+//! Common interface of the five transaction types.
 
 use super::sql::Sql;
 use super::terminal::Input;
 use crate::sql::Next;
 use loadcell_core::error::Failure;
 
-/// One type of transaction: its input, and how far its statements have got.
+/// A transaction type: its input, and the progress of its statements.
 pub trait Profile {
-    /// Draws the input of a new transaction, and stands at its start.
+    /// Draw the input of a new transaction, and reset to its start.
     fn draw(&mut self, input: &mut Input<'_>);
 
-    /// Back to the start, with the same input.
+    /// Reset to the start with the same input.
     fn again(&mut self);
 
-    /// Appends the next statement.
+    /// Append the next statement.
     fn next(&mut self, sql: &Sql, out: &mut Vec<u8>) -> Next;
 
-    /// A row of the answer to the last statement, if that was to be heard.
+    /// A row of the last statement's response, if requested.
     fn row<'r>(&mut self, columns: &mut impl Iterator<Item = Option<&'r [u8]>>);
 
-    /// How many rows the last statement gave or changed, if it was to be heard.
+    /// Number of rows returned or changed by the last statement, if requested.
     fn completed(&mut self, rows: u64);
 }
 
-/// A row that must be there is not: the data are not what they should be.
+/// Failure when a required row is missing: the data is not as loaded.
 #[cold]
 pub fn missing(what: &str) -> Next {
     fail("no-row", format!("the database has no {what}: it is not as it was loaded"))
 }
 
-/// The server's answer holds something else than it should.
+/// Failure when a response has unexpected contents.
 #[cold]
 pub fn unexpected(what: &str) -> Next {
     fail("unexpected-answer", format!("what the database has as {what} was not understood"))

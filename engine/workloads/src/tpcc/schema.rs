@@ -1,10 +1,10 @@
-//! The tables, as BenchmarkSQL 5 names and makes them, with their keys and indexes.
+//! Tables, keys and indexes, with the names and definitions of BenchmarkSQL 5.
 
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, ORDERS};
 use crate::dataload::Table;
 use loadcell_core::target::Dialect;
 
-/// What the rows of a data set are of. The order is that of loading: what takes longest comes first.
+/// Kinds of rows, in the order of loading: the slowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Stock,
@@ -48,7 +48,8 @@ impl Of {
         }
     }
 
-    /// How many units there are (an order with its lines is one unit of order lines), and about how long each is.
+    /// Number of units (an order with its lines is one unit of order lines), and their approximate size in
+    /// bytes.
     fn units(self, warehouses: u64) -> (u64, u64) {
         match self {
             Self::Stock => (warehouses * ITEMS, 310),
@@ -107,7 +108,7 @@ impl Of {
         }
     }
 
-    /// Name, columns, and what they refer to, of each foreign key.
+    /// Foreign keys: name, columns, referenced table.
     fn references(self) -> &'static [(&'static str, &'static str, &'static str)] {
         match self {
             Self::Stock => &[
@@ -134,7 +135,7 @@ impl Of {
         }
     }
 
-    /// The table, of which `rows` rows are loaded.
+    /// Definition of the table; `rows` maps its units to rows.
     pub fn table(self, dialect: Dialect, warehouses: u64, rows: impl FnOnce(u64) -> u64) -> Table {
         let name = self.name();
         let (units, unit_bytes) = self.units(warehouses);
@@ -152,7 +153,7 @@ impl Of {
 
     fn in_postgres(self, table: Table) -> Table {
         let name = self.name();
-        // The index first, then a key of it: the index of a table can be built beside another, a key cannot.
+        // Create the index, then a key from it: indexes of one table can be built concurrently, keys cannot.
         let mut indexes = vec![format!("CREATE UNIQUE INDEX {name}_pkey ON {name} ({})", self.key())];
         indexes.extend(self.second_index().map(String::from));
         let mut keys = vec![format!(
@@ -178,11 +179,11 @@ impl Of {
 
     fn in_mysql(self, table: Table) -> Table {
         let name = self.name();
-        // A TIMESTAMP would be turned from the session's time zone and back.
+        // TIMESTAMP values would be converted between time zones.
         let columns = self.columns().replace("TIMESTAMP", "DATETIME");
         let columns = columns.replace("hist_id INTEGER NOT NULL", "hist_id INTEGER NOT NULL AUTO_INCREMENT");
         Table {
-            // The table is its primary key: rows are best loaded into it in their order.
+            // The table is clustered by its primary key: rows are best loaded in its order.
             create: format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({})) ENGINE = InnoDB", self.key()),
             copy: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name}"),
             indexes: self.second_index().map(String::from).into_iter().collect(),
@@ -205,7 +206,7 @@ const CUSTOMER: &str = "c_w_id INTEGER NOT NULL, c_d_id INTEGER NOT NULL, c_id I
     c_street_1 VARCHAR(20), c_street_2 VARCHAR(20), c_city VARCHAR(20), c_state CHAR(2), c_zip CHAR(9), \
     c_phone CHAR(16), c_since TIMESTAMP, c_middle CHAR(2), c_data VARCHAR(500)";
 
-// `hist_id` must be NOT NULL for an index to become its key at once.
+// `hist_id` must be NOT NULL for an index to become its key without a scan.
 const HISTORY: &str = "hist_id INTEGER NOT NULL, h_c_id INTEGER, h_c_d_id INTEGER, h_c_w_id INTEGER, h_d_id INTEGER, \
     h_w_id INTEGER, h_date TIMESTAMP, h_amount DECIMAL(6,2), h_data VARCHAR(24)";
 

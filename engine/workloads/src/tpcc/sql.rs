@@ -1,4 +1,4 @@
-//! The statements of all five transactions, built once and shared by all terminals.
+//! Statements of the five transactions, encoded once and shared by all terminals.
 
 use super::DISTRICTS;
 use crate::sql::SentRequest;
@@ -6,7 +6,7 @@ use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::{Mode, Part, Statement};
 
-/// What is counted. The first is the transaction; then come its types, in the order of the specification's clauses.
+/// Recorded operations: the transaction, then its types in the order of the specification's clauses.
 pub const OPERATIONS: [(&str, Kind); 15] = [
     ("transaction", Kind::Transaction),
     ("new_order", Kind::Type),
@@ -25,9 +25,9 @@ pub const OPERATIONS: [(&str, Kind); 15] = [
     ("rollback", Kind::Other),
 ];
 
-/// New-Orders that were rolled back because their last item does not exist, as one in a hundred is to be.
+/// New-Orders rolled back for an unused item, as one in a hundred must be.
 pub const ROLLED_BACK: OpId = OpId(6);
-/// Deliveries that found no order to deliver in one of the districts, or more.
+/// Deliveries without an undelivered order in at least one district.
 pub const SKIPPED: OpId = OpId(7);
 pub const BEGIN: SentRequest = SentRequest::new(OpId(8), Kind::Other);
 pub const SELECT: SentRequest = SentRequest::new(OpId(9), Kind::Read);
@@ -41,7 +41,7 @@ pub fn operations() -> Vec<Operation> {
     OPERATIONS.map(|(name, kind)| Operation { name, kind }).into()
 }
 
-/// Every statement; how its parameters are meant says who writes them.
+/// All statements; the code that sends one defines its parameters.
 pub struct Sql {
     pub begin: Statement,
     pub commit: Statement,
@@ -51,9 +51,9 @@ pub struct Sql {
     pub order_status: OrderStatus,
     pub delivery: Delivery,
     pub stock_level: Statement,
-    /// Of a customer by last name, for Payment and Order-Status.
+    /// Queries by last name, for Payment and Order-Status.
     pub by_last_name: Statement,
-    /// What makes all of them known to a new connection.
+    /// Requests that prepare all of them on a new connection.
     pub parse: Vec<u8>,
 }
 
@@ -97,13 +97,13 @@ pub struct Delivery {
     pub pay: Statement,
 }
 
-/// What is to be done once a connection to a MySQL. As PostgreSQL does by default, a statement sees what was committed
-/// before it began: in one snapshot for all of a Delivery, the order that another one took would stay the oldest for ever.
-/// And what was sent together with a statement that failed is not to commit itself.
+/// Setup of a MySQL connection. As by default in PostgreSQL, each statement sees what was committed before
+/// it: with one snapshot per Delivery, an order taken by another one would remain the oldest forever.
+/// Statements sent together with a failed one must not be autocommitted.
 const ONCE_IN_MYSQL: [&str; 2] =
     ["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET SESSION autocommit = 0"];
 
-/// Builds statements, each under a name of its own.
+/// Builds statements with unique names.
 struct Builder {
     dialect: Dialect,
     mode: Mode,
@@ -122,7 +122,7 @@ impl Builder {
 
 impl Sql {
     pub fn new(dialect: Dialect, mode: Mode) -> Self {
-        // These have nothing to gain from being prepared.
+        // Preparing these has no benefit.
         let plain = |text: &str| Statement::new(dialect, Mode::Simple, 0, &Part::cut(text));
         let mut parse = Vec::new();
         if dialect == Dialect::Mysql {

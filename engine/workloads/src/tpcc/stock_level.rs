@@ -1,11 +1,11 @@
-//! Stock-Level (clause 2.8): how many items of the last 20 orders of the terminal's district are short.
+//! Stock-Level (clause 2.8): number of items with low stock in the last 20 orders of the terminal's district.
 
 use super::profile::{Profile, missing};
 use super::sql::{BEGIN, COMMIT, SELECT, Sql};
 use super::terminal::{Home, Input};
 use crate::sql::Next;
 
-/// The statement that was last asked for.
+/// The last statement sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     #[default]

@@ -1,10 +1,10 @@
-//! A terminal: where it stands, and what it may ask for.
+//! Home of a terminal, and the input of its transactions.
 
 use super::DISTRICTS;
 use super::nurand::Constants;
 use loadcell_core::random::Random;
 
-/// Where a terminal stands, both counted from 1.
+/// Home of a terminal; both numbers start at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     pub warehouse: u64,
@@ -12,8 +12,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// Of terminal number `terminal`: one after the other in all warehouses, then in the next district of each, so that
-    /// no warehouse has two terminals more than another.
+    /// Home of terminal number `terminal`: round-robin over the warehouses, then over their districts, so
+    /// that the warehouses differ by at most one terminal.
     pub fn of(terminal: u32, warehouses: u64) -> Self {
         let terminal = u64::from(terminal);
         Self { warehouse: terminal % warehouses + 1, district: terminal / warehouses % DISTRICTS + 1 }
@@ -24,7 +24,7 @@ impl Home {
     }
 }
 
-/// What the input of a transaction is drawn from.
+/// Source of a transaction's input.
 pub struct Input<'a> {
     pub random: &'a mut Random,
     pub constants: &'a Constants,
@@ -33,7 +33,7 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// One case in a hundred for each of `percent`.
+    /// True with a probability of `percent` percent.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.random.below(100) < percent
     }
@@ -46,7 +46,7 @@ impl Input<'_> {
         self.constants.customer(self.random)
     }
 
-    /// A warehouse other than the home, if there is one.
+    /// A warehouse other than home, if there is one.
     pub fn other_warehouse(&mut self) -> u64 {
         if self.warehouses == 1 {
             return 1;

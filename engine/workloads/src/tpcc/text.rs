@@ -1,4 +1,4 @@
-//! Random texts (clause 4.3.2): of letters and digits, of digits, and last names.
+//! Random texts (clause 4.3.2): letters and digits, digits, and last names.
 
 use loadcell_core::random::Random;
 
@@ -7,11 +7,11 @@ const LETTERS: u64 = 26;
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Characters that one random number of 64 bits gives: each takes 5.95 of them, and what is left keeps them fair to
-/// one in 60,000.
+/// Characters per 64-bit random number: each uses 5.95 bits; the remaining bits keep the bias below one in
+/// 60,000.
 const PER_DRAW: usize = 8;
 
-/// Appends an a-string: `length` letters and digits.
+/// Append an a-string: `length` letters and digits.
 #[inline]
 pub fn alphanumeric(random: &mut Random, length: u64, out: &mut Vec<u8>) {
     let mut left = length as usize;
@@ -29,28 +29,28 @@ pub fn alphanumeric(random: &mut Random, length: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// The same of a random length.
+/// Append an a-string of random length.
 #[inline]
 pub fn alphanumerics(random: &mut Random, shortest: u64, longest: u64, out: &mut Vec<u8>) {
     let length = random.uniform(shortest, longest);
     alphanumeric(random, length, out);
 }
 
-/// Appends an n-string: `length` digits.
+/// Append an n-string: `length` digits.
 pub fn digits(random: &mut Random, length: u64, out: &mut Vec<u8>) {
     for _ in 0..length {
         out.push(b'0' + random.below(10) as u8);
     }
 }
 
-/// Appends two letters, as of a state.
+/// Append two letters, as for a state.
 pub fn state(random: &mut Random, out: &mut Vec<u8>) {
     for _ in 0..2 {
         out.push(b'A' + random.below(LETTERS) as u8);
     }
 }
 
-/// Appends 26 to 50 letters and digits, of which one in ten texts holds ORIGINAL somewhere.
+/// Append 26 to 50 letters and digits; one in ten texts contains ORIGINAL.
 pub fn maybe_original(random: &mut Random, out: &mut Vec<u8>) {
     const ORIGINAL: &[u8] = b"ORIGINAL";
     let start = out.len();
@@ -62,7 +62,7 @@ pub fn maybe_original(random: &mut Random, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the last name of this number, 0..=999 (clause 4.3.2.3).
+/// Append the last name of this number, 0..=999 (clause 4.3.2.3).
 #[inline]
 pub fn last_name(number: u64, out: &mut Vec<u8>) {
     for place in [100, 10, 1] {
@@ -110,7 +110,7 @@ mod tests {
             .iter()
             .map(|&byte| (f64::from(counts[usize::from(byte)]) - expected).powi(2) / expected)
             .sum();
-        // With 61 degrees of freedom 115 is passed by chance once in 30,000.
+        // With 61 degrees of freedom 115 is exceeded once in 30,000 cases by chance.
         assert!(chi < 115.0, "chi-square {chi}");
         assert_eq!(total, CHARACTERS.iter().map(|&byte| counts[usize::from(byte)]).sum::<u32>());
         assert!(text(|out| digits(&mut random, 16, out)).bytes().all(|byte| byte.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! One client's operations, whatever they are done on.
+//! Operations of one client, independent of the store.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::keyvalue::zipf::Gray;
 use loadcell_core::random::Random;
 use loadcell_core::record::{Kind, OpId, Operation};
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Read,
@@ -23,21 +23,21 @@ pub enum Act {
 /// In the order of [`super::options::Proportions::each`].
 const ACTS: [Act; 5] = [Act::Read, Act::Update, Act::Insert, Act::Scan, Act::ReadModifyWrite];
 
-/// One operation, decided.
+/// A chosen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub act: Act,
-    /// The record's number; its key is [`Client::key`].
+    /// Number of the record; its key is [`Client::key`].
     pub record: u64,
-    /// The one field that is read; none: all.
+    /// The single field to read; `None`: all.
     pub read: Option<usize>,
-    /// The one field that is written; none: all.
+    /// The single field to write; `None`: all.
     pub written: Option<usize>,
-    /// Of a scan: the most rows it asks for.
+    /// Row limit of a scan.
     pub rows: u64,
 }
 
-/// What the clients of a load share.
+/// Shared state of a load's clients.
 pub struct Clients {
     shared: Arc<Shared>,
     operations: Vec<Operation>,
@@ -45,18 +45,18 @@ pub struct Clients {
 }
 
 struct Shared {
-    /// With each the sum of its share and those before it, where all sum up to 1.
+    /// Operation kinds with cumulative shares, normalised to 1.
     acts: Vec<(f64, Act)>,
-    /// The operation of each act, where there is one.
+    /// Operation of each kind, if it occurs.
     ops: [Option<OpId>; 5],
     missed: Option<OpId>,
     distribution: Distribution,
-    /// The first record, and how many there are at first, of which numbers are drawn.
+    /// First record and initial number of records to draw from.
     start: u64,
     items: u64,
-    /// Keys are drawn from those that were there at first, and from those that were added since.
+    /// Records inserted during the run are drawn, too.
     grows: bool,
-    /// `zipfian` is drawn over so many, whether they are there yet or not.
+    /// Number of records of the `zipfian` distribution, whether they exist yet or not.
     space: u64,
     allocator: KeyAllocator,
     keys: KeyShape,
@@ -68,7 +68,7 @@ struct Shared {
     clients: u32,
 }
 
-/// How a length is drawn.
+/// Distribution of a length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Length {
     how: Lengths,
@@ -76,7 +76,7 @@ struct Length {
     most: u64,
 }
 
-/// A length, with what its drawing keeps.
+/// A length distribution with its state.
 #[derive(Clone, Debug)]
 struct Drawn {
     length: Length,
@@ -101,7 +101,7 @@ impl Drawn {
     }
 }
 
-/// Draws the values of fields.
+/// Generator of field values.
 #[derive(Clone, Debug)]
 pub struct Fields {
     size: Drawn,
@@ -112,7 +112,7 @@ impl Fields {
         Self { size: Drawn::new(field_size(options)) }
     }
 
-    /// Appends the value of one field: printable, and without anything that SQL or COPY would want escaped.
+    /// Append the value of one field: printable, without characters that SQL or COPY would escape.
     #[inline]
     pub fn write(&mut self, random: &mut Random, out: &mut Vec<u8>) {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -135,7 +135,7 @@ fn field_size(options: &Options) -> Length {
 }
 
 impl Clients {
-    /// For `clients` clients, whose random numbers come from `seed`.
+    /// State for `clients` clients, whose random numbers derive from `seed`.
     pub fn new(options: &Options, seed: u64, clients: u32) -> Self {
         let proportions = match options.phase {
             Phase::Run => options.proportions.each(),
@@ -148,7 +148,7 @@ impl Clients {
         let (mut acts, mut ops, mut upto) = (Vec::new(), [None; 5], 0.0);
         let mixed = proportions[4].1 > 0.0;
         for ((at, (name, share)), act) in proportions.into_iter().enumerate().zip(ACTS) {
-            // A read-modify-write is a read and an update besides.
+            // A read-modify-write is also recorded as a read and an update.
             if share == 0.0 && !(mixed && matches!(act, Act::Read | Act::Update)) {
                 continue;
             }
@@ -204,12 +204,13 @@ impl Clients {
         Self { shared: Arc::new(shared), operations, seed }
     }
 
-    /// The transaction; then those that are done, under YCSB's own names; last the outcome that a record was not there.
+    /// The transaction; then the operations that occur, under YCSB's names; last the outcome that a record
+    /// was missing.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Client number `client`, with its own random numbers.
+    /// Client number `client`, with its own random stream.
     pub fn client(&self, client: u32) -> Client {
         let shared = self.shared.clone();
         Client {
@@ -232,7 +233,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Decides the next operation; there is always one. Each that inserts is to be told of by `inserted` when it is over.
+    /// Choose the next operation. Never ends. Announce the end of each insert with `inserted`.
     #[expect(clippy::should_implement_trait, reason = "it never ends, and is not to be looped over")]
     #[inline]
     pub fn next(&mut self) -> Request {
@@ -257,7 +258,7 @@ impl Client {
         others.iter().find(|(upto, _)| drawn < *upto).unwrap_or(last).1
     }
 
-    /// A record that is there: one that is still being inserted is not drawn.
+    /// An existing record: records being inserted are not drawn.
     #[inline]
     fn record(&mut self) -> u64 {
         let shared = &*self.shared;
@@ -278,35 +279,35 @@ impl Client {
         self.random.below(self.shared.fields) as usize
     }
 
-    /// Appends the key of a record.
+    /// Append the key of a record.
     #[inline]
     pub fn key(&self, record: u64, out: &mut Vec<u8>) {
         self.shared.keys.write(record, out);
     }
 
-    /// Appends the value of one field.
+    /// Append the value of one field.
     #[inline]
     pub fn value(&mut self, out: &mut Vec<u8>) {
         self.fields.write(&mut self.random, out);
     }
 
-    /// How many fields a record has.
+    /// Number of fields of a record.
     pub fn fields(&self) -> usize {
         self.shared.fields as usize
     }
 
-    /// The insertion of this record is over, with whatever success: from now on it can be asked for.
+    /// The insert of this record is complete, successful or not: from now on it is drawn.
     pub fn inserted(&self, record: u64) {
         self.shared.allocator.complete(record);
     }
 
-    /// The operation that an act counts as.
+    /// Operation of a kind.
     #[inline]
     pub fn op(&self, act: Act) -> OpId {
         self.shared.ops[act as usize].unwrap_or(loadcell_core::record::TRANSACTION)
     }
 
-    /// The outcome that a record was not there.
+    /// Outcome that a record was missing.
     pub fn missed(&self) -> Option<OpId> {
         self.shared.missed
     }

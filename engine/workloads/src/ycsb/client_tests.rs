@@ -1,4 +1,4 @@
-//! What is asked for, held against YCSB's definitions.
+//! Chosen operations, compared with YCSB's definitions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The records of the load phase: each a function of the seed and its own number, and of nothing else.
+//! Records of the load phase: each is a function of the seed and its number.
 
 use std::ops::Range;
 
@@ -9,15 +9,15 @@ use crate::keyvalue::keys::KeyShape;
 use loadcell_core::random::Random;
 use loadcell_core::target::Dialect;
 
-/// Keeps the records' random numbers apart from those of clients under the same seed.
+/// Separates the random streams of records from those of clients with the same seed.
 const RECORDS: u64 = 0x7265_636f_7264_7379; // "recordsy"
 
-/// Records that are there before a load, whatever the store.
+/// Initial records, independent of the store.
 pub struct Records {
     keys: KeyShape,
     fields: Fields,
     pub field_count: usize,
-    /// The number of the first one, and how many there are.
+    /// Number of the first record, and of all.
     start: u64,
     pub count: u64,
     seed: u64,
@@ -35,12 +35,12 @@ impl Records {
         }
     }
 
-    /// Appends the key of the record at place `place` (from 0).
+    /// Append the key of the record at index `place` (from 0).
     pub fn key(&self, place: u64, out: &mut Vec<u8>) {
         self.keys.write(self.start + place, out);
     }
 
-    /// Shows the values of all its fields, one after the other.
+    /// Pass the values of all its fields in order to `show`.
     pub fn fields(&self, place: u64, mut show: impl FnMut(&[u8])) {
         let mut random = Random::stream(self.seed, self.start + place);
         let (mut fields, mut value) = (self.fields.clone(), Vec::new());
@@ -52,7 +52,7 @@ impl Records {
     }
 }
 
-/// The one table of a database.
+/// The table of a database.
 pub struct DataSet {
     tables: Vec<Table>,
     records: Records,
@@ -80,7 +80,7 @@ impl DataSet {
                 ..table
             },
             Dialect::Mysql => Table {
-                // Keys are compared octet by octet, as in other stores.
+                // Keys are compared bytewise, as in other stores.
                 create: format!(
                     "CREATE TABLE {name} (YCSB_KEY VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL{}, \
                      PRIMARY KEY (YCSB_KEY)) ENGINE = InnoDB",
@@ -96,7 +96,7 @@ impl DataSet {
     }
 }
 
-/// Octets that fit into MySQL's TEXT.
+/// Capacity of MySQL's TEXT in bytes.
 const MOST_OF_TEXT: u64 = 65_535;
 
 impl Data for DataSet {

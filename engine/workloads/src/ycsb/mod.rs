@@ -1,8 +1,7 @@
-//! YCSB's core workload (Cooper et al., *Benchmarking Cloud Serving Systems with YCSB*, 2010): records of some fields under
-//! a key, read, updated, inserted and scanned.
+//! YCSB's core workload (Cooper et al., *Benchmarking Cloud Serving Systems with YCSB*, 2010): records with
+//! several fields under a key, read, updated, inserted and scanned.
 //!
-//! What is asked for is decided in `client`, whatever the store is; how it is said is the store's business: `sql` for
-//! databases.
+//! `client` chooses the operations independent of the store; `sql` is the binding for databases.
 
 mod client;
 #[cfg(test)]

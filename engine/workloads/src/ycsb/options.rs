@@ -1,5 +1,5 @@
-//! The `ycsb` section of a specification: YCSB's properties, with every default filled in. Names are YCSB's own, save that
-//! what is `hashed`, or `load` or `run`, is said so.
+//! The `ycsb` section of a specification: YCSB's properties with all defaults applied. Names are YCSB's,
+//! except for `hashed`, `load` and `run`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,18 +9,18 @@ use crate::keyvalue::keys::KeyShape;
 use loadcell_core::error::Problem;
 use loadcell_protocols::Mode;
 
-/// YCSB's two phases.
+/// Phases of YCSB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Nothing is there before; clients insert the records, and that is measured.
+    /// No initial records; clients insert them, which is measured.
     Load,
-    /// The records are there before; clients do the mix.
+    /// The records exist; clients run the mix.
     #[default]
     Run,
 }
 
-/// Of operations so many are of each kind, as shares of their sum.
+/// Relative frequencies of the operation kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proportions {
@@ -37,13 +37,13 @@ impl Default for Proportions {
     }
 }
 
-/// How keys are chosen.
+/// Distribution of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Requests {
     #[default]
     Uniform,
-    /// Scrambled: YCSB has no other for keys.
+    /// Scrambled, as YCSB has no other for keys.
     Zipfian,
     Latest,
     Hotspot,
@@ -51,14 +51,14 @@ pub enum Requests {
     Sequential,
 }
 
-/// How long fields and scans are.
+/// Distribution of the lengths of fields and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lengths {
-    /// Always the longest.
+    /// Always the maximum.
     Constant,
     Uniform,
-    /// The shortest is the likeliest.
+    /// The minimum is the most likely.
     Zipfian,
 }
 
@@ -70,9 +70,9 @@ pub struct Options {
     pub requestdistribution: Requests,
     pub recordcount: u64,
     pub insertstart: u64,
-    /// None: all from `insertstart` on.
+    /// `None`: all from `insertstart` on.
     pub insertcount: Option<u64>,
-    /// Keys that inserts are expected to add: `zipfian` is drawn over them, too, so that what is hot stays hot.
+    /// Expected number of inserts: `zipfian` covers them from the start, so that hot records stay hot.
     pub expected_inserts: u64,
     pub fieldcount: u32,
     pub fieldlength: u64,
@@ -91,7 +91,7 @@ pub struct Options {
     pub exponential_frac: f64,
     pub table: String,
     pub protocol: Mode,
-    /// A transaction that fails with one of these is tried again.
+    /// SQLSTATEs after which a transaction is retried.
     pub retry_sqlstates: Vec<String>,
     /// Connections that load the data.
     pub load_workers: u32,
@@ -131,16 +131,16 @@ impl Default for Options {
 }
 
 const MOST_RECORDS: u64 = 1 << 40;
-/// What a table of PostgreSQL can have beside its key.
+/// Maximum columns of a PostgreSQL table besides its key.
 const MOST_FIELDS: u64 = 1_000;
 const LONGEST_FIELD: u64 = 64 << 20;
 const LONGEST_SCAN: u64 = 1_000_000;
 const MOST_PADDING: u64 = 200;
-/// YCSB's `zipfian` has no other.
+/// The constant of YCSB's `zipfian`.
 pub const THETA: f64 = 0.99;
 
 impl Options {
-    /// Reads and checks what stands under the key `ycsb`.
+    /// Parse and validate the `ycsb` section.
     pub fn read(section: &Value) -> Result<Self, Problem> {
         let options: Self = serde_json::from_value(section.clone())
             .map_err(|error| problem(format!("the ycsb workload cannot be read: {error}"), "correct it"))?;
@@ -200,7 +200,7 @@ impl Options {
         Ok(())
     }
 
-    /// Records that the load phase makes.
+    /// Number of records of the load phase.
     pub fn insertcount(&self) -> u64 {
         self.insertcount.unwrap_or(self.recordcount - self.insertstart)
     }
@@ -209,7 +209,7 @@ impl Options {
         KeyShape::ycsb(self.hashed, self.zeropadding as usize)
     }
 
-    /// How keys are chosen; numbers count from `insertstart`.
+    /// Distribution of keys; numbers start at `insertstart`.
     pub fn distribution(&self) -> Distribution {
         match self.requestdistribution {
             Requests::Uniform => Distribution::Uniform,
@@ -226,14 +226,14 @@ impl Options {
         }
     }
 
-    /// The names of the fields, as in a store without a case of its own.
+    /// Field names in lower case.
     pub fn fields(&self) -> Vec<String> {
         (0..self.fieldcount).map(|number| format!("field{number}")).collect()
     }
 }
 
 impl Proportions {
-    /// With YCSB's own names of the operations.
+    /// Shares with YCSB's operation names.
     pub fn each(&self) -> [(&'static str, f64); 5] {
         [
             ("READ", self.read),

@@ -1,4 +1,4 @@
-//! The core workload over SQL: one table, one statement an operation, and two for a read-modify-write. Each commits by itself.
+//! Core workload over SQL: one table; one autocommitted statement per operation, two for a read-modify-write.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use loadcell_core::record::{Kind, OpId, Operation};
 use loadcell_core::target::Dialect;
 use loadcell_protocols::{Mode, Part, Statement};
 
-/// Every statement, shared by all clients.
+/// All statements, shared by all clients.
 pub struct Ycsb {
     clients: Clients,
     statements: Arc<Statements>,
 }
 
-/// Those that are about all fields, then those about one field each.
+/// Statements on all fields, followed by those on single fields.
 struct Statements {
     read: Vec<Statement>,
     update: Vec<Statement>,
@@ -25,7 +25,7 @@ struct Statements {
 }
 
 impl Ycsb {
-    /// For `clients` clients, whose random numbers come from `seed`.
+    /// State for `clients` clients, whose random numbers derive from `seed`.
     pub fn new(dialect: Dialect, options: &Options, seed: u64, clients: u32) -> Self {
         let statements = Statements::new(dialect, options);
         Self { clients: Clients::new(options, seed, clients), statements: Arc::new(statements) }
@@ -99,24 +99,24 @@ impl Workload for Ycsb {
     }
 }
 
-/// One client's transactions.
+/// Transactions of one client.
 pub struct Client {
     requests: Requests,
     statements: Arc<Statements>,
     request: Request,
-    /// The random numbers at the start of the transaction, for values that are written again.
+    /// Random state at the start of the transaction, for retries.
     start: loadcell_core::random::Random,
-    /// Statements of the transaction that were sent.
+    /// Number of statements sent in the transaction.
     done: u32,
     missed: bool,
-    /// A record whose insertion is not over.
+    /// Record whose insert is not complete.
     inserting: Option<u64>,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl Client {
-    /// Appends the statement that does `act`.
+    /// Append the statement of kind `act`.
     fn ask(&mut self, act: Act, out: &mut Vec<u8>) -> Next {
         let Self { requests, statements, request, key, value, .. } = self;
         let sent_request = |kind| SentRequest::new(requests.op(act), kind);
@@ -171,7 +171,7 @@ impl Transactions for Client {
 
     #[inline]
     fn begin(&mut self) -> Option<OpId> {
-        self.over(); // One that failed is over, too.
+        self.over(); // A failed insert is complete, too.
         self.request = self.requests.next();
         self.start.clone_from(&self.requests.random);
         (self.done, self.missed) = (0, false);
@@ -216,7 +216,7 @@ mod tests {
         Ycsb::new(Dialect::Postgres, &Options::read(&section).unwrap(), 42, 1)
     }
 
-    /// The text of each statement of one transaction, and what it counts as.
+    /// Text and operation of each statement of one transaction.
     fn transaction(client: &mut Client, names: &[Operation]) -> Vec<(String, &'static str)> {
         let mut texts = Vec::new();
         let mut out = Vec::new();
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(both, ["READ", "UPDATE"]);
     }
 
-    /// Keys become `K`, values `V` for each letter.
+    /// Replace keys by `K`, and values by one `V` per letter.
     fn masked(text: &str) -> String {
         let mut parts = text.split('\'');
         let mut masked = parts.next().unwrap().to_string();
