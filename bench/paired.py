@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import statistics
@@ -105,6 +106,38 @@ def held_against(aim: float | None, ours: Sequence[float], theirs: Sequence[floa
     of_median = interval(pairs)
     ratio: dict[str, Any] = {**spread(pairs), "interval": of_median and [of_median.low, of_median.high]}
     return ratio if aim is None else {**ratio, "aim": aim, "met": abs(ratio["median"] - 1) <= aim}
+
+
+def ratio_bounds(pairs: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
+    """Lower bound, estimate and upper bound of the typical ratio; each bound is one-sided.
+
+    The estimate of Hodges and Lehmann (1963) on the logarithms, with the exact bounds of Wilcoxon's signed-rank test (Hollander and
+    Wolfe 1999, 3.2). Of fewer than five pairs there is no bound at 95%: zero and infinity.
+    """
+    logs = [math.log(ratio) for ratio in pairs]
+    averages = sorted((a + b) / 2 for index, a in enumerate(logs) for b in logs[index:])
+    tail = _signed_rank_tail(len(logs), 1 - confidence)
+    estimate = math.exp(statistics.median(averages))
+    if tail is None:
+        return 0.0, estimate, math.inf
+    return math.exp(averages[tail]), estimate, math.exp(averages[-1 - tail])
+
+
+def _signed_rank_tail(count: int, chance: float) -> int | None:
+    """The largest sum t with P(T <= t) <= chance, T being the rank sum of the positive of `count` differences; None: not even 0."""
+    ways = [1]
+    for rank in range(1, count + 1):
+        longer = [*ways, *[0] * rank]
+        for total, number in enumerate(ways):
+            longer[total + rank] += number
+        ways = longer
+    within, tail = 0, None
+    for total, number in enumerate(ways):
+        within += number
+        if within > chance * 2**count:
+            break
+        tail = total
+    return tail
 
 
 @contextmanager
