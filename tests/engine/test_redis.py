@@ -212,21 +212,21 @@ def test_a_user_with_a_password_and_one_with_few_rights(server: RedisServer) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "advice"),
+    ("change", "code", "reason", "advice"),
     [
-        ({"password": "wrong"}, "WRONGPASS", "password"),
-        ({"password": None}, "NOAUTH", "password"),
-        ({"password": "wrong", "resp": 2}, "WRONGPASS", "password"),
-        ({"database": "99"}, "database", "databases"),
-        ({"port": 1}, "connection", "host and port"),
+        ({"password": "wrong"}, "WRONGPASS", "[WRONGPASS]", "password"),
+        ({"password": None}, "NOAUTH", "[NOAUTH]", "password"),
+        ({"password": "wrong", "resp": 2}, "WRONGPASS", "[WRONGPASS]", "password"),
+        ({"database": "99"}, "database", "DB index is out of range", "databases"),
+        ({"port": 1}, "connection", "Connection refused", "host and port"),
     ],
 )
 def test_who_cannot_come_in_is_told_why(
-    server: RedisServer, change: dict[str, Any], code: str, advice: str
+    server: RedisServer, change: dict[str, Any], code: str, reason: str, advice: str
 ) -> None:
     result = run(server.endpoint(**change), SMALL, workload="kv")
     assert result["outcome"] == "connect-failed"
-    assert f"[{code}]" in result["reason"] or code.islower(), result["reason"]
+    assert reason in result["reason"]
     assert advice in result["advice"]
     assert failure(lambda: prepare(server.endpoint(**change), SMALL, workload="kv"))["code"] == code
     assert "wrong" not in result["reason"]

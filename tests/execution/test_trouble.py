@@ -136,7 +136,8 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_loses_nothing(tmp_
     with little_room(full, 400_000):
         with pytest.raises(StoreError, match=r"cannot write .*(No space left|File too large)") as caught:
             world.run(tmp_path, plan, out=full / "run")
-        assert "--resume" in caught.value.advice or "Look at that file system" in caught.value.advice
+        advice = "--resume" if os.geteuid() == 0 else "Look at that file system"
+        assert advice in caught.value.advice
         assert world.log[-2:] == ["down a", "destroy a"], "the target is put away"
         stored = read_run(full / "run")
         assert stored.damage == []

@@ -68,7 +68,8 @@ def test_a_jstat_for_each_load_as_a_report_made_them(tmp_path: Path) -> None:
     assert [trial["monitors"]["jvm"]["assumed_interval_s"] for trial in run.trials] == [1, 1]
     report = (path / "report.md").read_text()
     assert "The JVM during each trial" in report
-    assert "| 7 |" in report or "9" in report
+    assert "| `001-file=a1-r1` | 4 | 500 | 1 | 135 |" in report
+    assert "| `002-file=a2-r1` | 9 | 8,500 | 1 | 135 |" in report
     assert "Full collections (FGC)" in report
 
 

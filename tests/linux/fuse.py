@@ -22,7 +22,7 @@ def mounted(server: str, place: Path, *words: str) -> Iterator[subprocess.Popen[
     """A file system on a new directory, by a module of this folder: the process that serves it."""
     place.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", f"host.{server}", str(place), *words],
+        [sys.executable, "-m", f"linux.{server}", str(place), *words],
         cwd=Path(__file__).parents[1],
         stdout=subprocess.PIPE,
         text=True,

@@ -48,6 +48,26 @@ def test_every_installed_part_is_under_its_name_and_explained() -> None:
     assert {item["const"] for item in items if "const" in item} == set(parts.monitors)
 
 
+@pytest.mark.parametrize("section", ["target", "workload", "monitors"])
+def test_the_schema_offers_every_option_of_every_installed_part(section: str) -> None:
+    registered = installed()
+    parts = {"target": registered.targets, "workload": registered.workloads, "monitors": registered.monitors}
+    for name, part in parts[section].items():
+        options = {field.alias or key for key, field in part.Options.model_fields.items()}
+        [offered] = options_of(REAL.schema["properties"][section], name)
+        assert set(offered["properties"]) == options, name
+
+
+def options_of(schema: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Find the definitions that a key of this name refers to below a section of the plan."""
+    items = schema.get("items", {}).get("anyOf", [])
+    keys = [model["properties"][name] for model in (schema, *items) if name in model.get("properties", {})]
+    references = [
+        choice["$ref"] for key in keys for choice in (key, *key.get("anyOf", [])) if "$ref" in choice
+    ]
+    return [REAL.schema["$defs"][reference.rpartition("/")[2]] for reference in references]
+
+
 def test_every_setting_is_explained() -> None:
     for name, model in REAL.schema["$defs"].items():
         for option, schema in model.get("properties", {}).items():

@@ -121,4 +121,5 @@ def test_no_line_ends_with_an_opening_bracket_and_colons_are_of_the_language(sto
         lines = printed(stored("trouble"), "zh", width).splitlines()
         assert not any(line.rstrip().endswith(("（", "“", "《")) for line in lines)
     said = printed(stored("trouble"), "zh", 200)
-    assert "r1：失败：" in said or "r2：失败：" in said
+    assert "002-clients=1-r1：失败：" in said
+    assert "005-clients=2-r1：超时：" in said

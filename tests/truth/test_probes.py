@@ -148,6 +148,7 @@ def test_four_reads_at_once_of_a_disk_that_does_one_at_a_time(
         done, reads = operation(found, "read")["succeeded"], disk.account["reads"]
         most = 1 / statistics.fmean(reads)
         assert found["lifetime"]["transactions"] == len(reads) - clients
+        assert done <= most * SECONDS + clients, "no more than the disk did, on any machine"
         agrees(
             f"disk, four reads of {READ_MS:g} ms at once by {engine}, reads/s",
             done / SECONDS,
@@ -193,6 +194,7 @@ def test_a_disk_is_as_fast_for_fio(disks: Disks) -> None:
             theirs = fio(disk.place)
         with disks() as disk:
             ours = operation(disk_probe(disk.place), "read")["succeeded"] / SECONDS
+        assert ours <= 1e3 / READ_MS + 1 / SECONDS, "no more than the disk does, on any machine"
         what = f"disk, reads of {READ_MS:g} ms, reads/s: loadcell, held against fio"
         agrees(what, ours, theirs, full=0.03, loose=1.0)
 

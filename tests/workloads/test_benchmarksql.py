@@ -198,7 +198,7 @@ def test_everything_that_is_wrong_is_said_at_once(props: Path) -> None:
 def test_more_terminals_than_ten_a_warehouse_are_a_mistake(props: Path) -> None:
     props.write_text(PROPS.replace("terminals=50", "terminals=101"))
     [problem] = mistakes(props)
-    assert "load.clients: 101 clients are as many terminals, and 10 warehouses have 100" in problem
+    assert "load.clients: 101 clients are as many terminals, and the limit is 100 (warehouses: 10," in problem
 
 
 def test_a_number_of_transactions_instead_of_minutes_is_measured_for_a_time(props: Path) -> None:

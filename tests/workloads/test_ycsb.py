@@ -64,10 +64,8 @@ def test_defaults_are_ycsbs() -> None:
     assert (section["exponential_percentile"], section["exponential_frac"]) == (95, 0.8571428571)
 
 
-def test_every_option_is_described_in_the_schema() -> None:
-    properties = YcsbOptions.model_json_schema()["properties"]
-    assert all(one.get("description") for one in properties.values())
-    assert Properties.model_fields.keys() <= properties.keys()
+def test_every_property_of_ycsb_is_an_option() -> None:
+    assert Properties.model_fields.keys() <= YcsbOptions.model_json_schema()["properties"].keys()
 
 
 @pytest.mark.parametrize(

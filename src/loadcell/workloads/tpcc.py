@@ -136,10 +136,12 @@ class Tpcc(Workload[TpccOptions]):
         most = self.options.warehouses * TERMINALS_PER_WAREHOUSE
         if load.clients is None or load.clients <= most:
             return found
-        of = f"{self.options.warehouses} warehouse{'s' if self.options.warehouses > 1 else ''}"
         return [
             *found,
-            Misfit("load.clients", TPCC_TOO_MANY_TERMINALS(clients=load.clients, warehouses=of, most=most)),
+            Misfit(
+                "load.clients",
+                TPCC_TOO_MANY_TERMINALS(clients=load.clients, warehouses=self.options.warehouses, most=most),
+            ),
         ]
 
     def remarks(self, settings: Resolved) -> list[Advice]:

@@ -29,11 +29,6 @@ def test_everything_has_a_default() -> None:
     )
 
 
-def test_every_option_is_described_in_the_schema() -> None:
-    properties = PostgresOptions.model_json_schema()["properties"]
-    assert all(one.get("description") for one in properties.values())
-
-
 _IMAGE = {"image": "/var/tmp", "size": "1GiB"}
 EXTERNAL = {"server": "external", "dsn": "postgresql://me@db/bench"}
 
